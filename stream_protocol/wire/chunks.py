@@ -1,0 +1,267 @@
+"""The chunks of a UI message stream: one ``TypedDict`` per type, and the closed union ``Chunk``.
+
+Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
+``ai@7.0.173``. Keys that only later clients know are left out on purpose: clients before 6.0.231 and 7.0.32 validate
+with ``z.strictObject`` and die of a key they do not know. What remains is accepted by every v6 client from 6.0.39 on.
+
+A key that is ``NotRequired`` must be absent rather than ``None``: the client's schema rejects ``null`` there. ``input``,
+``output``, ``data`` and the ``messageMetadata`` of ``message-metadata`` may be ``null`` but must be present.
+"""
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+AiSdkVersion = Literal[6, 7]
+"""The major version of the ``ai`` package in the browser. Nothing on the wire negotiates it, so a server is told."""
+
+FinishReason = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
+"""The six reasons that every v6 and v7 client accepts; any other string is fatal there."""
+
+ProviderMetadata = dict[str, dict[str, Any]]
+"""Provider name -> its own keys -> any JSON. The two outer levels must be objects."""
+
+
+class StartChunk(TypedDict):
+    type: Literal["start"]
+    messageId: NotRequired[str]
+    messageMetadata: NotRequired[Any]
+
+
+class FinishChunk(TypedDict):
+    type: Literal["finish"]
+    finishReason: NotRequired[FinishReason]
+    messageMetadata: NotRequired[Any]
+
+
+class AbortChunk(TypedDict):
+    type: Literal["abort"]
+    reason: NotRequired[str]
+
+
+class ErrorChunk(TypedDict):
+    type: Literal["error"]
+    errorText: str
+
+
+class StartStepChunk(TypedDict):
+    type: Literal["start-step"]
+
+
+class FinishStepChunk(TypedDict):
+    type: Literal["finish-step"]
+
+
+class MessageMetadataChunk(TypedDict):
+    type: Literal["message-metadata"]
+    messageMetadata: Any
+
+
+class TextStartChunk(TypedDict):
+    type: Literal["text-start"]
+    id: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class TextDeltaChunk(TypedDict):
+    type: Literal["text-delta"]
+    id: str
+    delta: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class TextEndChunk(TypedDict):
+    type: Literal["text-end"]
+    id: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class ReasoningStartChunk(TypedDict):
+    type: Literal["reasoning-start"]
+    id: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class ReasoningDeltaChunk(TypedDict):
+    type: Literal["reasoning-delta"]
+    id: str
+    delta: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class ReasoningEndChunk(TypedDict):
+    type: Literal["reasoning-end"]
+    id: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class SourceUrlChunk(TypedDict):
+    type: Literal["source-url"]
+    sourceId: str
+    url: str
+    title: NotRequired[str]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class SourceDocumentChunk(TypedDict):
+    type: Literal["source-document"]
+    sourceId: str
+    mediaType: str
+    title: str
+    filename: NotRequired[str]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class FileChunk(TypedDict):
+    type: Literal["file"]
+    url: str
+    mediaType: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class ToolInputStartChunk(TypedDict):
+    type: Literal["tool-input-start"]
+    toolCallId: str
+    toolName: str
+    providerExecuted: NotRequired[bool]
+    dynamic: NotRequired[bool]
+    title: NotRequired[str]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class ToolInputDeltaChunk(TypedDict):
+    type: Literal["tool-input-delta"]
+    toolCallId: str
+    inputTextDelta: str
+
+
+class ToolInputAvailableChunk(TypedDict):
+    type: Literal["tool-input-available"]
+    toolCallId: str
+    toolName: str
+    input: Any
+    providerExecuted: NotRequired[bool]
+    dynamic: NotRequired[bool]
+    title: NotRequired[str]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class ToolInputErrorChunk(TypedDict):
+    type: Literal["tool-input-error"]
+    toolCallId: str
+    toolName: str
+    input: Any
+    errorText: str
+    providerExecuted: NotRequired[bool]
+    dynamic: NotRequired[bool]
+    title: NotRequired[str]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class ToolApprovalRequestChunk(TypedDict):
+    type: Literal["tool-approval-request"]
+    approvalId: str
+    toolCallId: str
+
+
+class ToolOutputAvailableChunk(TypedDict):
+    type: Literal["tool-output-available"]
+    toolCallId: str
+    output: Any
+    preliminary: NotRequired[bool]
+    providerExecuted: NotRequired[bool]
+    dynamic: NotRequired[bool]
+
+
+class ToolOutputErrorChunk(TypedDict):
+    type: Literal["tool-output-error"]
+    toolCallId: str
+    errorText: str
+    providerExecuted: NotRequired[bool]
+    dynamic: NotRequired[bool]
+
+
+class ToolOutputDeniedChunk(TypedDict):
+    type: Literal["tool-output-denied"]
+    toolCallId: str
+
+
+class DataChunk(TypedDict):
+    """An app-defined part. ``type`` is ``data-`` and a name, which no ``Literal`` can say: hence a type of its own."""
+
+    type: str
+    data: Any
+    id: NotRequired[str]
+    transient: NotRequired[bool]
+
+
+# --- v7 only: each of these kills a v6 client -------------------------------------------------------------------------
+
+
+class ToolApprovalResponseChunk(TypedDict):
+    type: Literal["tool-approval-response"]
+    approvalId: str
+    approved: bool
+    reason: NotRequired[str]
+    providerExecuted: NotRequired[bool]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class CustomChunk(TypedDict):
+    type: Literal["custom"]
+    kind: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class ReasoningFileChunk(TypedDict):
+    type: Literal["reasoning-file"]
+    url: str
+    mediaType: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class ResetStepChunk(TypedDict):
+    """Since 7.0.70."""
+
+    type: Literal["reset-step"]
+
+
+class SteeringMessageChunk(TypedDict):
+    """Since 7.0.163. ``parts`` holds text and file parts."""
+
+    type: Literal["steering-message"]
+    id: str
+    parts: list[dict[str, Any]]
+
+
+V6Chunk = (
+    StartChunk
+    | FinishChunk
+    | AbortChunk
+    | ErrorChunk
+    | StartStepChunk
+    | FinishStepChunk
+    | MessageMetadataChunk
+    | TextStartChunk
+    | TextDeltaChunk
+    | TextEndChunk
+    | ReasoningStartChunk
+    | ReasoningDeltaChunk
+    | ReasoningEndChunk
+    | SourceUrlChunk
+    | SourceDocumentChunk
+    | FileChunk
+    | ToolInputStartChunk
+    | ToolInputDeltaChunk
+    | ToolInputAvailableChunk
+    | ToolInputErrorChunk
+    | ToolApprovalRequestChunk
+    | ToolOutputAvailableChunk
+    | ToolOutputErrorChunk
+    | ToolOutputDeniedChunk
+)
+V7OnlyChunk = ToolApprovalResponseChunk | CustomChunk | ReasoningFileChunk | ResetStepChunk | SteeringMessageChunk
+
+Chunk = V6Chunk | V7OnlyChunk
+"""Every chunk whose ``type`` is a literal: ``match``/``if chunk["type"] == …`` narrows it, and mypy checks the keys."""
+
+AnyChunk = Chunk | DataChunk
+"""What a stream may hold: a protocol chunk or an app's own ``data-*`` part."""
