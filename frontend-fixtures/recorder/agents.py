@@ -75,6 +75,17 @@ def _single_turn() -> LlmAgent:
     return agent(calls(call("poet", {"request": "a poem"})), text("There you are."), sub_agents=[poet])
 
 
+def _single_turn_with_tool() -> LlmAgent:
+    poet = named(
+        "poet",
+        calls(call("get_weather", {"city": "Paris"})),
+        text("Sunny ", "Paris."),
+        mode="single_turn",
+        tools=[get_weather],
+    )
+    return agent(calls(call("poet", {"request": "a poem"})), text("There you are."), sub_agents=[poet])
+
+
 def _agent_tool() -> LlmAgent:
     poet = named("poet", text("Roses are red."))
     return agent(calls(call("poet", {"request": "a poem"})), text("There you are."), tools=[AgentTool(poet)])
@@ -128,6 +139,12 @@ AGENTS = (
         name="single_turn_agent",
         description="A sub-agent that is called like a function and streams its own text.",
         build=_single_turn,
+        turns=[say("a poem")],
+    ),
+    Scenario(
+        name="single_turn_agent_with_tool",
+        description="A sub-agent that is called like a function and calls a tool of its own.",
+        build=_single_turn_with_tool,
         turns=[say("a poem")],
     ),
     Scenario(

@@ -1,12 +1,16 @@
 """Scenarios in which the run waits for the user: approvals, tools in the browser, questions, credentials."""
 
+import copy
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi.openapi.models import OAuth2, OAuthFlowAuthorizationCode, OAuthFlows
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
+from google.adk.apps import App, ResumabilityConfig
 from google.adk.auth.auth_credential import AuthCredential, AuthCredentialTypes, OAuth2Auth
 from google.adk.auth.auth_tool import AuthConfig
 from google.adk.events import RequestInput
+from google.adk.events.event import Event
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
@@ -14,12 +18,15 @@ from google.adk.workflow import START, Workflow
 from google.genai import types
 
 from recorder.model import call, calls, chunk, end, text
-from recorder.scenario import JsonEvent, Scenario, answer, decide, say
-from recorder.texts import agent, get_weather
+from recorder.scenario import JsonEvent, Scenario, Sent, answer, decide, last_call, reply, say
+from recorder.texts import agent, get_weather, named
 from recorder.tools import weather_stream
 
 SECRET = "hunter2-client-secret"
 """A client secret that is in recorded events, and may be in nothing that the converter writes."""
+
+TOKEN = "hunter2-access-token"
+"""An access token, of which the same is true."""
 
 
 def pay(amount: int) -> dict[str, Any]:
@@ -78,6 +85,14 @@ def calendar(tool_context: ToolContext) -> dict[str, str]:
     return {"next": "lunch"}
 
 
+def sign_in(events: Sequence[Event]) -> Sent:
+    """Signs in: the page sends what the redirect brought, the server makes ADK's answer of it."""
+    asked = last_call(events, "adk_request_credential")
+    config = copy.deepcopy((asked.args or {})["authConfig"])
+    config["exchangedAuthCredential"]["oauth2"]["accessToken"] = TOKEN
+    return Sent([{"answer": asked.id, "output": {"done": True}}], reply(asked, config))
+
+
 def _leak_secret(events: list[JsonEvent]) -> list[JsonEvent]:
     """Puts the client secret where ADK before 2.9 left it."""
     for event in events:
@@ -104,6 +119,21 @@ def _gated(*parts: types.Part, words: str = "Paid.") -> LlmAgent:
 
 def _dynamic() -> LlmAgent:
     return agent(calls(call("transfer", {"amount": 5})), text("I asked."), text("All ", "settled."), tools=[transfer])
+
+
+def _payer(name: str) -> LlmAgent:
+    tools = [FunctionTool(pay, require_confirmation=True)]
+    return named(name, calls(call("pay", {"amount": 5})), text("Paid."), tools=tools)
+
+
+def _resumable_sequence() -> App:
+    sequence = SequentialAgent(name="seq", sub_agents=[_payer("payer"), named("thanker", text("Thank ", "you."))])
+    return App(name="app", root_agent=sequence, resumability_config=ResumabilityConfig(is_resumable=True))
+
+
+def _resumable_branches() -> App:
+    branches = ParallelAgent(name="par", sub_agents=[_payer("payer"), named("talker", text("T1 ", "T2 ", "T3"))])
+    return App(name="app", root_agent=branches, resumability_config=ResumabilityConfig(is_resumable=True))
 
 
 def _gated_after_stream() -> LlmAgent:
@@ -170,6 +200,24 @@ APPROVALS = (
         options={"hidden_tools": ["pay"]},
     ),
     Scenario(
+        name="approval_in_sequence",
+        description="The first agent of a resumable sequence waits; approved, the second one speaks as well.",
+        build=_resumable_sequence,
+        turns=[say("pay 5"), decide(True)],
+    ),
+    Scenario(
+        name="approval_denied_in_sequence",
+        description="The same denied.",
+        build=_resumable_sequence,
+        turns=[say("pay 5"), decide(False)],
+    ),
+    Scenario(
+        name="approval_in_branch",
+        description="One of two parallel branches waits for an approval while the other one speaks.",
+        build=_resumable_branches,
+        turns=[say("pay 5"), decide(True)],
+    ),
+    Scenario(
         name="approval_dynamic",
         description="A tool asks by itself; the model speaks before the answer; the tool's second output counts.",
         build=_dynamic,
@@ -230,13 +278,13 @@ APPROVALS = (
         name="credential",
         description="A tool needs a credential: a pending client tool that shows the auth URI and no secret.",
         build=lambda: agent(calls(call("calendar")), text("Lunch."), tools=[calendar]),
-        turns=[say("what is next?")],
+        turns=[say("what is next?"), sign_in],
     ),
     Scenario(
         name="credential_with_secret",
         description="The same as ADK before 2.9 wrote it: the client secret is in the events, not in the stream.",
         build=lambda: agent(calls(call("calendar")), text("Lunch."), tools=[calendar]),
-        turns=[say("what is next?")],
+        turns=[say("what is next?"), sign_in],
         edit=_leak_secret,
     ),
 )

@@ -51,6 +51,10 @@ def _calls_poet(*replies: Reply, **config: Any) -> LlmAgent:
     return agent(calls(call("poet", {"request": "a poem"})), text("No poem today."), sub_agents=[poet])
 
 
+def _interrupt(events: list[JsonEvent]) -> list[JsonEvent]:
+    return [*events[:-1], {**events[-1], "interrupted": True}]
+
+
 def _blocked() -> types.GenerateContentResponse:
     feedback = types.GenerateContentResponsePromptFeedback(
         block_reason=types.BlockedReason.PROHIBITED_CONTENT, block_reason_message="No."
@@ -202,6 +206,13 @@ ENDINGS = (
         description="The run is stopped while a tool works; the next message is answered as ever.",
         build=lambda: agent(calls(call("sleep")), text("Slept well."), tools=[sleep]),
         turns=[Turn(say("sleep"), abort_after=4), say("awake?")],
+    ),
+    Scenario(
+        name="interrupted",
+        description="The last event says that the model was interrupted.",
+        build=lambda: agent(text("Once upon ", "a time")),
+        turns=[say("a story")],
+        edit=_interrupt,
     ),
     Scenario(
         name="empty_stream",

@@ -37,6 +37,14 @@ async def save(tool_context: ToolContext) -> dict[str, str]:
     return {"saved": "report.txt"}
 
 
+def forecast(tool_context: ToolContext) -> dict[str, str]:
+    """Shows data of the app's own, first a guess and then the fact."""
+    for celsius in (20, 21):
+        payload = {"name": "weather", "id": "paris", "data": {"celsius": celsius}}
+        tool_context.render_ui_widget(UiWidget(id=f"w{celsius}", provider="adk_ui_stream", payload=payload))
+    return {"shown": "yes"}
+
+
 def _saves() -> LlmAgent:
     return agent(calls(call("save")), text("Saved."), tools=[save])
 
@@ -99,6 +107,12 @@ MEDIA: tuple[Scenario, ...] = (
         description="A tool saves an artifact and shows a widget; its state change is not sent.",
         build=_saves,
         turns=[say("save")],
+    ),
+    Scenario(
+        name="app_data",
+        description="A tool sends data of the app's own: data-weather, the second in place of the first.",
+        build=lambda: agent(calls(call("forecast")), text("Sunny."), tools=[forecast]),
+        turns=[say("weather?")],
     ),
     Scenario(
         name="artifact_widget_and_state",

@@ -38,6 +38,10 @@ def _other_id(one: JsonEvent, number: int) -> None:
     one["id"] = "adk-partial"
 
 
+def _own_id(one: JsonEvent, number: int) -> None:
+    one["id"] = f"adk-partial-{number}"
+
+
 def _no_name(one: JsonEvent, number: int) -> None:
     one.pop("name", None)
 
@@ -82,14 +86,6 @@ def _own_event_ids(events: list[JsonEvent]) -> list[JsonEvent]:
     return events
 
 
-def _fragment_repeated_whole(events: list[JsonEvent]) -> list[JsonEvent]:
-    for event in events:
-        if event.get("partial"):
-            for one in _calls(event):
-                one["id"] = f"adk-of-{event['timestamp']}"
-    return events
-
-
 def _with_the_future(events: list[JsonEvent]) -> list[JsonEvent]:
     for event in events:
         event["hologram"] = {"depth": 3}
@@ -115,8 +111,8 @@ def _two_calls_twice() -> LlmAgent:
 
 
 def _unknown_part() -> LlmAgent:
-    searched = types.Part(tool_call=types.ToolCall(id="s1", tool_type=types.ToolType.GOOGLE_SEARCH_WEB, args={}))
-    return agent([chunk(types.Part(text="One. ")), chunk(searched, types.Part(text="Two.")), end()])
+    unknown = types.Part(video_metadata=types.VideoMetadata(fps=1.0))
+    return agent([chunk(types.Part(text="One. ")), chunk(unknown, types.Part(text="Two.")), end()])
 
 
 OLD = (
@@ -139,7 +135,7 @@ OLD = (
         description="The same for two whole calls of one tool.",
         build=_two_calls,
         turns=[say("weather?")],
-        edit=_fragment_repeated_whole,
+        edit=_each_partial_call(_own_id),
     ),
     Scenario(
         name="old_first_fragment_misrouted",

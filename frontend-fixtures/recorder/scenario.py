@@ -85,7 +85,7 @@ def decide(*approved: bool, reason: str | None = None) -> Send:
         for action in actions:
             if reason is not None:
                 action["reason"] = reason
-        replies = [_reply(one, {"confirmed": yes}) for one, yes in zip(asked, approved, strict=True)]
+        replies = [_response(one, {"confirmed": yes}) for one, yes in zip(asked, approved, strict=True)]
         return Sent(actions, types.Content(role="user", parts=replies))
 
     return send
@@ -95,10 +95,19 @@ def answer(name: str, output: dict[str, Any]) -> Send:
     """Gives the output of the last call of that name, as a tool that runs in the browser does."""
 
     def send(events: Sequence[Event]) -> Sent:
-        asked = _calls(events, name)[-1]
-        return Sent([{"answer": asked.id, "output": output}], types.Content(role="user", parts=[_reply(asked, output)]))
+        asked = last_call(events, name)
+        return Sent([{"answer": asked.id, "output": output}], reply(asked, output))
 
     return send
+
+
+def last_call(events: Sequence[Event], name: str) -> types.FunctionCall:
+    return _calls(events, name)[-1]
+
+
+def reply(asked: types.FunctionCall, response: dict[str, Any]) -> types.Content:
+    """The message that answers this call."""
+    return types.Content(role="user", parts=[_response(asked, response)])
 
 
 def _calls(events: Sequence[Event], name: str) -> list[types.FunctionCall]:
@@ -106,7 +115,7 @@ def _calls(events: Sequence[Event], name: str) -> list[types.FunctionCall]:
     return [one for event in whole for one in event.get_function_calls() if one.name == name]
 
 
-def _reply(asked: types.FunctionCall, response: dict[str, Any]) -> types.Part:
+def _response(asked: types.FunctionCall, response: dict[str, Any]) -> types.Part:
     return types.Part(function_response=types.FunctionResponse(id=asked.id, name=asked.name, response=response))
 
 
@@ -154,10 +163,25 @@ async def _record_turn(scenario: Scenario, runner: InMemoryRunner, turn: Turn, e
             async for event in run:
                 events.append(event)
                 # At once: a later event changes the actions that it shares with this one.
-                lines.append(json.loads(event.model_dump_json(by_alias=True, exclude_none=True)))
+                lines.append(_json(event))
                 if len(lines) == turn.abort_after:
                     abort.set()
     except scenario.raises as error:
         raised = f"{type(error).__name__}: {error}"
+    if not lines or lines[0]["author"] != "user":
+        lines.insert(0, await _stored_message(runner))
     edited = scenario.edit(lines) if scenario.edit else lines
     return RecordedTurn(sent.actions, edited, raised)
+
+
+async def _stored_message(runner: InMemoryRunner) -> JsonEvent:
+    """The user's message as an event: it is stored in any case, but under the older kinds of root agents not yielded."""
+    session = await runner.session_service.get_session(app_name=runner.app_name, user_id=USER, session_id=CHAT)
+    if session is None:
+        raise AssertionError("the session is gone")
+    return _json(next(event for event in reversed(session.events) if event.author == "user"))
+
+
+def _json(event: Event) -> JsonEvent:
+    dumped: JsonEvent = json.loads(event.model_dump_json(by_alias=True, exclude_none=True))
+    return dumped

@@ -81,6 +81,18 @@ def _code() -> LlmAgent:
     )
 
 
+def _server_tool() -> LlmAgent:
+    kind = types.ToolType.GOOGLE_SEARCH_WEB
+    return agent(
+        [
+            chunk(types.Part(tool_call=types.ToolCall(id="s1", tool_type=kind, args={"queries": ["paris"]}))),
+            chunk(types.Part(tool_response=types.ToolResponse(id="s1", tool_type=kind, response={"found": 3}))),
+            chunk(types.Part(text="Paris is big.")),
+            end(),
+        ]
+    )
+
+
 def _failing_code() -> LlmAgent:
     return agent(
         [
@@ -233,6 +245,12 @@ TEXTS = (
         description="Gemini's code fails.",
         build=_failing_code,
         turns=[say("1/0?")],
+    ),
+    Scenario(
+        name="server_tool",
+        description="Gemini searches itself and tells of it: a provider-executed call with its output.",
+        build=_server_tool,
+        turns=[say("Paris?")],
     ),
     Scenario(
         name="code_executor",
