@@ -12,7 +12,8 @@ import base64
 import math
 import sys
 from collections import UserString
-from collections.abc import Iterator, Mapping, MappingView, Sequence, Set
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -166,9 +167,9 @@ def _shape(value: Any) -> Any:
             return dict(value.items())
         case UserString() | UUID() | PurePath():
             return json_text(str(value))
-        case MappingView() | Sequence():
+        case KeysView() | ItemsView() | ValuesView() | Sequence():
             return list(value)
-        case Set():
+        case AbstractSet():
             return frozenset(value)
         case datetime() | date() | time():
             return value.isoformat()
@@ -183,9 +184,9 @@ def _shape(value: Any) -> Any:
 
 def _foreign(value: Any) -> Any:
     """The shape of what other libraries made. Looked up, not imported: no such value exists before its library does."""
-    if isinstance(value, _types("pydantic", "BaseModel")):
+    if _made_by(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
-    if isinstance(value, _types("numpy", "ndarray", "generic")):
+    if _made_by(value, "numpy", "ndarray", "generic"):
         return _shape(value.tolist())
     if "pydantic_core" in sys.modules and not isinstance(value, Iterator):
         # URLs, IP addresses, patterns; and secrets, which stay masked
@@ -193,9 +194,9 @@ def _foreign(value: Any) -> Any:
     raise TypeError("no JSON form")
 
 
-def _types(module: str, *names: str) -> tuple[type, ...]:
+def _made_by(value: Any, module: str, *classes: str) -> bool:
     loaded = sys.modules.get(module)
-    return tuple(getattr(loaded, name) for name in names) if loaded is not None else ()
+    return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))
 
 
 def _order(item: Any) -> tuple[int, float, str]:

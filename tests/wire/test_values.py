@@ -2,7 +2,6 @@ import enum
 import ipaddress
 import json
 import socket
-import subprocess
 import sys
 import types
 from collections import OrderedDict, UserDict, UserString, deque, namedtuple
@@ -123,7 +122,7 @@ MODEL = Model(
         ({None: 1, True: 2, 3: 4, 1.5: 6, (1, 2): 7}, {"null": 1, "true": 2, "3": 4, "1.5": 6, "(1, 2)": 7}),
         ({Colour.RED: 1, date(2024, 1, 2): 2, Name("k"): 3}, {"red": 1, "2024-01-02": 2, "k": 3}),
         ({1: "a", "1": "b", "1 (2)": "c"}, {"1": "a", "1 (2)": "b", "1 (2) (2)": "c"}),
-        ({"a": 1, "\ud800": 2, "\ud801": 3, "\ud802": 4}, {"a": 1, "\ufffd": 2, "\ufffd (2)": 3, "\ufffd (3)": 4}),
+        (dict.fromkeys(["\ud800", "\ud801", "\ud802"], 0), {"\ufffd": 0, "\ufffd (2)": 0, "\ufffd (3)": 0}),
         (2**64 - 1, 2**64 - 1),
         (-(2**63), -(2**63)),
         (2**64, "18446744073709551616"),
@@ -303,14 +302,6 @@ def test_an_unknown_type_is_refused_where_pydantic_was_never_loaded(monkeypatch:
     monkeypatch.delitem(sys.modules, "pydantic_core")
     with pytest.raises(UnrepresentableValueError):
         json_value(ipaddress.ip_address("10.0.0.1"))
-
-
-def test_wire_loads_neither_pydantic_nor_adk() -> None:
-    modules = ["chunks", "errors", "inverse", "messages", "reducer", "sinks", "sse", "sse_reader", "values"]
-    imports = ";".join(f"import stream_protocol.wire.{name}" for name in modules)
-    code = f"import sys;{imports};print([m for m in ('pydantic','google','starlette') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == "[]"
 
 
 plain_json = st.recursive(
