@@ -31,7 +31,7 @@ def run(code: str, **names: Any) -> dict[str, Any]:
 
 
 def scripted_agent() -> LlmAgent:
-    return LlmAgent(name="assistant", model=ScriptedLlm(script=["Hello there."]))
+    return LlmAgent(name="assistant", model=ScriptedLlm(turns=["Hello there."]))
 
 
 async def ask(app: FastAPI | Starlette) -> str:
