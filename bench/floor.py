@@ -1,13 +1,14 @@
 """The floor: the least work with which any bridge turns these events into that many chunks.
 
-For each event it reads ``partial``, ``author``, ``error_code`` and ``content.parts``; for each part ``text``,
-``thought``, ``function_call`` (``id``, ``name``, ``partial_args``, ``args``) and ``function_response`` (``id``,
+It reads the fields that decide what an event becomes: of each event ``partial``, ``author``, ``branch``,
+``node_info.path``, ``error_code``, ``finish_reason`` and ``content.parts``; of each part ``text``, ``thought``,
+``thought_signature``, ``function_call`` (``id``, ``name``, ``partial_args``, ``args``) and ``function_response`` (``id``,
 ``response``). Of each part that is news (not the text of an aggregate) it builds one dictionary, encodes it with orjson
 and frames it as ``data: …`` and a blank line.
 
-It keeps no state, opens and closes nothing, compares no aggregate with what was streamed, counts no usage, and is told
-beforehand how many chunks each event is worth: it fills up with ``finish-step``. So it emits exactly as many chunks as
-the converter does, and its stream is not one that a client could use.
+It does nothing with most of what it reads. It keeps no state, opens and closes nothing, compares no aggregate with what
+was streamed, counts no usage, and is told beforehand how many chunks each event is worth: it fills up with
+``finish-step``. So it emits exactly as many chunks as the converter does, and no client could use its stream.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
@@ -37,9 +38,10 @@ def floor_sync(events: Iterable[Event], counts: Sequence[int]) -> Iterator[bytes
 
 def _lines(event: Event, count: int) -> list[bytes]:
     chunks: list[dict[str, object]] = []
-    content = event.content
-    if content is not None and event.author != "user" and event.error_code is None:
-        partial = event.partial
+    content, author, partial = event.content, event.author, event.partial
+    _lane = (author, event.branch, event.node_info.path)
+    _ending = (event.error_code, event.finish_reason)
+    if content is not None and author != "user":
         for part in content.parts or ():
             chunk = _chunk(part, partial=partial)
             if chunk is not None:
@@ -49,6 +51,7 @@ def _lines(event: Event, count: int) -> list[bytes]:
 
 def _chunk(part: Part, *, partial: bool | None) -> dict[str, object] | None:
     text = part.text
+    _signature = part.thought_signature
     if text is not None:
         if not partial:
             return None
