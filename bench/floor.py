@@ -2,9 +2,9 @@
 
 It reads the fields that decide what an event becomes: of each event ``partial``, ``author``, ``branch``,
 ``node_info.path``, ``error_code``, ``finish_reason`` and ``content.parts``; of each part ``text``, ``thought``,
-``thought_signature``, ``function_call`` (``id``, ``name``, ``partial_args``, ``args``) and ``function_response`` (``id``,
-``response``). Of each part that is news (not the text of an aggregate) it builds one dictionary, encodes it with orjson
-and frames it as ``data: …`` and a blank line.
+``thought_signature``, ``function_call`` (``id``, ``name``, ``partial_args``, ``args``) and ``function_response``
+(``id``, ``response``). Of each part that is news (not the text of an aggregate) it builds one dictionary, encodes it
+with orjson and frames it as ``data: …`` and a blank line.
 
 It does nothing with most of what it reads. It keeps no state, opens and closes nothing, compares no aggregate with what
 was streamed, counts no usage, and is told beforehand how many chunks each event is worth: it fills up with

@@ -4,6 +4,7 @@ import sys
 import tomllib
 import zipfile
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,6 @@ def test_the_locked_versions_lie_in_the_declared_ranges() -> None:
     lock = (ROOT / "requirements" / "ci.txt").read_text()
     locked = dict(re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE))
     extras = PROJECT["project"]["optional-dependencies"].values()
-    ranges = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"], *sum(extras, [])]
+    ranges = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"], *chain(*extras)]
     outside = [r for r in map(Requirement, ranges) if not r.specifier.contains(locked[r.name.lower()])]
     assert outside == []
