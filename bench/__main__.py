@@ -10,6 +10,7 @@ from bench.startup import startup
 
 
 def main() -> None:
+    """Takes every measurement, about ten seconds in all."""
     _print_speed()
     _print_growth()
     print(f"\nMemory: {bytes_per_open_stream() / 1024:.1f} KiB per open stream ({STREAMS:,} open, mid-turn).")

@@ -19,7 +19,8 @@ BODY = {"id": "c1", "messages": [{"id": "m1", "role": "user", "parts": [{"type":
 
 def snippet(mark: str) -> str:
     """The one Python block that holds this text."""
-    (code,) = [block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if mark in block]
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (code,) = [block for block in blocks if mark in block]
     return code
 
 
