@@ -1,6 +1,6 @@
 """The floor: the least work with which any bridge turns these events into that many chunks.
 
-It reads the fields that decide what an event becomes: of each event ``partial``, ``author``, ``branch``,
+It reads, by attribute, the fields that decide what an event becomes: of each event ``partial``, ``author``, ``branch``,
 ``node_info.path``, ``error_code``, ``finish_reason`` and ``content.parts``; of each part ``text``, ``thought``,
 ``thought_signature``, ``function_call`` (``id``, ``name``, ``partial_args``, ``args``) and ``function_response``
 (``id``, ``response``). Of each part that is news (not the text of an aggregate) it builds one dictionary, encodes it
