@@ -55,7 +55,7 @@ static: $(PYTHON_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	PYTHONPATH=. $(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo
 
 # `make check test` runs the tests once: make builds a target once. The whole is held to its bound by pytest itself.
 coverage: test
