@@ -13,6 +13,8 @@ from stream_protocol.wire.chunks import AiSdkVersion
 
 PROJECT = Path(__file__).parents[2] / "frontend-fixtures"
 FOLDER = PROJECT / "fixtures"
+README = PROJECT / "README.md"
+INDEX_HEADING = "## Index\n"
 VERSIONS: tuple[AiSdkVersion, ...] = (6, 7)
 
 Json = dict[str, Any]
@@ -117,3 +119,21 @@ def _message_text(message: Json) -> str:
     head = json.dumps({key: value for key, value in message.items() if key != "parts"}, ensure_ascii=False)
     parts = ",\n".join(" " + json.dumps(part, ensure_ascii=False) for part in message["parts"])
     return f'{head[:-1]}, "parts": [\n{parts}\n]}}'
+
+
+def expectation(fixture: Fixture, ai_sdk: AiSdkVersion) -> str:
+    """The text of the fixture's expectation as it would be written now."""
+    turns = fixture.convert(ai_sdk)
+    return render(turns, fold(fixture, turns, ai_sdk))
+
+
+def count_deltas(fixture: Fixture) -> int:
+    """How many deltas of text, reasoning and tool input the fixture's streams have."""
+    return sum(chunk["type"].endswith("-delta") for chunks in fixture.convert(6) for chunk in chunks)
+
+
+def readme_with_index() -> str:
+    """The README with its index made anew."""
+    text, _, _ = README.read_text(encoding="utf-8").partition(INDEX_HEADING)
+    rows = [f"| `{one.name}` | {one.description} | {count_deltas(one)} |" for one in map(load_fixture, fixture_names())]
+    return "\n".join([f"{text}{INDEX_HEADING}", "| fixture | shows | deltas |", "|---|---|---|", *rows, ""])
