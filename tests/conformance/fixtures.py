@@ -10,6 +10,9 @@ from google.adk.events import Event
 
 from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
 from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.wire.errors import ClientStreamError
+from stream_protocol.wire.messages import UIMessage
+from stream_protocol.wire.reducer import reduce_chunks
 
 PROJECT = Path(__file__).parents[2] / "frontend-fixtures"
 FOLDER = PROJECT / "fixtures"
@@ -104,7 +107,42 @@ def _message_id(events: list[Event], earlier: Sequence[Turn]) -> str | None:
     return f"{invocation}.{nth}" if nth else invocation
 
 
-def render(turns: Sequence[Sequence[AnyChunk]], messages: Sequence[Json]) -> str:
+def fold(fixture: Fixture, turns: Sequence[Sequence[AnyChunk]], ai_sdk: AiSdkVersion) -> list[UIMessage]:
+    """The assistant's messages after these turns, by the Python reducer; the user's answers are put in between."""
+    messages: list[UIMessage] = []
+    for turn, chunks in zip(fixture.turns, turns, strict=True):
+        continued = _answered(messages.pop(), turn.actions) if turn.continues else None
+        messages.append(_reduced(chunks, ai_sdk, continued))
+    return messages
+
+
+def _reduced(chunks: Sequence[AnyChunk], ai_sdk: AiSdkVersion, message: UIMessage | None) -> UIMessage:
+    try:
+        return reduce_chunks(chunks, ai_sdk=ai_sdk, message=message)
+    except ClientStreamError as error:
+        if chunks[-1]["type"] == "error" and error.message is not None:
+            return error.message
+        raise
+
+
+def _answered(message: UIMessage, actions: Sequence[Json]) -> UIMessage:
+    """The message as the page has it when it sends these answers."""
+    parts = message["parts"]
+    for action in actions:
+        parts = [_answered_part(part, action) for part in parts]
+    return {**message, "parts": parts}
+
+
+def _answered_part(part: Json, action: Json) -> Json:
+    match action:
+        case {"approve": str(approval_id), **answer} if part.get("approval") == {"id": approval_id}:
+            return {**part, "state": "approval-responded", "approval": {"id": approval_id, **answer}}
+        case {"answer": str(call_id), "output": output} if part.get("toolCallId") == call_id:
+            return {**part, "state": "output-available", "output": output}
+    return part
+
+
+def render(turns: Sequence[Sequence[AnyChunk]], messages: Sequence[UIMessage]) -> str:
     """The text of an expectation: each chunk on a line of its own, as the very JSON that goes over the wire."""
     shown_turns = ",\n".join('{"chunks": [\n' + ",\n".join(map(_wire_json, chunks)) + "\n]}" for chunks in turns)
     shown_messages = ",\n".join(map(_message_text, messages))
@@ -115,7 +153,7 @@ def _wire_json(chunk: AnyChunk) -> str:
     return encode_sse(chunk).decode().removeprefix("data: ").removesuffix("\n\n")
 
 
-def _message_text(message: Json) -> str:
+def _message_text(message: UIMessage) -> str:
     head = json.dumps({key: value for key, value in message.items() if key != "parts"}, ensure_ascii=False)
     parts = ",\n".join(" " + json.dumps(part, ensure_ascii=False) for part in message["parts"])
     return f'{head[:-1]}, "parts": [\n{parts}\n]}}'
