@@ -1,8 +1,8 @@
 """Says what the fixtures become: ``python frontend-fixtures/build.py [--write] [NAME …]``.
 
-Without ``--write`` it prints the number of deltas of each fixture and whether its expectations still hold (exit 1 if one
-does not). With it, it writes ``expected.v6.json`` and ``expected.v7.json`` anew, and the index in README.md: read the
-difference before you commit it.
+Without ``--write`` it prints each fixture's number of deltas and says which expectations differ; exit 1 if one does.
+With it, it writes ``expected.v6.json`` and ``expected.v7.json`` anew, and the index in README.md: read the difference
+before you commit it.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from stream_protocol.wire.chunks import AiSdkVersion
 from tests.conformance.fixtures import (
     README,
     VERSIONS,
@@ -49,7 +50,7 @@ def _write(fixture: Fixture) -> None:
         fixture.expected_path(version).write_text(expectation(fixture, version), encoding="utf-8", newline="\n")
 
 
-def _holds(fixture: Fixture, version: int) -> bool:
+def _holds(fixture: Fixture, version: AiSdkVersion) -> bool:
     path = fixture.expected_path(version)
     return path.exists() and path.read_text(encoding="utf-8") == expectation(fixture, version)
 

@@ -131,7 +131,7 @@ AGENTS = (
     ),
     Scenario(
         name="task_over_two_turns",
-        description="A task agent asks, and the next user text is answered in the same invocation: a message of its own.",
+        description="A task agent asks, and the next text is answered in the same invocation: a message of its own.",
         build=_task,
         turns=[say("book a table"), say("Monday")],
     ),

@@ -172,7 +172,7 @@ ENDINGS = (
     ),
     Scenario(
         name="error_recovered",
-        description="A sub-agent fails, and the agent that called it goes on: the run ends well, and no error is shown.",
+        description="A sub-agent fails, and the agent that called it goes on: the run ends well, no error is shown.",
         build=lambda: _calls_poet(_dies(*_said("Ro"))),
         turns=[say("a poem")],
     ),

@@ -26,7 +26,7 @@ Reply = Sequence[Chunk | Exception | Hang]
 
 
 class GeminiScript(BaseLlm):
-    """Plays Gemini responses through ADK's own aggregator, so that fragments and aggregates are shaped like Gemini's."""
+    """Plays Gemini responses through ADK's own aggregator: fragments and aggregates are shaped like Gemini's."""
 
     model: str = MODEL
     _replies: Iterator[Reply] = PrivateAttr()
@@ -116,8 +116,8 @@ def thought(words: str) -> types.Part:
     return types.Part(text=words, thought=True)
 
 
-def call(name: str, args: dict[str, Any] | None = None, *, id: str | None = None) -> types.Part:
-    return types.Part(function_call=types.FunctionCall(name=name, args=args, id=id))
+def call(name: str, args: dict[str, Any] | None = None, call_id: str | None = None) -> types.Part:
+    return types.Part(function_call=types.FunctionCall(name=name, args=args, id=call_id))
 
 
 def calls(*parts: types.Part) -> Reply:

@@ -1,4 +1,4 @@
-"""A scenario, and how it is recorded: what the user does in each turn, and the events that ADK's Runner yields for it."""
+"""A scenario, and how it is recorded: what the user does in each turn, and the events that ADK's Runner yields."""
 
 import asyncio
 import contextlib
@@ -12,8 +12,7 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.events.event import Event
-from google.adk.platform import time as platform_time
-from google.adk.platform import uuid as platform_uuid
+from google.adk.platform import time as platform_time, uuid as platform_uuid
 from google.adk.runners import InMemoryRunner
 from google.adk.workflow import BaseNode
 from google.genai import types
@@ -175,7 +174,7 @@ async def _record_turn(scenario: Scenario, runner: InMemoryRunner, turn: Turn, e
 
 
 async def _stored_message(runner: InMemoryRunner) -> JsonEvent:
-    """The user's message as an event: it is stored in any case, but under the older kinds of root agents not yielded."""
+    """The user's message as an event: always stored, but under the older kinds of root agents not yielded."""
     session = await runner.session_service.get_session(app_name=runner.app_name, user_id=USER, session_id=CHAT)
     if session is None:
         raise AssertionError("the session is gone")

@@ -150,7 +150,7 @@ def _thought_then_call() -> LlmAgent:
 TEXTS = (
     Scenario(
         name="text",
-        description="Text in fragments and a last empty one; the aggregate repeats it all. Non-ASCII, a line separator.",
+        description="Text in fragments and a last empty one; the aggregate repeats it. Non-ASCII, a line separator.",
         build=_greeting,
         turns=[say("hi")],
     ),
@@ -254,7 +254,7 @@ TEXTS = (
     ),
     Scenario(
         name="code_executor",
-        description="ADK's code executor: the streamed code block comes again as code, its result in an event of its own.",
+        description="ADK's code executor: the streamed code block comes again as code, its result in its own event.",
         build=_code_executor,
         turns=[say("6*7?")],
     ),

@@ -170,7 +170,7 @@ def _accumulated() -> LlmAgent:
     whole = LlmResponse(
         partial=False,
         finish_reason=types.FinishReason.STOP,
-        content=types.Content(role="model", parts=[call("book", last, id="call_A")]),
+        content=types.Content(role="model", parts=[call("book", last, "call_A")]),
     )
     done = LlmResponse(partial=False, content=types.Content(role="model", parts=[types.Part(text="Booked.")]))
     return LlmAgent(name="root", model=ResponseScript([*grown, whole], [done]), tools=[book])

@@ -12,7 +12,7 @@ from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
 from stream_protocol.wire.chunks import AiSdkVersion
 from stream_protocol.wire.errors import ClientStreamError
 from stream_protocol.wire.messages import UIMessage
-from stream_protocol.wire.reducer import reduce_chunks
+from stream_protocol.wire.reducer import MessageReducer
 
 PROJECT = Path(__file__).parents[2] / "frontend-fixtures"
 FOLDER = PROJECT / "fixtures"
@@ -117,17 +117,22 @@ def fold(fixture: Fixture, turns: Sequence[Sequence[AnyChunk]], ai_sdk: AiSdkVer
 
 
 def _reduced(chunks: Sequence[AnyChunk], ai_sdk: AiSdkVersion, message: UIMessage | None) -> UIMessage:
+    """What the page shows of the response. A bare step reaches it only with the next change of the message."""
+    reducer = MessageReducer(ai_sdk=ai_sdk, message=message)
+    shown = 0
     try:
-        return reduce_chunks(chunks, ai_sdk=ai_sdk, message=message)
-    except ClientStreamError as error:
-        if chunks[-1]["type"] == "error" and error.message is not None:
-            return error.message
-        raise
+        for chunk in chunks:
+            if reducer.apply(chunk) != "nothing":
+                shown = len(reducer.message["parts"])
+    except ClientStreamError:
+        if chunk != chunks[-1] or chunk["type"] != "error":
+            raise
+    return {**reducer.message, "parts": reducer.message["parts"][:shown]}
 
 
 def _answered(message: UIMessage, actions: Sequence[Json]) -> UIMessage:
     """The message as the page has it when it sends these answers."""
-    parts = message["parts"]
+    parts: list[Any] = message["parts"]
     for action in actions:
         parts = [_answered_part(part, action) for part in parts]
     return {**message, "parts": parts}
