@@ -40,9 +40,14 @@ def rename_forbidden_keys(value: Any, *, in_constructor: bool = False) -> Any:
         return value
     renamed: dict[str, Any] = {}
     for key, item in value.items():
-        safe = f"[{key}]" if key == FORBIDDEN or (in_constructor and key == FORBIDDEN_IN_CONSTRUCTOR) else key
+        safe = safe_key(key, in_constructor=in_constructor)
         renamed[free_key(safe, renamed)] = rename_forbidden_keys(item, in_constructor=key == CONSTRUCTOR)
     return renamed
+
+
+def safe_key(key: str, *, in_constructor: bool) -> str:
+    """The key itself, or in brackets where it is forbidden."""
+    return f"[{key}]" if key == FORBIDDEN or (in_constructor and key == FORBIDDEN_IN_CONSTRUCTOR) else key
 
 
 def free_key(key: str, taken: Collection[str]) -> str:

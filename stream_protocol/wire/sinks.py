@@ -1,16 +1,17 @@
 """What the converter writes to. The one place that builds chunks.
 
 A ``Sink`` has one method per chunk type; each builds the chunk and hands it to ``emit``. ``ChunkSink`` keeps the
-dictionaries, ``SseSink`` the bytes, ``NullSink`` nothing. All values given to a sink are plain JSON already.
+dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first. All values given to a sink are plain
+JSON already.
 
 Deltas are nearly all of a stream, so they are not built one by one: ``text_start``, ``reasoning_start`` and
-``tool_input_start`` return a function that writes that part's deltas, and ``SseSink`` encodes the constant front of such
-a chunk once, when the part starts. A property test holds ``SseSink`` to the bytes of ``encode_sse`` over ``ChunkSink``.
+``tool_input_start`` return a function that writes that part's deltas, and ``SseSink`` encodes the constant front of
+such a chunk once, when the part starts. A property test holds ``SseSink`` to the bytes of ``encode_sse`` over ``ChunkSink``.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Generic, Literal, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import orjson
 
@@ -40,6 +41,9 @@ from stream_protocol.wire.values import json_text
 WriteDelta = Callable[[str], None]
 """Writes one delta of the part that returned it. The text must not be empty."""
 
+Transform = Callable[[AnyChunk], AnyChunk | Iterable[AnyChunk] | None]
+"""A hook over chunks: returns the chunk, several in its place, or ``None`` to drop it."""
+
 DeltaType = Literal["text-delta", "reasoning-delta", "tool-input-delta"]
 
 T = TypeVar("T")
@@ -48,17 +52,22 @@ T = TypeVar("T")
 class Sink(ABC, Generic[T]):
     """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` are kept."""
 
+    written: list[T]
+    """What was written and has not been sent. Always the same list: whoever sends it clears it."""
+
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:
         """Takes one finished chunk."""
 
-    @abstractmethod
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         """Returns the function that writes the deltas of this part."""
-
-    @abstractmethod
-    def take(self) -> list[T]:
-        """Returns what was written since the last call, and forgets it."""
+        if kind == "text-delta":
+            return lambda delta: self.emit({"type": "text-delta", "id": part_id, "delta": json_text(delta)})
+        if kind == "reasoning-delta":
+            return lambda delta: self.emit({"type": "reasoning-delta", "id": part_id, "delta": json_text(delta)})
+        return lambda delta: self.emit(
+            {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": json_text(delta)}
+        )
 
     def start(self, message_id: str | None, metadata: Any = None) -> None:
         chunk: StartChunk = {"type": "start"}
@@ -283,61 +292,59 @@ class ChunkSink(Sink[AnyChunk]):
     """Keeps chunks as dictionaries."""
 
     def __init__(self) -> None:
-        self._chunks: list[AnyChunk] = []
+        self.written = []
 
     def emit(self, chunk: AnyChunk) -> None:
-        self._chunks.append(chunk)
-
-    def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
-        if kind == "text-delta":
-            return lambda delta: self.emit({"type": "text-delta", "id": part_id, "delta": json_text(delta)})
-        if kind == "reasoning-delta":
-            return lambda delta: self.emit({"type": "reasoning-delta", "id": part_id, "delta": json_text(delta)})
-        return lambda delta: self.emit(
-            {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": json_text(delta)}
-        )
-
-    def take(self) -> list[AnyChunk]:
-        chunks, self._chunks = self._chunks, []
-        return chunks
+        self.written.append(chunk)
 
 
 class SseSink(Sink[bytes]):
     """Keeps each chunk as the bytes of one SSE event."""
 
     def __init__(self) -> None:
-        self._events: list[bytes] = []
+        self.written = []
 
     def emit(self, chunk: AnyChunk) -> None:
-        self._events.append(encode_sse(chunk))
+        self.written.append(encode_sse(chunk))
 
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         keys = ("toolCallId", "inputTextDelta") if kind == "tool-input-delta" else ("id", "delta")
         head = f'data: {{"type":"{kind}","{keys[0]}":'.encode()
         front = head + orjson.dumps(json_text(part_id)) + f',"{keys[1]}":'.encode()
-        dumps = orjson.dumps
+        append, dumps = self.written.append, orjson.dumps
 
         def write(delta: str) -> None:
             try:
-                self._events.append(front + dumps(delta) + b"}\n\n")
+                append(front + dumps(delta) + b"}\n\n")
             except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
-                self._events.append(front + dumps(json_text(delta)) + b"}\n\n")
+                append(front + dumps(json_text(delta)) + b"}\n\n")
 
         return write
 
-    def take(self) -> list[bytes]:
-        events, self._events = self._events, []
-        return events
 
+class TransformedSink(Sink[T]):
+    """Passes every chunk through an app's hook on its way to another sink.
 
-class NullSink(Sink[None]):
-    """Forgets everything: for events that only bring the converter's state up to date."""
+    If the hook raises, that goes up to whoever feeds the converter, and the hook is not called again: what is written
+    after that only ends the response.
+    """
+
+    def __init__(self, target: Sink[T], transform: Transform) -> None:
+        self._target = target
+        self._transform: Transform | None = transform
+        self.written = target.written
 
     def emit(self, chunk: AnyChunk) -> None:
-        pass
+        transform, self._transform = self._transform, None
+        for item in _listed(chunk if transform is None else transform(chunk)):
+            self._target.emit(item)
+        self._transform = transform
 
-    def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
-        return lambda delta: None
 
-    def take(self) -> list[None]:
-        return []
+def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
+    match result:
+        case None:
+            return []
+        case dict():
+            return [cast(AnyChunk, result)]
+    return list(result)
