@@ -14,7 +14,7 @@ sends nothing.
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import IntEnum
 from typing import Literal
 
 from stream_protocol.convert.arguments import GrowingText, PathText, RawText
@@ -24,11 +24,13 @@ from stream_protocol.wire.sinks import WriteDelta
 logger = logging.getLogger(__name__)
 
 
-class CallState(Enum):
-    HELD = auto()
-    STREAMING = auto()
-    OPEN = auto()
-    ANSWERED = auto()
+class CallState(IntEnum):
+    """In the order of a call's life."""
+
+    HELD = 0
+    STREAMING = 1
+    OPEN = 2
+    ANSWERED = 3
 
 
 Awaiting = Literal["approval", "credential", "client"]

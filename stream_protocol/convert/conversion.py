@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TEXT, REASONING = Kind.TEXT, Kind.REASONING
+KINDS = TEXT, REASONING = tuple(Kind)
 
 RUN_FAILED = "The run failed before the tool finished."
 RUN_STOPPED = "The run was stopped before the tool finished."
@@ -111,7 +111,7 @@ class Conversion(Generic[T]):
         if not fields["partial"]:
             self._take_complete(event, lane)
         elif (content := fields["content"]) is not None:
-            touched: set[Call] | None = None
+            touched: list[Call] | None = None
             for part in content.parts or ():
                 said = part.__dict__
                 if text := said["text"]:
@@ -212,12 +212,12 @@ class Conversion(Generic[T]):
 
     # Events ----------------------------------------------------------------------------------------------------------
 
-    def _take_fragment(self, event: "Event", lane: Lane, part: "Part", touched: set[Call] | None) -> set[Call] | None:
+    def _take_fragment(self, event: "Event", lane: Lane, part: "Part", touched: list[Call] | None) -> list[Call] | None:
         """A fragment without text. ``touched`` are the calls that this event has spoken of already."""
         if event.finish_reason is not None:
             self._reason = event.finish_reason.value
         if (function_call := part.function_call) is not None:
-            touched = set() if touched is None else touched
+            touched = [] if touched is None else touched
             self._tools.add_fragment(lane, part, function_call, touched)
             self._shown = True
             return touched
@@ -256,7 +256,7 @@ class Conversion(Generic[T]):
             lane.end_response()
 
     def _take_parts(self, event: "Event", lane: Lane, parts: list["Part"]) -> None:
-        repeated = {kind: _repeated(lane, kind, parts) for kind in Kind}
+        repeated = [_repeated(lane, kind, parts) for kind in KINDS]
         others = dict(lane.shown)
         ids = {part.function_call.id for part in parts if part.function_call is not None}
         for part in parts:
