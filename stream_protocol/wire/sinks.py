@@ -1,16 +1,17 @@
 """What the converter writes to. The one place that builds chunks.
 
 A ``Sink`` has one method per chunk type; each builds the chunk and hands it to ``emit``. ``ChunkSink`` keeps the
-dictionaries, ``SseSink`` the bytes, ``NullSink`` nothing. All values given to a sink are plain JSON already.
+dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first. All values given to a sink are plain
+JSON already.
 
 Deltas are nearly all of a stream, so they are not built one by one: ``text_start``, ``reasoning_start`` and
-``tool_input_start`` return a function that writes that part's deltas, and ``SseSink`` encodes the constant front of such
-a chunk once, when the part starts. A property test holds ``SseSink`` to the bytes of ``encode_sse`` over ``ChunkSink``.
+``tool_input_start`` return a function that writes that part's deltas, and ``SseSink`` encodes the constant front of
+such a chunk once, when the part starts. A property test holds ``SseSink`` to the bytes of ``encode_sse`` over ``ChunkSink``.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Generic, Literal, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import orjson
 
@@ -40,6 +41,9 @@ from stream_protocol.wire.values import json_text
 WriteDelta = Callable[[str], None]
 """Writes one delta of the part that returned it. The text must not be empty."""
 
+Transform = Callable[[AnyChunk], AnyChunk | Iterable[AnyChunk] | None]
+"""A hook over chunks: returns the chunk, several in its place, or ``None`` to drop it."""
+
 DeltaType = Literal["text-delta", "reasoning-delta", "tool-input-delta"]
 
 T = TypeVar("T")
@@ -52,9 +56,15 @@ class Sink(ABC, Generic[T]):
     def emit(self, chunk: AnyChunk) -> None:
         """Takes one finished chunk."""
 
-    @abstractmethod
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         """Returns the function that writes the deltas of this part."""
+        if kind == "text-delta":
+            return lambda delta: self.emit({"type": "text-delta", "id": part_id, "delta": json_text(delta)})
+        if kind == "reasoning-delta":
+            return lambda delta: self.emit({"type": "reasoning-delta", "id": part_id, "delta": json_text(delta)})
+        return lambda delta: self.emit(
+            {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": json_text(delta)}
+        )
 
     @abstractmethod
     def take(self) -> list[T]:
@@ -288,15 +298,6 @@ class ChunkSink(Sink[AnyChunk]):
     def emit(self, chunk: AnyChunk) -> None:
         self._chunks.append(chunk)
 
-    def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
-        if kind == "text-delta":
-            return lambda delta: self.emit({"type": "text-delta", "id": part_id, "delta": json_text(delta)})
-        if kind == "reasoning-delta":
-            return lambda delta: self.emit({"type": "reasoning-delta", "id": part_id, "delta": json_text(delta)})
-        return lambda delta: self.emit(
-            {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": json_text(delta)}
-        )
-
     def take(self) -> list[AnyChunk]:
         chunks, self._chunks = self._chunks, []
         return chunks
@@ -330,14 +331,31 @@ class SseSink(Sink[bytes]):
         return events
 
 
-class NullSink(Sink[None]):
-    """Forgets everything: for events that only bring the converter's state up to date."""
+class TransformedSink(Sink[T]):
+    """Passes every chunk through an app's hook on its way to another sink.
+
+    If the hook raises, that goes up to whoever feeds the converter, and the hook is not called again: what is written
+    after that only ends the response.
+    """
+
+    def __init__(self, target: Sink[T], transform: Transform) -> None:
+        self._target = target
+        self._transform: Transform | None = transform
 
     def emit(self, chunk: AnyChunk) -> None:
-        pass
+        transform, self._transform = self._transform, None
+        for item in _listed(chunk if transform is None else transform(chunk)):
+            self._target.emit(item)
+        self._transform = transform
 
-    def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
-        return lambda delta: None
+    def take(self) -> list[T]:
+        return self._target.take()
 
-    def take(self) -> list[None]:
-        return []
+
+def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
+    match result:
+        case None:
+            return []
+        case dict():
+            return [cast(AnyChunk, result)]
+    return list(result)

@@ -13,3 +13,7 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
 
 def json_text(text: str) -> str:
     return text
+
+
+def json_key(text: str) -> str:
+    return text

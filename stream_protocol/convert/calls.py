@@ -1,0 +1,143 @@
+"""The call book: every tool call of a message, under the id that the client knows it by.
+
+The client finds a call by its ``toolCallId`` alone, so that id is fixed when the call is first seen. ADK's id for the
+same call can be missing, can differ from fragment to fragment (before 2.11) or between fragments and the finished call
+(models that give no ids), and can come twice in one message (servers that count from zero in every response). The book
+maps every id that ADK used to the one call; nothing is ever looked up by a tool's name alone except a response without an
+id, which answers the oldest unanswered call of that name.
+
+A call's life: ``HELD`` (nothing sent: it has no name yet) -> ``STREAMING`` (announced; its input grows) -> ``OPEN`` (its
+input stands; an output is awaited, from the tool or from a person) -> ``ANSWERED``. A hidden call lives the same life and
+sends nothing.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Literal
+
+from stream_protocol.convert.arguments import GrowingText, PathText, RawText
+from stream_protocol.wire.chunks import ProviderMetadata
+from stream_protocol.wire.sinks import WriteDelta
+
+logger = logging.getLogger(__name__)
+
+
+class CallState(Enum):
+    HELD = auto()
+    STREAMING = auto()
+    OPEN = auto()
+    ANSWERED = auto()
+
+
+Awaiting = Literal["approval", "credential", "client"]
+"""Who a call waits for, where that is not its tool: its gate, somebody's credential, the client itself."""
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One tool call of the message."""
+
+    id: str
+    """``toolCallId``: what the client knows it by."""
+    name: str
+    """Empty while ``HELD``."""
+    state: CallState = CallState.HELD
+    hidden: bool = False
+    dynamic: bool = False
+    provider_executed: bool = False
+    title: str | None = None
+    provider: ProviderMetadata | None = None
+    """Provider metadata of the call's own chunks: who called, and the thought signature."""
+    text: PathText | RawText | GrowingText | None = None
+    """Its streamed arguments; ``None`` until a fragment with arguments comes."""
+    more_to_come: bool = False
+    """ADK's ``will_continue`` on the newest fragment."""
+    write: WriteDelta | None = None
+    """Writes ``tool-input-delta``; ``None`` while the call has not been announced or is hidden."""
+    backlog: list[str] = field(default_factory=list)
+    """Deltas of a held call, sent when it is named."""
+    paths: list[str] = field(default_factory=list)
+    """JSON paths seen while held: they may tell the tool."""
+    awaiting: Awaiting | None = None
+    approved: bool | None = None
+    """The person's answer to the newest approval request; ``None`` before it."""
+    gated: bool = True
+    """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
+
+    @property
+    def visible(self) -> bool:
+        return not self.hidden and self.state is not CallState.HELD
+
+
+class CallBook:
+    """All calls of a message, in order of first sight."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Call] = {}
+        self._unanswered: dict[str, Call] = {}
+        self._approvals: dict[str, Call] = {}
+        self._unnamed = 0
+
+    def new(self, adk_id: str | None) -> Call:
+        """Enters a call under a client id of its own."""
+        call = Call(id=self._client_id(adk_id), name="")
+        self._by_id[call.id] = call
+        self._unanswered[call.id] = call
+        if adk_id:
+            self._by_id[adk_id] = call
+        return call
+
+    def _client_id(self, adk_id: str | None) -> str:
+        if adk_id and adk_id not in self._by_id:
+            return adk_id
+        if adk_id:
+            return next(name for n in range(2, len(self._by_id) + 3) if (name := f"{adk_id}.{n}") not in self._by_id)
+        call_id = self.next_id()
+        logger.warning("ADK gave a function call no id; it is %s", call_id)
+        return call_id
+
+    def next_id(self) -> str:
+        """The next free id of the sequence ``call_0``, ``call_1``, …"""
+        while True:
+            call_id = f"call_{self._unnamed}"
+            self._unnamed += 1
+            if call_id not in self._by_id:
+                return call_id
+
+    def alias(self, adk_id: str | None, call: Call) -> None:
+        """Lets ``adk_id``, too, find the call."""
+        if adk_id:
+            self._by_id[adk_id] = call
+
+    def get(self, adk_id: str | None) -> Call | None:
+        return self._by_id.get(adk_id) if adk_id else None
+
+    def answered_by(self, adk_id: str | None, name: str) -> Call | None:
+        """The call that a function response answers."""
+        if adk_id:
+            return self._by_id.get(adk_id)
+        return next((call for call in self._unanswered.values() if call.name == name), None)
+
+    def unanswered(self) -> Iterable[Call]:
+        return tuple(self._unanswered.values())
+
+    def waiting(self) -> Iterator[Call]:
+        """The calls that the client shows without a result."""
+        return (call for call in self._unanswered.values() if call.visible)
+
+    def answer(self, call: Call) -> None:
+        call.state = CallState.ANSWERED
+        call.awaiting = None
+        self._unanswered.pop(call.id, None)
+
+    def request_approval(self, approval_id: str, call: Call) -> None:
+        call.state = CallState.OPEN
+        call.awaiting = "approval"
+        call.approved = None
+        self._unanswered[call.id] = call
+        self._approvals[approval_id] = call
+
+    def approval(self, approval_id: str | None) -> Call | None:
+        return self._approvals.get(approval_id) if approval_id else None

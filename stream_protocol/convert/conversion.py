@@ -1,0 +1,432 @@
+"""ADK events -> a sink: the dispatch, and the life of one response.
+
+A response is fed event by event and ends exactly once: ``finish``, ``fail`` or ``abort``. Everything here is plain
+computation over what was fed before, so the same events give the same chunks.
+
+An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what its
+lane's fragments said, so only the difference is shown; an event that differs from what was streamed (a callback redacted
+it) is not shown on top of it.
+"""
+
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from stream_protocol.convert.calls import Call, CallBook, CallState
+from stream_protocol.convert.data import write_actions, write_output
+from stream_protocol.convert.finish import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError, Usage
+from stream_protocol.convert.lanes import Kind, Lane, LaneKey, Ordinals
+from stream_protocol.convert.media import write_media
+from stream_protocol.convert.options import Settings
+from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, is_confirmed
+from stream_protocol.convert.results import failure_text
+from stream_protocol.convert.sources import Sources
+from stream_protocol.convert.steps import Steps
+from stream_protocol.convert.tools import NO_RESULT, ToolCalls
+from stream_protocol.wire.chunks import FinishReason
+from stream_protocol.wire.errors import StreamProtocolError
+from stream_protocol.wire.sinks import Sink
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.genai.types import FunctionCall, FunctionResponse, Part
+
+logger = logging.getLogger(__name__)
+
+TEXT, REASONING = Kind.TEXT, Kind.REASONING
+
+RUN_FAILED = "The run failed before the tool finished."
+RUN_STOPPED = "The run was stopped before the tool finished."
+
+CODE_EXECUTION = "code_execution"
+"""Name of the provider-executed tool that stands for code which the model's provider or ADK runs."""
+
+T = TypeVar("T")
+
+
+class Conversion(Generic[T]):
+    """One response of an agent, written to a sink."""
+
+    def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None = None) -> None:
+        self._sink = sink
+        self._settings = settings
+        self._message_id = message_id
+        self._lanes: dict[LaneKey, Lane] = {}
+        self._ordinals = Ordinals()
+        self._book = CallBook()
+        self._steps = Steps(sink, self._lanes.values(), self._book)
+        self._tools = ToolCalls(sink, settings, self._book, self._steps)
+        self._sources = Sources(sink)
+        self._usage = Usage()
+        self._model_id: str | None = None
+        self._reason: str | None = None
+        """google-genai's finish reason of the newest model response."""
+        self._failure: AgentRunError | None = None
+        """The first failure that an event reported and nothing has mended since."""
+        self._aborted = False
+        self._shown = False
+        """Something of this response can be seen."""
+        self._started = False
+        self._ended = False
+        self._unknown: set[str] = set()
+        """What was skipped and logged already."""
+
+    # The life of a response ------------------------------------------------------------------------------------------
+
+    def replay(self, past: Iterable["Event"]) -> None:
+        """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
+        fed = False
+        for event in past:
+            if fed and event.author == "user":
+                self._end_parts(NO_RESULT)
+            self._message_id = self._message_id or event.invocation_id or None
+            self._started = fed = True
+            self._take(event)
+        if fed:
+            self._end_parts(NO_RESULT)
+        self._sink.take()
+        self._reason, self._failure = None, None
+        self._started = self._aborted = self._shown = False
+
+    def feed(self, event: "Event") -> list[T]:
+        """What this event adds to the stream."""
+        if self._ended:
+            raise StreamProtocolError("the response has ended; no event can be converted any more")
+        if not self._started:
+            self._start(event.invocation_id)
+        self._take(event)
+        return self._sink.take()
+
+    def finish(self) -> list[T]:
+        """The events are over: ends the response by what they told."""
+        if self._failure is not None:
+            return self.fail(self._failure)
+        if self._aborted:
+            return self.abort()
+        self._check_running()
+        metadata = self._metadata()
+        bare_step = self._end_parts(NO_RESULT)
+        self._sink.finish(self._finish_reason(), {} if metadata is None and bare_step else metadata)
+        return self._end()
+
+    def fail(self, error: BaseException) -> list[T]:
+        """The run failed: ends what is open, then the one ``error`` chunk, in the words of ``on_error``."""
+        self._check_running()
+        self._end_parts(RUN_FAILED)
+        self._sink.error(self._error_text(error))
+        return self._end()
+
+    def abort(self, reason: str | None = None) -> list[T]:
+        """The run was stopped: ends what is open, then ``abort``."""
+        self._check_running()
+        metadata = self._metadata()
+        bare_step = self._end_parts(RUN_STOPPED)
+        if metadata is not None or bare_step:
+            self._sink.message_metadata(metadata or {})
+        self._sink.abort(reason)
+        return self._end()
+
+    def _start(self, invocation_id: str | None) -> None:
+        self._started = True
+        self._message_id = self._message_id or invocation_id or None
+        self._sink.start(self._message_id)
+
+    def _check_running(self) -> None:
+        if self._ended:
+            raise StreamProtocolError("the response has ended already")
+        if not self._started:
+            self._start(None)
+
+    def _end(self) -> list[T]:
+        # Last of all: if a hook raises on the way here, the response can still be failed.
+        self._ended = True
+        return self._sink.take()
+
+    def _error_text(self, error: BaseException) -> str:
+        try:
+            return self._settings.on_error(error)
+        except Exception:
+            logger.exception("`on_error` raised")
+            return DEFAULT_ERROR_TEXT
+
+    def _end_parts(self, text: str) -> bool:
+        for lane in self._lanes.values():
+            lane.end_response()
+            self._tools.cut(lane)
+        self._tools.end(text)
+        return self._steps.finish_last()
+
+    def _finish_reason(self) -> FinishReason:
+        if any(call.awaiting is not None for call in self._book.waiting()):
+            return "tool-calls"
+        if self._reason is None:
+            return "stop" if self._shown else "other"
+        return FINISH_REASONS.get(self._reason, "other")
+
+    def _metadata(self) -> dict[str, Any] | None:
+        usage = self._usage.as_metadata()
+        metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
+        if self._model_id is not None:
+            metadata["modelId"] = self._model_id
+        return self._settings.message_metadata(metadata) or None
+
+    # Events ----------------------------------------------------------------------------------------------------------
+
+    def _take(self, event: "Event") -> None:
+        key = (event.author, event.branch, event.node_info.path)
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(key, self._sink)
+        if event.partial:
+            self._take_fragment(event, lane)
+        elif event.author == "user":
+            self._take_answers(event)
+        else:
+            self._take_complete(event, lane)
+
+    def _take_fragment(self, event: "Event", lane: Lane) -> None:
+        content = event.content
+        if content is None or not content.parts or event.author == "user":
+            return
+        touched: set[Call] | None = None
+        for part in content.parts:
+            text = part.text
+            if text:
+                kind = REASONING if part.thought else TEXT
+                if lane.kind is not kind and not self._open(lane, kind):
+                    continue
+                lane.write(text)
+                lane.keep(text)
+            elif (function_call := part.function_call) is not None:
+                touched = set() if touched is None else touched
+                self._tools.add_fragment(lane, part, function_call, touched)
+                self._shown = True
+                continue
+            elif text is None:
+                self._take_other(lane, part)
+                lane.shown[_other_kind(part)] = lane.shown.get(_other_kind(part), 0) + 1
+            if part.thought_signature:
+                lane.sign(part.thought_signature)
+        if event.finish_reason is not None:
+            self._reason = event.finish_reason.value
+
+    def _open(self, lane: Lane, kind: Kind) -> bool:
+        """Opens a part of this kind in the lane; ``False`` if it is not to be shown."""
+        lane.close()
+        if kind is REASONING and not self._settings.send_reasoning:
+            return False
+        self._tools.enter(lane)
+        lane.open(kind, self._ordinals.next(kind))
+        self._shown = True
+        return True
+
+    def _take_complete(self, event: "Event", lane: Lane) -> None:
+        if (call := self._progressing(event)) is not None:
+            self._take_progress(event, call)
+            return
+        self._note_delegation(event)
+        content = event.content
+        parts = content.parts if content is not None and content.parts else []
+        if parts:
+            self._take_parts(event, lane, parts)
+        elif event.output is not None:
+            write_output(self._sink, event)
+        write_actions(self._sink, event, with_state=self._settings.send_state)
+        self._take_sources(event)
+        self._take_outcome(event, bool(parts))
+        if parts or event.finish_reason is not None or event.error_code:
+            lane.end_response()
+
+    def _take_parts(self, event: "Event", lane: Lane, parts: list["Part"]) -> None:
+        repeated = {kind: _repeated(lane, kind, parts) for kind in Kind}
+        others = dict(lane.shown)
+        ids = {part.function_call.id for part in parts if part.function_call is not None}
+        for part in parts:
+            if part.text:
+                kind = REASONING if part.thought else TEXT
+                text = part.text[repeated[kind] :]
+                repeated[kind] = max(0, repeated[kind] - len(part.text))
+                if text and (lane.kind is kind or self._open(lane, kind)):
+                    lane.write(text)
+            elif part.function_call is not None:
+                self._take_call(event, lane, part, part.function_call, ids)
+                continue
+            elif part.function_response is not None:
+                self._take_response(event, part.function_response)
+            elif part.text is None and others.get(kind_name := _other_kind(part), 0) > 0:
+                others[kind_name] -= 1
+            elif part.text is None:
+                self._take_other(lane, part)
+            if part.thought_signature:
+                lane.sign(part.thought_signature)
+
+    def _take_call(
+        self, event: "Event", lane: Lane, part: "Part", function_call: "FunctionCall", ids: set[str | None]
+    ) -> None:
+        self._shown = True
+        if function_call.name == REQUEST_CONFIRMATION:
+            self._tools.request_approval(lane, function_call)
+            return
+        call = self._tools.complete(lane, part, function_call, ids)
+        if call is not None and (
+            function_call.id in (event.long_running_tool_ids or ()) or function_call.name in PERSON_ASKED
+        ):
+            call.awaiting = "client"
+
+    def _take_other(self, lane: Lane, part: "Part") -> None:
+        """Media, code, tools that the provider runs: parts that come whole."""
+        if part.inline_data is not None or part.file_data is not None:
+            lane.close()
+            self._tools.enter(lane)
+            write_media(self._sink, part)
+            self._shown = True
+        elif (code := part.executable_code) is not None:
+            value = {"language": code.language.value if code.language else None, "code": code.code}
+            self._tools.run_by_provider(lane, code.id, CODE_EXECUTION, value)
+            self._shown = True
+        elif (result := part.code_execution_result) is not None:
+            output = {"outcome": result.outcome.value if result.outcome else None, "output": result.output}
+            self._answer_provider(result.id, CODE_EXECUTION, output)
+        elif (server_call := part.tool_call) is not None:
+            name = _server_tool(server_call.tool_type)
+            self._tools.run_by_provider(lane, server_call.id, name, server_call.args or {})
+            self._shown = True
+        elif (server_response := part.tool_response) is not None:
+            name = _server_tool(server_response.tool_type)
+            self._answer_provider(server_response.id, name, server_response.response)
+        elif not part.thought_signature:
+            self._skip(f"a part with {_other_kind(part) or 'nothing in it'}")
+
+    def _answer_provider(self, adk_id: str | None, name: str, output: Any) -> None:
+        call = self._book.answered_by(adk_id, name)
+        if call is not None:
+            self._tools.add_result(call, output)
+
+    # Answers ---------------------------------------------------------------------------------------------------------
+
+    def _take_answers(self, event: "Event") -> None:
+        """A user event. Its text is the user's own message; its responses answer calls, whoever made them."""
+        for part in (event.content.parts if event.content is not None else None) or ():
+            response = part.function_response
+            if response is None:
+                continue
+            if (call := self._book.approval(response.id)) is not None:
+                self._take_approval(call, response)
+            else:
+                self._take_response(event, response)
+
+    def _take_approval(self, call: Call, response: "FunctionResponse") -> None:
+        confirmed = is_confirmed(response.response)
+        if confirmed is None or call.awaiting != "approval":
+            return
+        call.approved = confirmed
+        call.awaiting = None
+        if self._settings.ai_sdk == 7 and response.id is not None:
+            self._sink.tool_approval_response(response.id, approved=confirmed)
+
+    def _take_response(self, event: "Event", response: "FunctionResponse") -> None:
+        call = self._book.answered_by(response.id, response.name or "")
+        if call is None:
+            self._skip(f"a response of `{response.name}` to a call outside this message")
+            return
+        value = response.response
+        failed = failure_text(value) is not None
+        if response.id in event.actions.requested_tool_confirmations:
+            # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
+            call.gated = failed
+            call.awaiting = "approval"
+        elif response.id in event.actions.requested_auth_configs:
+            call.awaiting = "credential"
+        elif failed and call.gated and call.approved is False:
+            self._tools.deny(call)
+        elif call.name == REQUEST_CREDENTIAL:
+            self._tools.add_result(call, {"provided": True})  # the response itself holds the credential
+        elif call.awaiting == "client" and event.author != "user" and not failed:
+            self._tools.add_result(call, value, preliminary=True)
+            self._book.answer(call)
+        else:
+            self._tools.add_result(call, value, preliminary=bool(response.will_continue))
+            for media in response.parts or ():
+                write_media(self._sink, media)
+
+    def _progressing(self, event: "Event") -> Call | None:
+        """The running tool that speaks in this event: its branch ends in ``<tool>@<call id>``."""
+        if event.branch is None or (event.content is not None and event.content.role != "user"):
+            return None
+        head, _, call_id = event.branch.rpartition("@")
+        call = self._book.get(call_id)
+        if call is None or call.state is not CallState.OPEN or not call.name == event.author == head.rpartition(".")[2]:
+            return None
+        return call
+
+    def _take_progress(self, event: "Event", call: Call) -> None:
+        write_actions(self._sink, event, with_state=self._settings.send_state)
+        parts = (event.content.parts if event.content is not None else None) or []
+        if text := "".join(part.text or "" for part in parts):
+            self._tools.add_result(call, text, preliminary=True)
+        elif event.output is not None:
+            self._tools.add_result(call, event.output, preliminary=True)
+        for part in parts:
+            write_media(self._sink, part)
+
+    def _note_delegation(self, event: "Event") -> None:
+        """A call that handed over to a task agent has its result in a later message: it is not left running here."""
+        call = self._book.get(event.isolation_scope)
+        if call is not None and call.state is CallState.OPEN and call.awaiting is None:
+            self._tools.add_result(call, {"agent": event.author}, preliminary=True)
+            self._book.answer(call)
+
+    # What an event says besides its content --------------------------------------------------------------------------
+
+    def _take_sources(self, event: "Event") -> None:
+        if not self._settings.send_sources:
+            return
+        if event.grounding_metadata is not None:
+            self._sources.add_grounding(event.grounding_metadata)
+        if event.citation_metadata is not None:
+            self._sources.add_citations(event.citation_metadata)
+
+    def _take_outcome(self, event: "Event", has_content: bool) -> None:
+        if event.usage_metadata is not None:
+            self._usage.add(event.usage_metadata)
+        if event.model_version:
+            self._model_id = event.model_version
+        if event.finish_reason is not None:
+            self._reason = event.finish_reason.value
+        if event.error_code:
+            self._take_error(event.error_code, event.error_message)
+        elif has_content:
+            self._failure = None
+        if event.interrupted:
+            self._reason = "OTHER"
+
+    def _take_error(self, code: str, message: str | None) -> None:
+        if code == ABORTED:
+            self._aborted = True
+        elif self._shown and (code in FINISH_REASONS or code == NO_CONTENT):
+            self._reason = code
+        elif self._failure is None:
+            self._failure = AgentRunError(code, message)
+
+    def _skip(self, what: str) -> None:
+        if what not in self._unknown:
+            self._unknown.add(what)
+            logger.warning("skipped %s", what)
+
+
+def _repeated(lane: Lane, kind: Kind, parts: list["Part"]) -> int:
+    """How much of the complete event's text of this kind, from its beginning, is not to be shown again."""
+    streamed = "".join(lane.streamed[kind])
+    if not streamed:
+        return 0
+    whole = "".join(part.text or "" for part in parts if bool(part.thought) is (kind is REASONING))
+    return len(streamed) if whole.startswith(streamed) else len(whole)
+
+
+def _other_kind(part: "Part") -> str:
+    """Names what a part holds besides text."""
+    return ", ".join(name for name, value in part if value is not None and name not in {"thought", "thought_signature"})
+
+
+def _server_tool(tool_type: Any) -> str:
+    return str(tool_type.value).lower() if tool_type is not None else "server_tool"

@@ -1,0 +1,72 @@
+"""The converter for any server: events in, chunks out, one response an instance."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar, Unpack
+
+from stream_protocol.convert.conversion import Conversion
+from stream_protocol.convert.options import ConverterOptions, Settings
+from stream_protocol.wire.chunks import AnyChunk
+from stream_protocol.wire.sinks import ChunkSink, Sink, SseSink, TransformedSink
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+T = TypeVar("T")
+
+
+class StreamProtocolConverter:
+    """Turns the ADK events of one response into UI message chunks.
+
+    Feed it the events of one run in order and send what ``convert`` returns at once; end it with exactly one of
+    ``finish``, ``fail`` and ``abort``. The first event brings ``start``: its ``messageId`` is ``message_id`` or else the
+    event's invocation id. Events are only read, by attribute.
+
+    ``past`` are the earlier events of the same message, for a response that continues one (an approval was answered, a
+    client tool gave its output): calls, ids, sources and usage go on from there, and nothing of it is sent again.
+
+    Raises ``StreamProtocolError`` for contradictory options and for any call after the end; nothing is changed then.
+    """
+
+    def __init__(
+        self,
+        *,
+        past: "Iterable[Event]" = (),
+        message_id: str | None = None,
+        **options: Unpack[ConverterOptions],
+    ) -> None:
+        self._conversion = chunk_conversion(past, message_id, Settings(**options))
+
+    def convert(self, event: "Event") -> list[AnyChunk]:
+        """The chunks that this event adds; often one, sometimes none."""
+        return self._conversion.feed(event)
+
+    def finish(self) -> list[AnyChunk]:
+        """The run is over. Ends with ``finish``, or with ``error`` or ``abort`` where the events told of one."""
+        return self._conversion.finish()
+
+    def fail(self, error: BaseException) -> list[AnyChunk]:
+        """The run raised ``error``. Open parts and calls are ended, then comes the one ``error`` chunk, masked by
+        ``on_error``; ADK's own event about the same failure is not told twice."""
+        return self._conversion.fail(error)
+
+    def abort(self, reason: str | None = None) -> list[AnyChunk]:
+        """The run was stopped. Open parts and calls are ended, then comes ``abort``."""
+        return self._conversion.abort(reason)
+
+
+def chunk_conversion(past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[AnyChunk]:
+    """A conversion to dictionaries."""
+    return _conversion(ChunkSink(), past, message_id, settings)
+
+
+def sse_conversion(past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[bytes]:
+    """A conversion to SSE events."""
+    return _conversion(SseSink(), past, message_id, settings)
+
+
+def _conversion(sink: Sink[T], past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[T]:
+    conversion = Conversion(
+        sink if settings.transform is None else TransformedSink(sink, settings.transform), settings, message_id
+    )
+    conversion.replay(past)
+    return conversion

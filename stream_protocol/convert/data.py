@@ -1,0 +1,62 @@
+"""ADK's side effects -> ``data-*`` parts: agents, artifacts, state, widgets, and an app's own data."""
+
+from typing import TYPE_CHECKING, Any
+
+from stream_protocol.wire.sinks import Sink
+from stream_protocol.wire.values import UnrepresentableValueError, json_value
+
+if TYPE_CHECKING:
+    from google.adk.events import Event, EventActions
+
+DATA_WIDGET_PROVIDER = "adk_ui_stream"
+"""``provider`` of the UI widgets that carry an app's own data: the one channel that ADK streams, stores and merges."""
+
+_INTERNAL_STATE = ("temp:", "_adk", "_code_execution")
+"""Prefixes of state keys that never leave: ``temp:`` is not even stored, the others are ADK's bookkeeping."""
+
+
+def write_actions(sink: Sink[Any], event: "Event", *, with_state: bool) -> None:
+    """Writes what a complete event did besides speaking.
+
+    Fragments must not come here: their ``actions`` object is shared with, and changed by, the later complete event.
+    """
+    actions = event.actions
+    if actions.transfer_to_agent:
+        sink.data("adk-agent", _without_none({"agent": actions.transfer_to_agent, "from": event.author}))
+    for filename, version in actions.artifact_delta.items():
+        sink.data("adk-artifact", {"filename": filename, "version": version}, data_id=filename)
+    for widget in actions.render_ui_widgets or ():
+        _write_widget(sink, widget.id, widget.provider, widget.payload)
+    if with_state:
+        _write_state(sink, actions)
+
+
+def _write_widget(sink: Sink[Any], widget_id: str, provider: str, payload: dict[str, Any]) -> None:
+    match payload:
+        case {"name": str(name), "data": value} if provider == DATA_WIDGET_PROVIDER:
+            own_id = payload.get("id")
+            sink.data(name, json_value(value, lossy=True), data_id=own_id if isinstance(own_id, str) else None)
+        case _:
+            value = {"id": widget_id, "provider": provider, "payload": json_value(payload, lossy=True)}
+            sink.data("adk-ui-widget", value, data_id=widget_id)
+
+
+def _write_state(sink: Sink[Any], actions: "EventActions") -> None:
+    delta = {key: value for key, value in actions.state_delta.items() if not key.startswith(_INTERNAL_STATE)}
+    if delta:
+        sink.data("adk-state", json_value(delta, lossy=True))
+
+
+def write_output(sink: Sink[Any], event: "Event") -> None:
+    """A workflow node's output that no content says."""
+    try:
+        value = json_value(event.output)
+    except UnrepresentableValueError:
+        value = None
+    sink.data(
+        "adk-output", _without_none({"author": event.author, "node": event.node_info.path or None}) | {"output": value}
+    )
+
+
+def _without_none(value: dict[str, Any]) -> dict[str, Any]:
+    return {key: item for key, item in value.items() if item is not None}

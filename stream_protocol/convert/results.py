@@ -1,0 +1,35 @@
+"""Whether a function response reports a failure, by its shape alone."""
+
+from typing import Any
+
+import orjson
+
+from stream_protocol.wire.values import json_value
+
+
+def failure_text(response: Any) -> str | None:
+    """The text of a failure, or ``None`` for a result.
+
+    ADK answers a call that it could not run with ``{"error": …}`` and nothing beside it; MCP marks a failed result with
+    ``isError`` (or ``is_error``) and says why in its text content.
+    """
+    match response:
+        case {"error": error, **rest} if not rest and error is not None:
+            return _text(error)
+        case {"isError": True} | {"is_error": True}:
+            return _mcp_text(response)
+    return None
+
+
+def _mcp_text(response: dict[str, Any]) -> str:
+    content = response.get("content")
+    texts = (
+        [item["text"] for item in content if isinstance(item, dict) and isinstance(item.get("text"), str)]
+        if isinstance(content, list)
+        else []
+    )
+    return "\n".join(texts) or _text(response)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode()

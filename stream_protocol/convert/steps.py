@@ -1,0 +1,76 @@
+"""Steps: where the client's reading of a message begins anew.
+
+The AI SDK's auto-send helpers look only behind the last ``step-start`` of the last message (``ai@6``
+``lastAssistantMessageIsCompleteWithToolCalls``, ``…WithApprovalResponses``). Three rules follow.
+
+* A step begins with each model response, and with whatever follows a tool's output.
+* No step begins while a call of this message waits for its result: it must stay behind the last ``step-start``, or an
+  answer given in the browser would never be sent.
+* A response must not end behind outputs alone: the helper would send again, for ever. A bare step closes it.
+
+A step ends only when nothing is open in any lane: ``finish-step`` makes a v6 client forget all open text parts, and a tool
+input that streams on behind a ``start-step`` would become a second part. Agents in parallel therefore share steps.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from stream_protocol.convert.calls import Call, CallBook, CallState
+from stream_protocol.convert.lanes import Lane
+from stream_protocol.wire.sinks import Sink
+
+
+class Steps:
+    """The open step of the message, and what its tools did."""
+
+    def __init__(self, sink: Sink[Any], lanes: Collection[Lane], calls: CallBook) -> None:
+        self._sink = sink
+        self._lanes = lanes
+        self._calls = calls
+        self._open = False
+        self._used = False
+        """Something stands in the open step."""
+        self._has_output = False
+        """A tool's output stands in the open step."""
+        self._tools: list[Call] = []
+        """Calls behind the last ``start-step``, also of an earlier response of this message."""
+
+    def enter(self, lane: Lane) -> None:
+        """Makes the step right for content of this lane. The lane has no open part."""
+        wanted = not self._open or self._has_output or (lane.fresh and self._used)
+        if wanted and not any(self._calls.waiting()) and not any(other.busy for other in self._lanes):
+            self.finish()
+            self._start()
+        lane.fresh = False
+        self._used = True
+
+    def _start(self) -> None:
+        self._sink.start_step()
+        self._open = True
+        self._used = self._has_output = False
+        self._tools.clear()
+
+    def add_tool(self, call: Call) -> None:
+        """The call's part stands in this step."""
+        if not call.provider_executed:
+            self._tools.append(call)
+
+    def add_output(self) -> None:
+        self._has_output = True
+
+    def finish(self) -> None:
+        if self._open:
+            self._sink.finish_step()
+            self._open = False
+
+    def finish_last(self) -> bool:
+        """Ends the last step of a response. Returns whether a bare step had to be put behind it.
+
+        The client stores a bare step only with the next change of the message: metadata must follow.
+        """
+        self.finish()
+        if not self._tools or any(call.state is not CallState.ANSWERED for call in self._tools):
+            return False
+        self._start()
+        self.finish()
+        return True

@@ -1,0 +1,100 @@
+"""A whole run as a stream: the converter, its one terminal, and the boundary where an exception becomes an ``error`` chunk.
+
+``stream_*`` take an asynchronous iterable, ``iter_*`` a synchronous one; ``*_chunks`` give dictionaries, ``*_sse`` bytes,
+one SSE event an item, ``data: [DONE]`` last.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar, Unpack
+
+from stream_protocol.convert.conversion import Conversion
+from stream_protocol.convert.converter import chunk_conversion, sse_conversion
+from stream_protocol.convert.options import ConverterOptions, Settings
+from stream_protocol.wire.chunks import AnyChunk
+from stream_protocol.wire.sse import SSE_DONE
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+def stream_chunks(
+    events: "AsyncIterable[Event]",
+    *,
+    past: "Iterable[Event]" = (),
+    message_id: str | None = None,
+    **options: Unpack[ConverterOptions],
+) -> AsyncIterator[AnyChunk]:
+    """The chunks of a run. ``past``, ``message_id`` and options are those of ``StreamProtocolConverter``.
+
+    An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer stops early,
+    ``events`` is closed when this iterator is.
+    """
+    return _stream(chunk_conversion(past, message_id, Settings(**options)), events, [])
+
+
+def stream_sse(
+    events: "AsyncIterable[Event]",
+    *,
+    past: "Iterable[Event]" = (),
+    message_id: str | None = None,
+    **options: Unpack[ConverterOptions],
+) -> AsyncIterator[bytes]:
+    """``stream_chunks`` as bytes, ready for a response with ``SSE_HEADERS``; faster than encoding its chunks."""
+    return _stream(sse_conversion(past, message_id, Settings(**options)), events, [SSE_DONE])
+
+
+def iter_chunks(
+    events: "Iterable[Event]",
+    *,
+    past: "Iterable[Event]" = (),
+    message_id: str | None = None,
+    **options: Unpack[ConverterOptions],
+) -> Iterator[AnyChunk]:
+    """``stream_chunks`` over a synchronous iterable."""
+    return _iterate(chunk_conversion(past, message_id, Settings(**options)), events, [])
+
+
+def iter_sse(
+    events: "Iterable[Event]",
+    *,
+    past: "Iterable[Event]" = (),
+    message_id: str | None = None,
+    **options: Unpack[ConverterOptions],
+) -> Iterator[bytes]:
+    """``stream_sse`` over a synchronous iterable."""
+    return _iterate(sse_conversion(past, message_id, Settings(**options)), events, [SSE_DONE])
+
+
+async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tail: list[T]) -> AsyncGenerator[T, None]:
+    try:
+        async for event in events:
+            for item in conversion.feed(event):
+                yield item
+        last = conversion.finish()
+    except Exception as error:
+        last = _failed(conversion, error)
+    finally:
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
+    for item in last + tail:
+        yield item
+
+
+def _iterate(conversion: Conversion[T], events: "Iterable[Event]", tail: list[T]) -> Iterator[T]:
+    try:
+        for event in events:
+            yield from conversion.feed(event)
+        last = conversion.finish()
+    except Exception as error:
+        last = _failed(conversion, error)
+    yield from last + tail
+
+
+def _failed(conversion: Conversion[T], error: Exception) -> list[T]:
+    logger.error("the run failed", exc_info=error)
+    return conversion.fail(error)

@@ -1,0 +1,305 @@
+"""Tool calls on the wire: announced, filled, answered, ended. Exactly one input and one end for each.
+
+Matching comes first: which call does this fragment, complete call or response speak of? By id wherever ids can be
+trusted. Ids that ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment with
+a new one may continue the newest call that is still open; a model's own ids never change, so a new one is a new call.
+"""
+
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from stream_protocol.convert.arguments import GrowingText, PathText, RawText, integral
+from stream_protocol.convert.calls import Call, CallBook, CallState
+from stream_protocol.convert.lanes import Lane, signed
+from stream_protocol.convert.naming import fitting_tool
+from stream_protocol.convert.options import Settings
+from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, gated_call
+from stream_protocol.convert.results import failure_text
+from stream_protocol.convert.steps import Steps
+from stream_protocol.wire.sinks import Sink
+from stream_protocol.wire.values import UnrepresentableValueError, json_value
+
+if TYPE_CHECKING:
+    from google.genai.types import FunctionCall, Part
+
+logger = logging.getLogger(__name__)
+
+INPUT_CUT = "The model did not finish this call."
+NO_RESULT = "The tool gave no result."
+
+_ADK_ID = "adk-"
+"""Prefix of the ids that ADK makes up for calls without one."""
+
+
+class ToolCalls:
+    """Writes the tool chunks of one message."""
+
+    def __init__(self, sink: Sink[Any], settings: Settings, book: CallBook, steps: Steps) -> None:
+        self._sink = sink
+        self._settings = settings
+        self._book = book
+        self._steps = steps
+
+    # Fragments -------------------------------------------------------------------------------------------------------
+
+    def add_fragment(self, lane: Lane, part: "Part", function_call: "FunctionCall", touched: set[Call]) -> None:
+        """A streamed piece of a call. ``touched`` are the calls that this event has spoken of already."""
+        call = self._continued(lane, function_call, touched)
+        if call is None:
+            call = self._book.new(function_call.id)
+            lane.calls.append(call)
+        elif call.state not in {CallState.HELD, CallState.STREAMING}:
+            return
+        touched.add(call)
+        self._book.alias(function_call.id, call)
+        call.more_to_come = bool(function_call.will_continue)
+        self._sign(lane, call, part)
+        text = self._text_of(call, function_call)
+        if call.state is CallState.HELD:
+            self._hold(lane, call, function_call, text)
+        elif text and call.write is not None:
+            call.write(text)
+
+    def _continued(self, lane: Lane, fragment: "FunctionCall", touched: set[Call]) -> Call | None:
+        if (known := self._book.get(fragment.id)) is not None and known in lane.calls:
+            return known
+        candidates = [call for call in lane.calls if call not in touched] if fragment.name else lane.calls
+        if not candidates:
+            return None
+        newest = candidates[-1]
+        if not fragment.name:
+            return newest
+        stable_id = fragment.id is not None and not fragment.id.startswith(_ADK_ID)
+        return None if stable_id or newest is not lane.calls[-1] or not _continues(newest, fragment) else newest
+
+    @staticmethod
+    def _text_of(call: Call, fragment: "FunctionCall") -> str:
+        """The argument text that this fragment adds."""
+        if fragment.partial_args:
+            return "".join(_write_partial(call, argument) for argument in fragment.partial_args)
+        if not fragment.args:
+            return ""
+        call.text = call.text or GrowingText()
+        if not isinstance(call.text, GrowingText):
+            return ""
+        return call.text.write(json_value(fragment.args, lossy=True), streaming=call.more_to_come)
+
+    def _hold(self, lane: Lane, call: Call, fragment: "FunctionCall", text: str) -> None:
+        """Announces the call as soon as its tool is known; until then its text waits."""
+        call.paths.extend(argument.json_path or "" for argument in fragment.partial_args or ())
+        name = fragment.name or fitting_tool(call.paths, self._settings.tool_schemas)
+        if text:
+            call.backlog.append(text)
+        if name:
+            self._announce(lane, call, name)
+
+    def _sign(self, lane: Lane, call: Call, part: "Part") -> None:
+        call.provider = call.provider or lane.provider
+        if part.thought_signature:
+            call.provider = lane.provider | signed(part.thought_signature)
+
+    def _announce(self, lane: Lane, call: Call, name: str) -> None:
+        """The call gets its name and, unless it is hidden, its part."""
+        call.name = name
+        call.hidden = self._settings.hides(name)
+        call.dynamic = self._settings.is_dynamic(name)
+        call.title = self._settings.tool_titles.get(name)
+        if call.hidden:
+            call.state = CallState.STREAMING
+            return
+        self._show(lane, call)
+        for text in call.backlog:
+            if call.write is not None:
+                call.write(text)
+        call.backlog.clear()
+
+    def _show(self, lane: Lane, call: Call) -> None:
+        lane.close()
+        self.enter(lane)
+        self._steps.add_tool(call)
+        call.state = CallState.STREAMING
+        call.write = self._sink.tool_input_start(
+            call.id,
+            call.name,
+            dynamic=call.dynamic,
+            provider_executed=call.provider_executed,
+            title=call.title,
+            provider=call.provider,
+        )
+
+    # Complete calls --------------------------------------------------------------------------------------------------
+
+    def complete(
+        self, lane: Lane, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
+    ) -> Call | None:
+        """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it is a repetition."""
+        call = self._completed(lane, function_call, ids)
+        if call is not None and call.state is CallState.OPEN:
+            return None
+        if call is None or call.state is CallState.ANSWERED:
+            call = self._book.new(function_call.id)
+        self._book.alias(function_call.id, call)
+        for calls in (lane.calls, lane.overdue):
+            if call in calls:
+                calls.remove(call)
+        self._sign(lane, call, part)
+        if call.state is CallState.HELD:
+            self._announce(lane, call, function_call.name or "")
+        self._fill(call, function_call.args or {})
+        return call
+
+    def _completed(self, lane: Lane, complete: "FunctionCall", ids: Collection[str | None]) -> Call | None:
+        if (known := self._book.get(complete.id)) is not None:
+            return known
+        unclaimed = (call for call in lane.calls + lane.overdue if call.id not in ids)
+        return next((call for call in unclaimed if call.name in {"", complete.name}), None)
+
+    def _fill(self, call: Call, args: dict[str, Any]) -> None:
+        """The input stands."""
+        arguments = json_value(args, lossy=True)
+        if call.name == REQUEST_CREDENTIAL:
+            arguments = credential_input(arguments)
+        if call.text is not None:
+            arguments = integral(arguments)
+        call.state = CallState.OPEN
+        if call.hidden:
+            return
+        rest = call.text.complete(arguments) if call.text is not None else None
+        if rest and call.write is not None:
+            call.write(rest)
+        self._sink.tool_input_available(
+            call.id,
+            call.name,
+            arguments,
+            dynamic=call.dynamic,
+            provider_executed=call.provider_executed,
+            title=call.title,
+            provider=call.provider,
+        )
+
+    def run_by_provider(self, lane: Lane, adk_id: str | None, name: str, value: Any) -> None:
+        """A tool that the model's provider runs itself, such as code execution: complete when it is seen."""
+        call = self._book.new(adk_id)
+        call.name, call.provider = name, lane.provider
+        call.dynamic = call.provider_executed = True
+        call.hidden = self._settings.hides(name)
+        if not call.hidden:
+            self._show(lane, call)
+        self._fill(call, value)
+
+    def request_approval(self, lane: Lane, function_call: "FunctionCall") -> None:
+        """ADK's made-up confirmation call: an approval request on the call that it gates."""
+        original = gated_call(function_call.args or {})
+        call = self._book.get(original.get("id"))
+        if call is None:
+            call = self._book.new(original.get("id"))
+        if not call.visible:
+            self._reveal(lane, call, original)
+        approval_id = function_call.id or self._book.next_id()
+        self._book.request_approval(approval_id, call)
+        self._sink.tool_approval_request(approval_id, call.id)
+
+    def _reveal(self, lane: Lane, call: Call, original: dict[str, Any]) -> None:
+        """Shows a hidden or unknown call after all: somebody has to answer for it."""
+        call.name = call.name or str(original.get("name") or "")
+        call.hidden = False
+        call.provider = call.provider or lane.provider
+        self._show(lane, call)
+        args = original.get("args")
+        self._fill(call, args if isinstance(args, dict) else {})
+
+    # Results ---------------------------------------------------------------------------------------------------------
+
+    def add_result(self, call: Call, response: Any, *, preliminary: bool = False) -> None:
+        """What a tool or a client gave back."""
+        if call.state is CallState.HELD or call.hidden:
+            self._book.answer(call)
+            return
+        if call.state is CallState.STREAMING:
+            self._fill(call, {})
+        if not preliminary and (text := failure_text(response)) is not None:
+            self._fail(call, text)
+            return
+        try:
+            output = json_value(response)
+        except UnrepresentableValueError as error:
+            self._fail(call, f"The tool's result has no JSON form: {error}")
+            return
+        self._steps.add_output()
+        self._sink.tool_output_available(
+            call.id,
+            output,
+            preliminary=preliminary,
+            dynamic=call.dynamic,
+            provider_executed=call.provider_executed,
+        )
+        if not preliminary:
+            self._book.answer(call)
+
+    def deny(self, call: Call) -> None:
+        self._steps.add_output()
+        self._book.answer(call)
+        self._sink.tool_output_denied(call.id)
+
+    def _fail(self, call: Call, text: str) -> None:
+        self._steps.add_output()
+        self._book.answer(call)
+        self._sink.tool_output_error(call.id, text, dynamic=call.dynamic, provider_executed=call.provider_executed)
+
+    # Bounds ----------------------------------------------------------------------------------------------------------
+
+    def enter(self, lane: Lane) -> None:
+        """Makes the step right for new content of this lane."""
+        if lane.fresh:
+            self.cut(lane)
+        self._steps.enter(lane)
+
+    def cut(self, lane: Lane) -> None:
+        """Ends the calls of the lane's earlier responses whose complete form never came."""
+        for call in lane.overdue:
+            if call.state not in {CallState.HELD, CallState.STREAMING}:
+                continue
+            self._book.answer(call)
+            if call.write is not None:
+                self._steps.add_output()
+                self._sink.tool_input_error(
+                    call.id,
+                    call.name,
+                    call.text.so_far() if call.text is not None else None,
+                    INPUT_CUT,
+                    dynamic=call.dynamic,
+                    title=call.title,
+                )
+        lane.overdue.clear()
+
+    def end(self, text: str) -> None:
+        """Ends the calls that nothing will answer any more; those that wait for a person stay."""
+        for call in self._book.unanswered():
+            if call.awaiting is not None:
+                continue
+            if call.visible:
+                self._fail(call, text)
+            else:
+                self._book.answer(call)
+
+
+def _write_partial(call: Call, argument: Any) -> str:
+    """Feeds one partial argument to the call's text, which takes the form that the first one has."""
+    if argument.json_path:
+        call.text = call.text or PathText()
+        return call.text.write(argument) if isinstance(call.text, PathText) else ""
+    call.text = call.text or RawText()
+    return call.text.write(argument.string_value or "") if isinstance(call.text, RawText) else ""
+
+
+def _continues(call: Call, fragment: "FunctionCall") -> bool:
+    """Whether a named fragment with an unknown id can be more of this call, not another call of the same tool."""
+    if call.name not in {"", fragment.name}:
+        return False
+    if fragment.partial_args:
+        first = fragment.partial_args[0].json_path or ""
+        return call.more_to_come and (not isinstance(call.text, PathText) or call.text.accepts(first))
+    if fragment.args and isinstance(call.text, GrowingText):
+        return call.text.grows_to(json_value(fragment.args, lossy=True))
+    return False
