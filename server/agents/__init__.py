@@ -1,13 +1,16 @@
 """The agent behind the demo page."""
 
 import os
+from typing import Final
 
 from google.adk.agents import LlmAgent
 
-from server.agents.script import scripted_model
+from server.agents.script import SUGGESTIONS, scripted_model
 from server.agents.tools import TOOLS
 
-MODEL = "gemini-flash-latest"
+__all__ = ["MODEL", "SUGGESTIONS", "demo_agent"]
+
+MODEL: Final = "gemini-flash-latest"
 
 INSTRUCTION = """
 You are a travel guide who plans city trips, and you work through tools.

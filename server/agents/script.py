@@ -19,7 +19,17 @@ from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, toke
 PACE: Final = 0.04
 """Seconds between fragments: about the speed of a fast model."""
 
-SUGGESTION: Final = "Plan a weekend in Lisbon"
+SUGGESTIONS: Final = (
+    "Plan a weekend in Lisbon",
+    "Compare the weather in Oslo and Rome",
+    "Draw the temperatures of Kyoto",
+    "What is worth seeing in Rome?",
+    "Book two nights in Kyoto",
+    "Do I need a visa for Norway?",
+    "Help me choose a city",
+    "Tell me a long story",
+)
+"""What the page offers to say; the first shows nearly everything."""
 
 
 def scripted_model() -> ScriptedLlm:
@@ -46,6 +56,7 @@ Scene = Callable[[Question], list[Step]]
 
 
 def read_question(request: LlmRequest) -> Question:
+    """The newest question of a request."""
     since = [*takewhile(lambda parts: not _is_typed(parts), (c.parts or [] for c in reversed(request.contents)))]
     typed = request.contents[-1 - len(since)].parts or [] if len(since) < len(request.contents) else []
     responses = [part.function_response for parts in reversed(since) for part in parts if part.function_response]
@@ -104,6 +115,7 @@ def plan_weekend(question: Question) -> list[Step]:
 
 
 def compare_weather(question: Question) -> list[Step]:
+    """One tool, called for several cities at once."""
     if not question.cities:
         return which_city(question)
     if "get_weather" in question.answers:
@@ -112,6 +124,7 @@ def compare_weather(question: Question) -> list[Step]:
 
 
 def draw_temperatures(question: Question) -> list[Step]:
+    """A tool that answers with an image."""
     if not question.cities:
         return which_city(question)
     if "draw_temperatures" in question.answers:
@@ -120,6 +133,7 @@ def draw_temperatures(question: Question) -> list[Step]:
 
 
 def book_trip(question: Question) -> list[Step]:
+    """A tool that needs approval."""
     if not question.cities:
         return which_city(question)
     match question.answers:
@@ -132,6 +146,7 @@ def book_trip(question: Question) -> list[Step]:
 
 
 def check_visa(question: Question) -> list[Step]:
+    """A tool that fails."""
     if "check_visa" in question.answers:
         return ["The visa office did not answer, so I can't tell. Please try again later."]
     country = question.text.rstrip("?!. ").split()[-1]
@@ -139,6 +154,7 @@ def check_visa(question: Question) -> list[Step]:
 
 
 def see_sights(question: Question) -> list[Step]:
+    """Text with sources."""
     if not question.cities:
         return which_city(question)
     city = question.cities[0]
@@ -159,9 +175,10 @@ def see_sights(question: Question) -> list[Step]:
 
 
 def choose_city(question: Question) -> list[Step]:
+    """A tool that the traveller answers."""
     match question.answers:
         case {"adk_request_input": choice}:
-            return [f"A good choice. You answered `{choice}`; try *{SUGGESTION}* next."]
+            return [f"A good choice. You answered `{choice}`; try *{SUGGESTIONS[0]}* next."]
         case _:
             schema = {"type": "string", "enum": list(HOTELS)}
             return [Call("adk_request_input", {"message": "Which city do you fancy?", "response_schema": schema})]
@@ -179,6 +196,7 @@ def long_story(_: Question) -> list[Step]:
 
 
 def which_city(_: Question) -> list[Step]:
+    """For a scene that needs a city and got none."""
     return [f"Which city? I know {', '.join(HOTELS)}."]
 
 
@@ -187,7 +205,7 @@ def small_talk(question: Question) -> list[Step]:
     seen = "".join(f"- a file of type `{f.mime_type}`, {len(f.data or b''):,} bytes\n" for f in question.files)
     got = f"I got your attachments:\n\n{seen}\n" if seen else ""
     excuse = "I answer from a script, because the server has no `GOOGLE_API_KEY`, and the script has no line for that."
-    return [f"{got}{excuse} Try *{SUGGESTION}*: it shows nearly everything."]
+    return [f"{got}{excuse} Try *{SUGGESTIONS[0]}*: it shows nearly everything."]
 
 
 SCENES: Final[tuple[tuple[str, Scene], ...]] = (
