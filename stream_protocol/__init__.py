@@ -1,4 +1,7 @@
-"""ADK events in, AI SDK UI messages out."""
+"""Google ADK events in, AI SDK UI message streams out.
+
+Importing this package loads neither ADK nor Starlette; ``stream_protocol.serving`` loads both.
+"""
 
 from stream_protocol.convert import (
     ConverterOptions,
@@ -9,6 +12,7 @@ from stream_protocol.convert import (
     stream_sse,
 )
 from stream_protocol.wire.chunks import AnyChunk, Chunk
+from stream_protocol.wire.errors import StreamProtocolError
 from stream_protocol.wire.sse import SSE_DONE, SSE_HEADERS, encode_sse
 
 __all__ = [
@@ -18,6 +22,7 @@ __all__ = [
     "Chunk",
     "ConverterOptions",
     "StreamProtocolConverter",
+    "StreamProtocolError",
     "encode_sse",
     "iter_chunks",
     "iter_sse",

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
-from stream_protocol.wire.values import json_key, json_text
+from stream_protocol.wire.forbidden_keys import CONSTRUCTOR, safe_key
+from stream_protocol.wire.values import json_text
 
 if TYPE_CHECKING:
     from google.genai.types import PartialArg
@@ -181,7 +182,11 @@ class PathText:
 
     @staticmethod
     def _path(json_path: str) -> Path:
-        return tuple(json_key(token) if isinstance(token, str) else token for token in parse_path(json_path))
+        tokens = parse_path(json_path)
+        return tuple(
+            safe_key(json_text(token), in_constructor=parent == CONSTRUCTOR) if isinstance(token, str) else token
+            for parent, token in zip((None, *tokens), tokens, strict=False)
+        )
 
     def _place(self, tokens: Path) -> int | None:
         """How many open containers hold this path, or ``None`` if it can't be written in order any more."""

@@ -49,6 +49,7 @@ class Conversion(Generic[T]):
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None = None) -> None:
         self._sink = sink
+        self._written = sink.take
         self._settings = settings
         self._message_id = message_id
         self._lanes: dict[LaneKey, Lane] = {}
@@ -66,7 +67,8 @@ class Conversion(Generic[T]):
         self._aborted = False
         self._shown = False
         """Something of this response can be seen."""
-        self._started = False
+        self._running = False
+        """Between ``start`` and the end."""
         self._ended = False
         self._unknown: set[str] = set()
         """What was skipped and logged already."""
@@ -80,22 +82,46 @@ class Conversion(Generic[T]):
             if fed and event.author == "user":
                 self._end_parts(NO_RESULT)
             self._message_id = self._message_id or event.invocation_id or None
-            self._started = fed = True
-            self._take(event)
+            self._running = fed = True
+            self.feed(event)
         if fed:
             self._end_parts(NO_RESULT)
-        self._sink.take()
+        self._written()
         self._reason, self._failure = None, None
-        self._started = self._aborted = self._shown = False
+        self._running = self._aborted = self._shown = False
 
     def feed(self, event: "Event") -> list[T]:
         """What this event adds to the stream."""
-        if self._ended:
-            raise StreamProtocolError("the response has ended; no event can be converted any more")
-        if not self._started:
+        if not self._running:
             self._start(event.invocation_id)
-        self._take(event)
-        return self._sink.take()
+        # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps fields
+        # in the instance's dict; reading them there costs a fourth of its attribute access.
+        fields = event.__dict__
+        author = fields["author"]
+        if author == "user":
+            self._take_answers(event)
+            return self._written()
+        key = (author, fields["branch"], fields["node_info"].path)
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(key, self._sink)
+        if not fields["partial"]:
+            self._take_complete(event, lane)
+        elif (content := fields["content"]) is not None:
+            touched: set[Call] | None = None
+            for part in content.parts or ():
+                said = part.__dict__
+                if text := said["text"]:
+                    thought = said["thought"]
+                    kind = REASONING if thought else TEXT
+                    if lane.kind is kind or self._open(lane, kind):
+                        lane.write(text)
+                        lane.keep(text)
+                    if thought and part.thought_signature:
+                        lane.sign(part.thought_signature)
+                else:
+                    touched = self._take_fragment(event, lane, part, touched)
+        return self._written()
 
     def finish(self) -> list[T]:
         """The events are over: ends the response by what they told."""
@@ -127,20 +153,21 @@ class Conversion(Generic[T]):
         return self._end()
 
     def _start(self, invocation_id: str | None) -> None:
-        self._started = True
+        if self._ended:
+            raise StreamProtocolError("the response has ended; nothing can follow")
+        self._running = True
         self._message_id = self._message_id or invocation_id or None
         self._sink.start(self._message_id)
 
     def _check_running(self) -> None:
-        if self._ended:
-            raise StreamProtocolError("the response has ended already")
-        if not self._started:
+        if not self._running:
             self._start(None)
 
     def _end(self) -> list[T]:
         # Last of all: if a hook raises on the way here, the response can still be failed.
         self._ended = True
-        return self._sink.take()
+        self._running = False
+        return self._written()
 
     def _error_text(self, error: BaseException) -> str:
         try:
@@ -172,43 +199,21 @@ class Conversion(Generic[T]):
 
     # Events ----------------------------------------------------------------------------------------------------------
 
-    def _take(self, event: "Event") -> None:
-        key = (event.author, event.branch, event.node_info.path)
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = Lane(key, self._sink)
-        if event.partial:
-            self._take_fragment(event, lane)
-        elif event.author == "user":
-            self._take_answers(event)
-        else:
-            self._take_complete(event, lane)
-
-    def _take_fragment(self, event: "Event", lane: Lane) -> None:
-        content = event.content
-        if content is None or not content.parts or event.author == "user":
-            return
-        touched: set[Call] | None = None
-        for part in content.parts:
-            text = part.text
-            if text:
-                kind = REASONING if part.thought else TEXT
-                if lane.kind is not kind and not self._open(lane, kind):
-                    continue
-                lane.write(text)
-                lane.keep(text)
-            elif (function_call := part.function_call) is not None:
-                touched = set() if touched is None else touched
-                self._tools.add_fragment(lane, part, function_call, touched)
-                self._shown = True
-                continue
-            elif text is None:
-                self._take_other(lane, part)
-                lane.shown[_other_kind(part)] = lane.shown.get(_other_kind(part), 0) + 1
-            if part.thought_signature:
-                lane.sign(part.thought_signature)
+    def _take_fragment(self, event: "Event", lane: Lane, part: "Part", touched: set[Call] | None) -> set[Call] | None:
+        """A fragment without text. ``touched`` are the calls that this event has spoken of already."""
         if event.finish_reason is not None:
             self._reason = event.finish_reason.value
+        if (function_call := part.function_call) is not None:
+            touched = set() if touched is None else touched
+            self._tools.add_fragment(lane, part, function_call, touched)
+            self._shown = True
+            return touched
+        if part.text is None:
+            self._take_other(lane, part)
+            lane.shown[_other_kind(part)] = lane.shown.get(_other_kind(part), 0) + 1
+        if part.thought_signature:
+            lane.sign(part.thought_signature)
+        return touched
 
     def _open(self, lane: Lane, kind: Kind) -> bool:
         """Opens a part of this kind in the lane; ``False`` if it is not to be shown."""

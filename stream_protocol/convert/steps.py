@@ -55,8 +55,9 @@ class Steps:
         if not call.provider_executed:
             self._tools.append(call)
 
-    def add_output(self) -> None:
-        self._has_output = True
+    def add_output(self, call: Call) -> None:
+        """The call's result stands in this step."""
+        self._has_output = self._has_output or not call.provider_executed
 
     def finish(self) -> None:
         if self._open:

@@ -226,7 +226,7 @@ class ToolCalls:
         except UnrepresentableValueError as error:
             self._fail(call, f"The tool's result has no JSON form: {error}")
             return
-        self._steps.add_output()
+        self._steps.add_output(call)
         self._sink.tool_output_available(
             call.id,
             output,
@@ -238,12 +238,12 @@ class ToolCalls:
             self._book.answer(call)
 
     def deny(self, call: Call) -> None:
-        self._steps.add_output()
+        self._steps.add_output(call)
         self._book.answer(call)
         self._sink.tool_output_denied(call.id)
 
     def _fail(self, call: Call, text: str) -> None:
-        self._steps.add_output()
+        self._steps.add_output(call)
         self._book.answer(call)
         self._sink.tool_output_error(call.id, text, dynamic=call.dynamic, provider_executed=call.provider_executed)
 
@@ -262,7 +262,7 @@ class ToolCalls:
                 continue
             self._book.answer(call)
             if call.write is not None:
-                self._steps.add_output()
+                self._steps.add_output(call)
                 self._sink.tool_input_error(
                     call.id,
                     call.name,

@@ -7,7 +7,8 @@ from typing import Final
 import orjson
 
 from stream_protocol.wire.chunks import AnyChunk
-from stream_protocol.wire.values import json_value
+from stream_protocol.wire.forbidden_keys import may_hold_forbidden_key, rename_forbidden_keys
+from stream_protocol.wire.values import JSON_OPTIONS, json_value
 
 SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -34,7 +35,9 @@ def encode_sse(chunk: AnyChunk) -> bytes:
     an app built by hand from other values is made JSON here, by the rules of ``json_value``.
     """
     try:
-        body = orjson.dumps(chunk)
+        body = orjson.dumps(chunk, option=JSON_OPTIONS)
     except orjson.JSONEncodeError:
-        body = orjson.dumps(json_value(chunk, lossy=True))
+        return b"data: " + orjson.dumps(json_value(chunk, lossy=True)) + b"\n\n"
+    if may_hold_forbidden_key(body):
+        body = orjson.dumps(rename_forbidden_keys(orjson.loads(body)))
     return b"data: " + body + b"\n\n"

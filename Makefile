@@ -1,0 +1,76 @@
+# Everything happens in .venv and node_modules; nothing is installed system-wide. `make help` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# The first interpreter that is new enough; `make PYTHON=python3.13 …` names another.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+HOST ?= 127.0.0.1
+PORT ?= 8000
+ARGS ?=
+
+BIN := .venv/bin
+PYTHON_READY := .venv/.ready
+NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard frontend-fixtures/package-lock.json server/page/package-lock.json))
+NODE_VERSION := $(shell node --version 2>/dev/null)
+# The tools under test run on Node 20.19 and later.
+NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
+NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
+
+.PHONY: help setup demo test test-python check static coverage bench lock page clean node-missing
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(PYTHON_READY) $(NODE_READY)  ## make .venv with the locked packages; npm ci where Node is there
+
+$(PYTHON_READY): pyproject.toml requirements/ci.txt
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or later is needed: install it, or say make PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/ci.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+%/node_modules/.ready: %/package.json %/package-lock.json
+	cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+node-missing:
+	@echo "Node 20.19 or later is not here$(if $(NODE_VERSION), ($(NODE_VERSION) is)): the tests that need it will be skipped."
+
+demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.1:$PORT
+	@$(BIN)/python -m server --host $(HOST) --port $(PORT)
+
+test: setup  ## every test, with coverage; make test ARGS="-k name" for some
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov)
+
+test-python: $(PYTHON_READY)  ## the tests that need neither Node nor a browser
+	$(BIN)/python -m pytest -m "not node and not browser" $(ARGS)
+
+check: static coverage  ## format, lint, types, import rules, then the tests and what they cover
+
+static: $(PYTHON_READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+# `make check test` runs the tests once: make builds a target once. The whole is held to its bound by pytest itself.
+coverage: test
+	$(BIN)/coverage report --include='stream_protocol/wire/*,stream_protocol/convert/*' --fail-under=100 --skip-covered
+
+bench: $(PYTHON_READY)  ## speed and memory, as ratios taken in one run
+	$(BIN)/python -m bench $(ARGS)
+
+lock: $(PYTHON_READY)  ## resolve the ranges of pyproject.toml anew into requirements/ci.txt
+	$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --upgrade --quiet \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --output-file requirements/ci.txt
+
+page: $(NODE_READY)  ## build server/page into stream_protocol/page
+	cd server/page && npm run build
+
+clean:  ## remove what the other targets made
+	rm -rf .venv .coverage .coverage.* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(NODE_PROJECTS:%=%/node_modules)

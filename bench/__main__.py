@@ -1,0 +1,38 @@
+"""Prints the tables. Ratios compare within this run; microseconds are this machine's."""
+
+import asyncio
+
+from bench.conversation import EVENTS_PER_TURN, TURNS
+from bench.growth import growths
+from bench.memory import STREAMS, bytes_per_open_stream
+from bench.speed import ROUNDS, speeds
+from bench.startup import startup
+
+
+def main() -> None:
+    """Takes every measurement, about ten seconds in all."""
+    _print_speed()
+    _print_growth()
+    print(f"\nMemory: {bytes_per_open_stream() / 1024:.1f} KiB per open stream ({STREAMS:,} open, mid-turn).")
+    times = startup()
+    added = times.with_import - times.bare
+    print(f"\nImport: {added:.0f} ms ({times.with_import:.0f} ms with, {times.bare:.0f} ms for an empty interpreter).")
+
+
+def _print_speed() -> None:
+    chunks, rows = asyncio.run(speeds())
+    events = TURNS * EVENTS_PER_TURN
+    print(f"Speed: {events:,} events, {chunks:,} chunks; medians of {ROUNDS} interleaved rounds, collector off.\n")
+    print(f"  {'':<16}{'µs per chunk':>14}{'to its floor':>14}")
+    for row in rows:
+        print(f"  {row.name:<16}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
+
+
+def _print_growth() -> None:
+    print("\nGrowth: µs per delta in the first and the last tenth of one part.\n")
+    print(f"  {'':<36}{'deltas':>8}{'first':>8}{'last':>8}{'last/first':>12}")
+    for row in growths():
+        print(f"  {row.name:<36}{row.deltas:>8,}{row.first:>8.2f}{row.last:>8.2f}{row.last / row.first:>12.2f}")
+
+
+main()

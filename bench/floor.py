@@ -1,0 +1,76 @@
+"""The floor: the least work with which any bridge turns these events into that many chunks.
+
+It reads, by attribute, the fields that decide what an event becomes: of each event ``partial``, ``author``, ``branch``,
+``node_info.path``, ``error_code``, ``finish_reason`` and ``content.parts``; of each part ``text``, ``thought``,
+``thought_signature``, ``function_call`` (``id``, ``name``, ``partial_args``, ``args``) and ``function_response``
+(``id``, ``response``). Of each part that is news (not the text of an aggregate) it builds one dictionary, encodes it
+with orjson and frames it as ``data: …`` and a blank line.
+
+It does nothing with most of what it reads. It keeps no state, opens and closes nothing, compares no aggregate with what
+was streamed, counts no usage, and is told beforehand how many chunks each event is worth: it fills up with
+``finish-step``. So it emits exactly as many chunks as the converter does, and no client could use its stream.
+"""
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
+
+import orjson
+from google.adk.events.event import Event
+from google.genai.types import Part
+
+
+async def floor_async(events: AsyncIterable[Event], counts: Sequence[int]) -> AsyncIterator[bytes]:
+    """What ``stream_sse`` is measured against. ``counts`` holds one number per event, and one for the end."""
+    count = iter(counts)
+    async for event in events:
+        for line in _lines(event, next(count)):
+            yield line
+    for line in _filled([], next(count)):
+        yield line
+
+
+def floor_sync(events: Iterable[Event], counts: Sequence[int]) -> Iterator[bytes]:
+    """What ``iter_sse`` is measured against."""
+    count = iter(counts)
+    for event in events:
+        yield from _lines(event, next(count))
+    yield from _filled([], next(count))
+
+
+def _lines(event: Event, count: int) -> list[bytes]:
+    chunks: list[dict[str, object]] = []
+    content, author, partial = event.content, event.author, event.partial
+    _lane = (author, event.branch, event.node_info.path)
+    _ending = (event.error_code, event.finish_reason)
+    if content is not None and author != "user":
+        for part in content.parts or ():
+            chunk = _chunk(part, partial=partial)
+            if chunk is not None:
+                chunks.append(chunk)
+    return _filled(chunks, count)
+
+
+def _chunk(part: Part, *, partial: bool | None) -> dict[str, object] | None:
+    text = part.text
+    _signature = part.thought_signature
+    if text is not None:
+        if not partial:
+            return None
+        return {"type": "reasoning-delta" if part.thought else "text-delta", "id": "0", "delta": text}
+    call = part.function_call
+    if call is not None:
+        fragments = call.partial_args
+        if fragments:
+            return {"type": "tool-input-delta", "toolCallId": call.id, "inputTextDelta": fragments[0].string_value}
+        return {"type": "tool-input-available", "toolCallId": call.id, "toolName": call.name, "input": call.args}
+    response = part.function_response
+    if response is not None:
+        return {"type": "tool-output-available", "toolCallId": response.id, "output": response.response}
+    return None
+
+
+def _filled(chunks: list[dict[str, object]], count: int) -> list[bytes]:
+    """Encodes exactly ``count`` chunks."""
+    chunks = chunks[:count]
+    while len(chunks) < count:
+        chunks.append({"type": "finish-step"})
+    return [b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks]

@@ -1,0 +1,98 @@
+"""Microseconds per chunk, as ratios to the floor."""
+
+import gc
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
+from statistics import median
+from time import perf_counter
+from typing import NamedTuple
+
+from google.adk.events.event import Event
+
+from bench.conversation import conversation
+from bench.floor import floor_async, floor_sync
+from stream_protocol import StreamProtocolConverter, iter_chunks, iter_sse, stream_chunks, stream_sse
+
+ROUNDS = 41
+WARM_UP = 4
+
+Turns = list[list[Event]]
+AsyncBridge = Callable[[int, AsyncIterable[Event]], AsyncIterable[object]]
+SyncBridge = Callable[[int, Iterable[Event]], Iterable[object]]
+
+
+class Speed(NamedTuple):
+    """One row of the table. ``ratio`` is the median over the rounds of this row's time to its floor's, per chunk."""
+
+    name: str
+    microseconds: float
+    ratio: float
+
+
+async def speeds() -> tuple[int, list[Speed]]:
+    """Returns the number of chunks in the stream, and a row per path; a floor's own ratio is 1."""
+    turns = conversation()
+    counts = [_counts(turn) for turn in turns]
+    asynchronous: dict[str, AsyncBridge] = {
+        "floor, async": lambda turn, events: floor_async(events, counts[turn]),
+        "stream_sse": lambda _, events: stream_sse(events),
+        "stream_chunks": lambda _, events: stream_chunks(events),
+    }
+    synchronous: dict[str, SyncBridge] = {
+        "floor, sync": lambda turn, events: floor_sync(events, counts[turn]),
+        "iter_sse": lambda _, events: iter_sse(events),
+        "iter_chunks": lambda _, events: iter_chunks(events),
+    }
+    times: dict[str, list[float]] = {name: [] for name in (*asynchronous, *synchronous)}
+    for _ in range(WARM_UP + ROUNDS):
+        gc.collect()
+        for name, bridge in asynchronous.items():
+            times[name].append(await _time_async(turns, bridge))
+        for name, sync_bridge in synchronous.items():
+            times[name].append(_time_sync(turns, sync_bridge))
+    rows = [_row(name, times[name][WARM_UP:], times["floor, async"][WARM_UP:]) for name in asynchronous]
+    rows += [_row(name, times[name][WARM_UP:], times["floor, sync"][WARM_UP:]) for name in synchronous]
+    return sum(map(sum, counts)), rows
+
+
+def _counts(events: Sequence[Event]) -> list[int]:
+    """How many chunks each event became, and at last the end: ``[DONE]`` is written like a chunk."""
+    converter = StreamProtocolConverter()
+    counts = [len(converter.convert(event)) for event in events]
+    return [*counts, len(converter.finish()) + 1]
+
+
+async def _time_async(turns: Turns, bridge: AsyncBridge) -> float:
+    """Seconds per chunk. The collector is off while the clock runs, for every path alike."""
+    chunks, seconds = 0, 0.0
+    gc.disable()
+    for index, turn in enumerate(turns):
+        stream = bridge(index, _replay(turn))
+        start = perf_counter()
+        async for _ in stream:
+            chunks += 1
+        seconds += perf_counter() - start
+    gc.enable()
+    return seconds / chunks
+
+
+def _time_sync(turns: Turns, bridge: SyncBridge) -> float:
+    chunks, seconds = 0, 0.0
+    gc.disable()
+    for index, turn in enumerate(turns):
+        stream = bridge(index, turn)
+        start = perf_counter()
+        for _ in stream:
+            chunks += 1
+        seconds += perf_counter() - start
+    gc.enable()
+    return seconds / chunks
+
+
+async def _replay(events: Iterable[Event]) -> AsyncIterator[Event]:
+    for event in events:
+        yield event
+
+
+def _row(name: str, times: list[float], floor: list[float]) -> Speed:
+    ratios = [own / least for own, least in zip(times, floor, strict=True)]
+    return Speed(name, median(times) * 1e6, median(ratios))

@@ -1,0 +1,30 @@
+"""JSON text as browsers write and read it: strict, but lone surrogates may stand in it as escapes."""
+
+import re
+from typing import Any, Final
+
+import orjson
+
+from stream_protocol.wire.values import json_text
+
+_ESCAPE: Final = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""One escape: a surrogate pair, a half alone, any other. All are matched, so that an escaped backslash hides nothing."""
+
+
+def parse_json(text: bytes | str) -> Any:
+    """Returns the value; a lone surrogate in it is U+FFFD, as the page would show it.
+
+    Raises ``ValueError`` for anything that ``JSON.parse`` refuses (``NaN``, trailing commas, …), for bytes that are not
+    UTF-8, for numbers beyond a double, and beyond orjson's 1024 levels.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raw = text if isinstance(text, str) else text.decode()
+        mended = json_text(_ESCAPE.sub(lambda escape: r"\ufffd" if escape["half"] else escape[0], raw))
+        if mended == raw:
+            raise
+        return orjson.loads(mended)

@@ -1,0 +1,85 @@
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import entry_points
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+
+import stream_protocol
+from stream_protocol.convert import ConverterOptions
+
+ROOT = Path(__file__).parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+VERSION: str = PROJECT["project"]["version"]
+PUBLIC = (
+    *("SSE_DONE", "SSE_HEADERS", "AnyChunk", "ChatRequest", "ChatRequestError", "Chunk", "ConverterOptions"),
+    *("StreamProtocolConverter", "StreamProtocolError", "UIMessage", "encode_sse", "iter_chunks", "iter_sse"),
+    *("message_to_chunks", "parse_chat_request", "reduce_chunks", "stream_chunks", "stream_sse"),
+)
+NOT_LOADED_BY_THE_IMPORT = ("asyncio", "click", "google.adk", "google.genai", "pydantic", "starlette", "uvicorn")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The names of the files in a wheel that is built from this tree, without a network."""
+    out = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True, timeout=120)
+    (built,) = out.glob("*.whl")
+    with zipfile.ZipFile(built) as archive:
+        return set(archive.namelist())
+
+
+def test_the_wheel_installs_one_package_and_nothing_else_at_top_level(wheel: set[str]) -> None:
+    assert {name.split("/")[0] for name in wheel} == {"stream_protocol", f"adk_ui_stream-{VERSION}.dist-info"}
+
+
+def test_the_wheel_holds_the_page_and_the_mark_of_a_typed_package(wheel: set[str]) -> None:
+    assert {"stream_protocol/py.typed", "stream_protocol/page/index.html"} <= wheel
+
+
+def test_the_wheel_holds_every_module_of_the_package(wheel: set[str]) -> None:
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "stream_protocol").rglob("*.py")}
+    assert modules == {name for name in wheel if name.endswith(".py")}
+
+
+def test_the_public_names_are_those_that_were_promised() -> None:
+    promised = set(PUBLIC)
+    assert set(stream_protocol.__all__) == promised
+    assert promised <= set(vars(stream_protocol))
+
+
+def test_importing_the_package_loads_neither_adk_nor_a_server() -> None:
+    code = f"import sys, stream_protocol; print([m for m in {NOT_LOADED_BY_THE_IMPORT} if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    assert run.stdout.strip() == "[]"
+
+
+def test_the_command_is_installed() -> None:
+    (script,) = entry_points(group="console_scripts", name="adk-ui-stream")
+    assert callable(script.load())
+
+
+def test_the_changelog_has_an_entry_for_this_version() -> None:
+    assert re.search(rf"^## \[{re.escape(VERSION)}\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+def test_the_readme_lists_every_option_of_the_converter_and_no_other() -> None:
+    section = (ROOT / "README.md").read_text().split("\n## Options\n")[1].split("\n## ")[0]
+    converters = section.split("Of `ChatService`")[0]
+    assert re.findall(r"^\| `(\w+)` \|", converters, re.MULTILINE) == list(ConverterOptions.__annotations__)
+
+
+def test_the_locked_versions_lie_in_the_declared_ranges() -> None:
+    lock = (ROOT / "requirements" / "ci.txt").read_text()
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE))
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    ranges = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"], *chain(*extras)]
+    outside = [r for r in map(Requirement, ranges) if not r.specifier.contains(locked[r.name.lower()])]
+    assert outside == []
