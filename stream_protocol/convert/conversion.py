@@ -48,11 +48,14 @@ class Conversion(Generic[T]):
     """One response of an agent, written to a sink."""
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None = None) -> None:
+        self.written = sink.written
+        """What the response has written and nobody has sent. Always the same list: whoever sends it clears it."""
         self._sink = sink
-        self._written = sink.take
         self._settings = settings
         self._message_id = message_id
         self._lanes: dict[LaneKey, Lane] = {}
+        self._lane = Lane(("", None, ""), sink)
+        """The lane of the newest event; at first one that nobody speaks in."""
         self._ordinals = Ordinals()
         self._book = CallBook()
         self._steps = Steps(sink, self._lanes.values(), self._book)
@@ -86,12 +89,12 @@ class Conversion(Generic[T]):
             self.feed(event)
         if fed:
             self._end_parts(NO_RESULT)
-        self._written()
+        self.written.clear()
         self._reason, self._failure = None, None
         self._running = self._aborted = self._shown = False
 
-    def feed(self, event: "Event") -> list[T]:
-        """What this event adds to the stream."""
+    def feed(self, event: "Event") -> None:
+        """Writes what this event adds to the stream."""
         if not self._running:
             self._start(event.invocation_id)
         # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps fields
@@ -100,11 +103,11 @@ class Conversion(Generic[T]):
         author = fields["author"]
         if author == "user":
             self._take_answers(event)
-            return self._written()
-        key = (author, fields["branch"], fields["node_info"].path)
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = Lane(key, self._sink)
+            return
+        lane = self._lane
+        branch, path = fields["branch"], fields["node_info"].path
+        if author != lane.author or branch != lane.branch or path != lane.path:
+            lane = self._turn_to((author, branch, path))
         if not fields["partial"]:
             self._take_complete(event, lane)
         elif (content := fields["content"]) is not None:
@@ -121,28 +124,39 @@ class Conversion(Generic[T]):
                         lane.sign(part.thought_signature)
                 else:
                     touched = self._take_fragment(event, lane, part, touched)
-        return self._written()
 
-    def finish(self) -> list[T]:
+    def _turn_to(self, key: LaneKey) -> Lane:
+        """The lane that is spoken in from now on."""
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(key, self._sink)
+        self._lane = lane
+        return lane
+
+    def finish(self) -> None:
         """The events are over: ends the response by what they told."""
         if self._failure is not None:
-            return self.fail(self._failure)
-        if self._aborted:
-            return self.abort()
+            self.fail(self._failure)
+        elif self._aborted:
+            self.abort()
+        else:
+            self._finish()
+
+    def _finish(self) -> None:
         self._check_running()
         metadata = self._metadata()
         bare_step = self._end_parts(NO_RESULT)
         self._sink.finish(self._finish_reason(), {} if metadata is None and bare_step else metadata)
-        return self._end()
+        self._end()
 
-    def fail(self, error: BaseException) -> list[T]:
+    def fail(self, error: BaseException) -> None:
         """The run failed: ends what is open, then the one ``error`` chunk, in the words of ``on_error``."""
         self._check_running()
         self._end_parts(RUN_FAILED)
         self._sink.error(self._error_text(error))
-        return self._end()
+        self._end()
 
-    def abort(self, reason: str | None = None) -> list[T]:
+    def abort(self, reason: str | None = None) -> None:
         """The run was stopped: ends what is open, then ``abort``."""
         self._check_running()
         metadata = self._metadata()
@@ -150,7 +164,7 @@ class Conversion(Generic[T]):
         if metadata is not None or bare_step:
             self._sink.message_metadata(metadata or {})
         self._sink.abort(reason)
-        return self._end()
+        self._end()
 
     def _start(self, invocation_id: str | None) -> None:
         if self._ended:
@@ -163,11 +177,10 @@ class Conversion(Generic[T]):
         if not self._running:
             self._start(None)
 
-    def _end(self) -> list[T]:
+    def _end(self) -> None:
         # Last of all: if a hook raises on the way here, the response can still be failed.
         self._ended = True
         self._running = False
-        return self._written()
 
     def _error_text(self, error: BaseException) -> str:
         try:

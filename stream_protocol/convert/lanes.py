@@ -42,11 +42,14 @@ class Lane:
         "_part_id",
         "_signature",
         "_sink",
+        "author",
+        "branch",
         "calls",
         "fresh",
         "keep",
         "kind",
         "overdue",
+        "path",
         "provider",
         "shown",
         "streamed",
@@ -54,8 +57,10 @@ class Lane:
     )
 
     def __init__(self, key: LaneKey, sink: Sink[Any]) -> None:
-        author, branch, _ = key
-        speaker: dict[str, Any] = {"author": author} if branch is None else {"author": author, "branch": branch}
+        self.author, self.branch, self.path = key
+        speaker: dict[str, Any] = {"author": self.author}
+        if self.branch is not None:
+            speaker["branch"] = self.branch
         self._sink = sink
         self._part_id = ""
         self._signature: bytes | None = None
