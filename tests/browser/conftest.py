@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -92,6 +92,7 @@ def page(browser: Browser, demo_url: str) -> Iterator[Page]:
     """A new chat. Fails the test if the page itself fails."""
     tab = browser.new_page(viewport={"width": 1100, "height": 900}, color_scheme="light")
     tab.set_default_timeout(HANG_MS)
+    expect.set_options(timeout=HANG_MS)
     failures: list[str] = []
     tab.on("pageerror", lambda error: failures.append(str(error)))
     tab.goto(demo_url)
