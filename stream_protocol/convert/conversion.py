@@ -82,7 +82,8 @@ class Conversion(Generic[T]):
     def replay(self, past: Iterable["Event"]) -> None:
         """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
         for event in past:
-            if self._running and event.author == "user":
+            # What the user says begins another response. A task agent's result is authored "user", too, but by a node.
+            if self._running and event.author == "user" and not event.node_info.path:
                 self._end_replayed()
             self._message_id = self._message_id or event.invocation_id or None
             self._running = True
