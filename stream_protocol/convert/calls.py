@@ -15,7 +15,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal
+from typing import Any, Literal
 
 from stream_protocol.convert.arguments import GrowingText, PathText, RawText
 from stream_protocol.wire.chunks import ProviderMetadata
@@ -65,6 +65,10 @@ class Call:
     awaiting: Awaiting | None = None
     approved: bool | None = None
     """The person's answer to the newest approval request; ``None`` before it."""
+    long_running: bool = False
+    """The client or a backend gives the output."""
+    input: Any = None
+    """The complete input as it was sent, plain JSON."""
     gated: bool = True
     """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
 

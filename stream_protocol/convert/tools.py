@@ -171,10 +171,14 @@ class ToolCalls:
         rest = call.text.complete(arguments) if call.text is not None else None
         if rest and call.write is not None:
             call.write(rest)
+        call.input = arguments
+        self._send_input(call)
+
+    def _send_input(self, call: Call) -> None:
         self._sink.tool_input_available(
             call.id,
             call.name,
-            arguments,
+            call.input,
             dynamic=call.dynamic,
             provider_executed=call.provider_executed,
             title=call.title,
@@ -239,6 +243,20 @@ class ToolCalls:
         )
         if not preliminary:
             self._book.answer(call)
+
+    def add_interim(self, call: Call, value: Any) -> None:
+        """A first word after which nothing more is expected in this response."""
+        self.add_result(call, value, preliminary=True)
+        self._book.answer(call)
+
+    def ask_client(self, call: Call) -> None:
+        """An approved call whose output the client gives.
+
+        Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals helper
+        would otherwise send again and again until there is an output.
+        """
+        call.awaiting = "client"
+        self._send_input(call)
 
     def deny(self, call: Call) -> None:
         self._steps.add_output(call)
