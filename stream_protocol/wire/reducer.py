@@ -184,7 +184,9 @@ class MessageReducer:
         if chunk["id"] in lane:
             lane[chunk["id"]].settle()
         lane[chunk["id"]] = _OpenText(part)
-        return self._add(part, chunk)
+        _set_provider(part, chunk)
+        self._parts.append(part)
+        return "streaming"
 
     def _text_delta(self, chunk: Mapping[str, Any]) -> Write:
         open_text = self._open_text(chunk, "delta")
@@ -215,12 +217,8 @@ class MessageReducer:
     # parts that come whole
 
     def _whole(self, chunk: Mapping[str, Any]) -> Write:
-        part = {key: chunk[key] for key in _WHOLE[chunk["type"]] if key in chunk}
-        return self._add({"type": chunk["type"], **part}, chunk)
-
-    def _add(self, part: Part, chunk: Mapping[str, Any]) -> Write:
-        _set_provider(part, chunk)
-        self._parts.append(part)
+        keys = _WHOLE[chunk["type"]]
+        self._parts.append({"type": chunk["type"], **{key: chunk[key] for key in keys if key in chunk}})
         return "streaming"
 
     def _data(self, chunk: Mapping[str, Any]) -> Write:
@@ -251,14 +249,15 @@ def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
 
 _WHOLE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "file": ("mediaType", "url"),
-        "reasoning-file": ("mediaType", "url"),
-        "source-url": ("sourceId", "url", "title"),
-        "source-document": ("sourceId", "mediaType", "title", "filename"),
-        "custom": ("kind",),
+        "file": ("mediaType", "url", "providerMetadata"),
+        "reasoning-file": ("mediaType", "url", "providerMetadata"),
+        "source-url": ("sourceId", "url", "title", "providerMetadata"),
+        "source-document": ("sourceId", "mediaType", "title", "filename", "providerMetadata"),
+        "custom": ("kind", "providerMetadata"),
         "steering-message": ("id", "parts"),
     }
 )
+"""The keys that a part takes from its chunk, where one chunk is the whole part."""
 
 _HANDLERS: Final[Mapping[str, Callable[[MessageReducer, Mapping[str, Any]], Write]]] = MappingProxyType(
     {
