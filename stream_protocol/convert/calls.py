@@ -3,8 +3,8 @@
 The client finds a call by its ``toolCallId`` alone, so that id is fixed when the call is first seen. ADK's id for the
 same call can be missing, can differ from fragment to fragment (before 2.11) or between fragments and the finished call
 (models that give no ids), and can come twice in one message (servers that count from zero in every response, agents in
-parallel). So an id is looked up among the calls of its own speaker first, then among all; nothing is ever looked up by a
-tool's name alone except a response without an id, which answers the oldest unanswered call of that name.
+parallel). So an id is looked up among the calls of its own speaker first, then among all; nothing is ever looked up by
+a tool's name alone except a response without an id, which answers the oldest unanswered call of that name.
 
 A call's life: ``HELD`` (nothing sent: it has no name yet) -> ``STREAMING`` (announced; its input grows) -> ``OPEN`` (its
 input stands; an output is awaited, from the tool or from a person) -> ``ANSWERED``. A hidden call lives the same life and
