@@ -27,6 +27,8 @@ class Steps:
         self._sink = sink
         self._lanes = lanes
         self._calls = calls
+        self.shown = False
+        """Something of this response can be seen."""
         self._open = False
         self._used = False
         """Something stands in the open step."""
@@ -42,7 +44,7 @@ class Steps:
             self.finish()
             self._start()
         lane.fresh = False
-        self._used = True
+        self._used = self.shown = True
 
     def _start(self) -> None:
         self._sink.start_step()
@@ -57,6 +59,7 @@ class Steps:
 
     def add_output(self, call: Call) -> None:
         """The call's result stands in this step."""
+        self.shown = True
         self._has_output = self._has_output or not call.provider_executed
 
     def finish(self) -> None:
