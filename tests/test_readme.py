@@ -1,6 +1,8 @@
 """The README's code is run as it stands there."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,12 @@ from starlette.routing import Route
 
 from stream_protocol.testing import ScriptedLlm
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+NODE_MODULES = ROOT / "server" / "page" / "node_modules"
+TSC_OPTIONS = (
+    "--noEmit --strict --skipLibCheck --jsx react-jsx --target es2022 --module esnext --moduleResolution bundler"
+)
 BODY = {"id": "c1", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}
 
 
@@ -67,3 +74,15 @@ async def test_the_converter_alone_answers_in_a_route_of_ones_own() -> None:
 def test_adk_takes_the_switch_for_streamed_arguments() -> None:
     config = run(snippet("stream_function_call_arguments"))["root_agent"].generate_content_config
     assert config.tool_config.function_calling_config.stream_function_call_arguments is True
+
+
+@pytest.mark.node
+@pytest.mark.skipif(not NODE_MODULES.exists() and "CI" not in os.environ, reason="`npm ci` was not run in server/page")
+def test_the_page_beside_it_passes_the_type_checker(tmp_path: Path) -> None:
+    (page,) = re.findall(r"```tsx\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "page.tsx").write_text(page)
+    (tmp_path / "node_modules").symlink_to(NODE_MODULES)
+    tsc = [str(NODE_MODULES / ".bin" / "tsc"), *TSC_OPTIONS.split(), "page.tsx"]
+    checked = subprocess.run(tsc, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=120)
+    assert checked.stdout == ""
+    assert checked.returncode == 0

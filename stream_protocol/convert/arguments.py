@@ -82,6 +82,13 @@ def _dumps(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
+def _quoted(text: str) -> str:
+    try:
+        return orjson.dumps(text).decode()
+    except orjson.JSONEncodeError:  # a lone surrogate
+        return orjson.dumps(json_text(text)).decode()
+
+
 def _same(one: Any, other: Any) -> bool:
     """Whether a client reads both as one value: its numbers are floats, as those of fragments are."""
     return _sorted_json(_floats(one)) == _sorted_json(_floats(other))
@@ -172,7 +179,8 @@ class PathText:
         return self._continue(fragment) if path == self._open_path else self._begin(path, fragment)
 
     def _continue(self, fragment: "PartialArg") -> str:
-        return self._emit(self._more(self._unrepeated(fragment.string_value or ""), fragment))
+        text = fragment.string_value or ""
+        return self._emit(self._more(self._unrepeated(text) if self._half else text, fragment))
 
     def _begin(self, path: str, fragment: "PartialArg") -> str:
         scalar, string = _scalar(fragment), fragment.string_value
@@ -198,20 +206,20 @@ class PathText:
         """The text inside the open string; a half of a surrogate pair at its end waits for the other half."""
         if not fragment.will_continue:
             return self._end_string(text)
-        text = self._half + text
-        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        return _dumps(json_text(text.removesuffix(self._half)))[1:-1]
+        if self._half:
+            text, self._half = self._half + text, ""
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return _quoted(text)[1:-1]
 
     def _end_string(self, text: str = "") -> str:
-        text = self._half + text
-        self._half, self._open_path = "", None
-        return _dumps(json_text(text))[1:]
+        text, self._half = self._half + text, ""
+        self._open_path = None
+        return _quoted(text)[1:]
 
     def _unrepeated(self, text: str) -> str:
-        """What a fragment adds to the open string: ADK's ``_JsonPathTracker`` says all of it once more where an escaped
-        surrogate pair was cut in two."""
-        if not self._half or not text or "\udc00" <= text[0] <= "\udfff":
-            return text
+        """What a fragment adds to a string that ends in half a surrogate pair: ADK's ``_JsonPathTracker``, which reads
+        escapes, says all of the string once more when the other half comes."""
         sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
         if not _utf16(text).startswith(_utf16(sent + self._half)):
             return text
