@@ -82,6 +82,13 @@ def _dumps(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
+def _quoted(text: str) -> str:
+    try:
+        return orjson.dumps(text).decode()
+    except orjson.JSONEncodeError:  # a lone surrogate
+        return orjson.dumps(json_text(text)).decode()
+
+
 def _same(one: Any, other: Any) -> bool:
     return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
 
@@ -157,13 +164,11 @@ class PathText:
         return text
 
     def _continue(self, fragment: "PartialArg") -> str:
-        if fragment.string_value is None and fragment.will_continue:
-            return ""
-        text = _dumps(json_text(fragment.string_value or ""))[1:-1]
+        text = _quoted(fragment.string_value or "")
         if fragment.will_continue:
-            return text
+            return text[1:-1]
         self._open_path = None
-        return text + '"'
+        return text[1:]
 
     def _begin(self, path: str, fragment: "PartialArg") -> str:
         value, opens = _first_text(fragment)
@@ -263,7 +268,7 @@ def _has(container: Any, key: Any) -> bool:
 def _first_text(fragment: "PartialArg") -> tuple[str | None, bool]:
     """The text of a value's first fragment, and whether that leaves a string open."""
     if (text := fragment.string_value) is not None:
-        opening = _dumps(json_text(text))
+        opening = _quoted(text)
         return (opening[:-1], True) if fragment.will_continue else (opening, False)
     if (number := fragment.number_value) is not None:
         return _dumps(integral(number)), False

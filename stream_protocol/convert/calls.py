@@ -14,8 +14,8 @@ sends nothing.
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum, auto
-from typing import Literal
+from enum import IntEnum
+from typing import Any, Literal
 
 from stream_protocol.convert.arguments import GrowingText, PathText, RawText
 from stream_protocol.wire.chunks import ProviderMetadata
@@ -24,11 +24,13 @@ from stream_protocol.wire.sinks import WriteDelta
 logger = logging.getLogger(__name__)
 
 
-class CallState(Enum):
-    HELD = auto()
-    STREAMING = auto()
-    OPEN = auto()
-    ANSWERED = auto()
+class CallState(IntEnum):
+    """In the order of a call's life."""
+
+    HELD = 0
+    STREAMING = 1
+    OPEN = 2
+    ANSWERED = 3
 
 
 Awaiting = Literal["approval", "credential", "client"]
@@ -63,6 +65,10 @@ class Call:
     awaiting: Awaiting | None = None
     approved: bool | None = None
     """The person's answer to the newest approval request; ``None`` before it."""
+    long_running: bool = False
+    """The client or a backend gives the output."""
+    input: Any = None
+    """The complete input as it was sent, plain JSON."""
     gated: bool = True
     """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
 

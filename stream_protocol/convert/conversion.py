@@ -12,14 +12,15 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from stream_protocol.convert.calls import Call, CallBook, CallState
+from stream_protocol.convert.answers import Answers
+from stream_protocol.convert.calls import Call, CallBook
 from stream_protocol.convert.data import write_actions, write_output
 from stream_protocol.convert.finish import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError, Usage
 from stream_protocol.convert.lanes import Kind, Lane, LaneKey, Ordinals
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
-from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, is_confirmed
-from stream_protocol.convert.results import failure_text
+from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CONFIRMATION
+from stream_protocol.convert.skipped import Skipped
 from stream_protocol.convert.sources import Sources
 from stream_protocol.convert.steps import Steps
 from stream_protocol.convert.tools import NO_RESULT, ToolCalls
@@ -29,11 +30,11 @@ from stream_protocol.wire.sinks import Sink
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import FunctionCall, FunctionResponse, Part
+    from google.genai.types import FunctionCall, Part
 
 logger = logging.getLogger(__name__)
 
-TEXT, REASONING = Kind.TEXT, Kind.REASONING
+KINDS = TEXT, REASONING = tuple(Kind)
 
 RUN_FAILED = "The run failed before the tool finished."
 RUN_STOPPED = "The run was stopped before the tool finished."
@@ -48,50 +49,60 @@ class Conversion(Generic[T]):
     """One response of an agent, written to a sink."""
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None = None) -> None:
+        self.written = sink.written
+        """What the response has written and nobody has sent. Always the same list: whoever sends it clears it."""
         self._sink = sink
-        self._written = sink.take
         self._settings = settings
         self._message_id = message_id
         self._lanes: dict[LaneKey, Lane] = {}
+        self._lane = Lane(("", None, ""), sink)
+        """The lane of the newest event; at first one that nobody speaks in."""
         self._ordinals = Ordinals()
         self._book = CallBook()
         self._steps = Steps(sink, self._lanes.values(), self._book)
         self._tools = ToolCalls(sink, settings, self._book, self._steps)
+        self._skipped = Skipped()
+        self._answers = Answers(sink, settings, book=self._book, tools=self._tools, skipped=self._skipped)
         self._sources = Sources(sink)
         self._usage = Usage()
         self._model_id: str | None = None
         self._reason: str | None = None
         """google-genai's finish reason of the newest model response."""
-        self._failure: AgentRunError | None = None
-        """The first failure that an event reported and nothing has mended since."""
+        self._failures: list[tuple[str | None, AgentRunError]] = []
+        """What events reported and nobody has mended since, with the branch where it happened."""
         self._aborted = False
         self._shown = False
         """Something of this response can be seen."""
         self._running = False
         """Between ``start`` and the end."""
         self._ended = False
-        self._unknown: set[str] = set()
-        """What was skipped and logged already."""
 
     # The life of a response ------------------------------------------------------------------------------------------
 
     def replay(self, past: Iterable["Event"]) -> None:
         """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
-        fed = False
         for event in past:
-            if fed and event.author == "user":
-                self._end_parts(NO_RESULT)
+            # What the user says begins another response. A task agent's result is authored "user", too, but by a node.
+            if self._running and event.author == "user" and not event.node_info.path:
+                self._end_replayed()
             self._message_id = self._message_id or event.invocation_id or None
-            self._running = fed = True
+            self._running = True
             self.feed(event)
-        if fed:
-            self._end_parts(NO_RESULT)
-        self._written()
-        self._reason, self._failure = None, None
-        self._running = self._aborted = self._shown = False
+        if self._running:
+            self._end_replayed()
+        self._running = False
 
-    def feed(self, event: "Event") -> list[T]:
-        """What this event adds to the stream."""
+    def _end_replayed(self) -> None:
+        """Leaves the state that the end of an earlier response left."""
+        self._end_parts(NO_RESULT)
+        self._steps.finish_last()
+        self.written.clear()
+        self._failures.clear()
+        self._reason = None
+        self._aborted = self._shown = False
+
+    def feed(self, event: "Event") -> None:
+        """Writes what this event adds to the stream."""
         if not self._running:
             self._start(event.invocation_id)
         # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps fields
@@ -99,16 +110,16 @@ class Conversion(Generic[T]):
         fields = event.__dict__
         author = fields["author"]
         if author == "user":
-            self._take_answers(event)
-            return self._written()
-        key = (author, fields["branch"], fields["node_info"].path)
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = Lane(key, self._sink)
+            self._answers.take_user_event(event)
+            return
+        lane = self._lane
+        branch, path = fields["branch"], fields["node_info"].path
+        if author != lane.author or branch != lane.branch or path != lane.path:
+            lane = self._turn_to((author, branch, path))
         if not fields["partial"]:
             self._take_complete(event, lane)
         elif (content := fields["content"]) is not None:
-            touched: set[Call] | None = None
+            touched: list[Call] | None = None
             for part in content.parts or ():
                 said = part.__dict__
                 if text := said["text"]:
@@ -121,36 +132,50 @@ class Conversion(Generic[T]):
                         lane.sign(part.thought_signature)
                 else:
                     touched = self._take_fragment(event, lane, part, touched)
-        return self._written()
 
-    def finish(self) -> list[T]:
+    def _turn_to(self, key: LaneKey) -> Lane:
+        """The lane that is spoken in from now on."""
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(key, self._sink)
+        self._lane = lane
+        return lane
+
+    def finish(self) -> None:
         """The events are over: ends the response by what they told."""
-        if self._failure is not None:
-            return self.fail(self._failure)
-        if self._aborted:
-            return self.abort()
+        if self._failures:
+            self.fail(self._failures[0][1])
+        elif self._aborted:
+            self.abort()
+        else:
+            self._finish()
+
+    def _finish(self) -> None:
         self._check_running()
         metadata = self._metadata()
-        bare_step = self._end_parts(NO_RESULT)
+        self._end_parts(NO_RESULT)
+        bare_step = self._steps.finish_last()
         self._sink.finish(self._finish_reason(), {} if metadata is None and bare_step else metadata)
-        return self._end()
+        self._end()
 
-    def fail(self, error: BaseException) -> list[T]:
+    def fail(self, error: BaseException) -> None:
         """The run failed: ends what is open, then the one ``error`` chunk, in the words of ``on_error``."""
         self._check_running()
         self._end_parts(RUN_FAILED)
+        self._steps.finish()  # no helper sends after an error
         self._sink.error(self._error_text(error))
-        return self._end()
+        self._end()
 
-    def abort(self, reason: str | None = None) -> list[T]:
+    def abort(self, reason: str | None = None) -> None:
         """The run was stopped: ends what is open, then ``abort``."""
         self._check_running()
         metadata = self._metadata()
-        bare_step = self._end_parts(RUN_STOPPED)
+        self._end_parts(RUN_STOPPED)
+        bare_step = self._steps.finish_last()
         if metadata is not None or bare_step:
             self._sink.message_metadata(metadata or {})
         self._sink.abort(reason)
-        return self._end()
+        self._end()
 
     def _start(self, invocation_id: str | None) -> None:
         if self._ended:
@@ -163,11 +188,10 @@ class Conversion(Generic[T]):
         if not self._running:
             self._start(None)
 
-    def _end(self) -> list[T]:
+    def _end(self) -> None:
         # Last of all: if a hook raises on the way here, the response can still be failed.
         self._ended = True
         self._running = False
-        return self._written()
 
     def _error_text(self, error: BaseException) -> str:
         try:
@@ -176,12 +200,11 @@ class Conversion(Generic[T]):
             logger.exception("`on_error` raised")
             return DEFAULT_ERROR_TEXT
 
-    def _end_parts(self, text: str) -> bool:
+    def _end_parts(self, text: str) -> None:
         for lane in self._lanes.values():
             lane.end_response()
             self._tools.cut(lane)
         self._tools.end(text)
-        return self._steps.finish_last()
 
     def _finish_reason(self) -> FinishReason:
         if any(call.awaiting is not None for call in self._book.waiting()):
@@ -199,12 +222,12 @@ class Conversion(Generic[T]):
 
     # Events ----------------------------------------------------------------------------------------------------------
 
-    def _take_fragment(self, event: "Event", lane: Lane, part: "Part", touched: set[Call] | None) -> set[Call] | None:
+    def _take_fragment(self, event: "Event", lane: Lane, part: "Part", touched: list[Call] | None) -> list[Call] | None:
         """A fragment without text. ``touched`` are the calls that this event has spoken of already."""
         if event.finish_reason is not None:
             self._reason = event.finish_reason.value
         if (function_call := part.function_call) is not None:
-            touched = set() if touched is None else touched
+            touched = [] if touched is None else touched
             self._tools.add_fragment(lane, part, function_call, touched)
             self._shown = True
             return touched
@@ -226,10 +249,9 @@ class Conversion(Generic[T]):
         return True
 
     def _take_complete(self, event: "Event", lane: Lane) -> None:
-        if (call := self._progressing(event)) is not None:
-            self._take_progress(event, call)
+        if self._answers.take_progress(event):
             return
-        self._note_delegation(event)
+        self._answers.take_delegation(event)
         content = event.content
         parts = content.parts if content is not None and content.parts else []
         if parts:
@@ -243,7 +265,7 @@ class Conversion(Generic[T]):
             lane.end_response()
 
     def _take_parts(self, event: "Event", lane: Lane, parts: list["Part"]) -> None:
-        repeated = {kind: _repeated(lane, kind, parts) for kind in Kind}
+        repeated = [_repeated(lane, kind, parts) for kind in KINDS]
         others = dict(lane.shown)
         ids = {part.function_call.id for part in parts if part.function_call is not None}
         for part in parts:
@@ -257,7 +279,7 @@ class Conversion(Generic[T]):
                 self._take_call(event, lane, part, part.function_call, ids)
                 continue
             elif part.function_response is not None:
-                self._take_response(event, part.function_response)
+                self._answers.take_response(event, part.function_response)
             elif part.text is None and others.get(kind_name := _other_kind(part), 0) > 0:
                 others[kind_name] -= 1
             elif part.text is None:
@@ -277,6 +299,7 @@ class Conversion(Generic[T]):
             function_call.id in (event.long_running_tool_ids or ()) or function_call.name in PERSON_ASKED
         ):
             call.awaiting = "client"
+            call.long_running = True
 
     def _take_other(self, lane: Lane, part: "Part") -> None:
         """Media, code, tools that the provider runs: parts that come whole."""
@@ -300,86 +323,12 @@ class Conversion(Generic[T]):
             name = _server_tool(server_response.tool_type)
             self._answer_provider(server_response.id, name, server_response.response)
         elif not part.thought_signature:
-            self._skip(f"a part with {_other_kind(part) or 'nothing in it'}")
+            self._skipped.add(f"a part with {_other_kind(part) or 'nothing in it'}")
 
     def _answer_provider(self, adk_id: str | None, name: str, output: Any) -> None:
         call = self._book.answered_by(adk_id, name)
         if call is not None:
             self._tools.add_result(call, output)
-
-    # Answers ---------------------------------------------------------------------------------------------------------
-
-    def _take_answers(self, event: "Event") -> None:
-        """A user event. Its text is the user's own message; its responses answer calls, whoever made them."""
-        for part in (event.content.parts if event.content is not None else None) or ():
-            response = part.function_response
-            if response is None:
-                continue
-            if (call := self._book.approval(response.id)) is not None:
-                self._take_approval(call, response)
-            else:
-                self._take_response(event, response)
-
-    def _take_approval(self, call: Call, response: "FunctionResponse") -> None:
-        confirmed = is_confirmed(response.response)
-        if confirmed is None or call.awaiting != "approval":
-            return
-        call.approved = confirmed
-        call.awaiting = None
-        if self._settings.ai_sdk == 7 and response.id is not None:
-            self._sink.tool_approval_response(response.id, approved=confirmed)
-
-    def _take_response(self, event: "Event", response: "FunctionResponse") -> None:
-        call = self._book.answered_by(response.id, response.name or "")
-        if call is None:
-            self._skip(f"a response of `{response.name}` to a call outside this message")
-            return
-        value = response.response
-        failed = failure_text(value) is not None
-        if response.id in event.actions.requested_tool_confirmations:
-            # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
-            call.gated = failed
-            call.awaiting = "approval"
-        elif response.id in event.actions.requested_auth_configs:
-            call.awaiting = "credential"
-        elif failed and call.gated and call.approved is False:
-            self._tools.deny(call)
-        elif call.name == REQUEST_CREDENTIAL:
-            self._tools.add_result(call, {"provided": True})  # the response itself holds the credential
-        elif call.awaiting == "client" and event.author != "user" and not failed:
-            self._tools.add_result(call, value, preliminary=True)
-            self._book.answer(call)
-        else:
-            self._tools.add_result(call, value, preliminary=bool(response.will_continue))
-            for media in response.parts or ():
-                write_media(self._sink, media)
-
-    def _progressing(self, event: "Event") -> Call | None:
-        """The running tool that speaks in this event: its branch ends in ``<tool>@<call id>``."""
-        if event.branch is None or (event.content is not None and event.content.role != "user"):
-            return None
-        head, _, call_id = event.branch.rpartition("@")
-        call = self._book.get(call_id)
-        if call is None or call.state is not CallState.OPEN or not call.name == event.author == head.rpartition(".")[2]:
-            return None
-        return call
-
-    def _take_progress(self, event: "Event", call: Call) -> None:
-        write_actions(self._sink, event, with_state=self._settings.send_state)
-        parts = (event.content.parts if event.content is not None else None) or []
-        if text := "".join(part.text or "" for part in parts):
-            self._tools.add_result(call, text, preliminary=True)
-        elif event.output is not None:
-            self._tools.add_result(call, event.output, preliminary=True)
-        for part in parts:
-            write_media(self._sink, part)
-
-    def _note_delegation(self, event: "Event") -> None:
-        """A call that handed over to a task agent has its result in a later message: it is not left running here."""
-        call = self._book.get(event.isolation_scope)
-        if call is not None and call.state is CallState.OPEN and call.awaiting is None:
-            self._tools.add_result(call, {"agent": event.author}, preliminary=True)
-            self._book.answer(call)
 
     # What an event says besides its content --------------------------------------------------------------------------
 
@@ -399,24 +348,24 @@ class Conversion(Generic[T]):
         if event.finish_reason is not None:
             self._reason = event.finish_reason.value
         if event.error_code:
-            self._take_error(event.error_code, event.error_message)
-        elif has_content:
-            self._failure = None
+            self._take_error(event, event.error_code)
+        elif has_content and self._failures:
+            self._failures = [failure for failure in self._failures if not _goes_on(event.branch, failure[0])]
         if event.interrupted:
             self._reason = "OTHER"
 
-    def _take_error(self, code: str, message: str | None) -> None:
+    def _take_error(self, event: "Event", code: str) -> None:
         if code == ABORTED:
             self._aborted = True
         elif self._shown and (code in FINISH_REASONS or code == NO_CONTENT):
             self._reason = code
-        elif self._failure is None:
-            self._failure = AgentRunError(code, message)
+        else:
+            self._failures.append((event.branch, AgentRunError(code, event.error_message)))
 
-    def _skip(self, what: str) -> None:
-        if what not in self._unknown:
-            self._unknown.add(what)
-            logger.warning("skipped %s", what)
+
+def _goes_on(branch: str | None, failed: str | None) -> bool:
+    """Whether content in a branch shows that a failure was mended: it is the same branch or one above, no sibling."""
+    return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")
 
 
 def _repeated(lane: Lane, kind: Kind, parts: list["Part"]) -> int:

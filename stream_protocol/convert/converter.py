@@ -38,20 +38,29 @@ class StreamProtocolConverter:
 
     def convert(self, event: "Event") -> list[AnyChunk]:
         """The chunks that this event adds; often one, sometimes none."""
-        return self._conversion.feed(event)
+        self._conversion.feed(event)
+        return self._taken()
 
     def finish(self) -> list[AnyChunk]:
         """The run is over. Ends with ``finish``, or with ``error`` or ``abort`` where the events told of one."""
-        return self._conversion.finish()
+        self._conversion.finish()
+        return self._taken()
 
     def fail(self, error: BaseException) -> list[AnyChunk]:
         """The run raised ``error``. Open parts and calls are ended, then comes the one ``error`` chunk, masked by
         ``on_error``; ADK's own event about the same failure is not told twice."""
-        return self._conversion.fail(error)
+        self._conversion.fail(error)
+        return self._taken()
 
     def abort(self, reason: str | None = None) -> list[AnyChunk]:
         """The run was stopped. Open parts and calls are ended, then comes ``abort``."""
-        return self._conversion.abort(reason)
+        self._conversion.abort(reason)
+        return self._taken()
+
+    def _taken(self) -> list[AnyChunk]:
+        chunks = self._conversion.written.copy()
+        self._conversion.written.clear()
+        return chunks
 
 
 def chunk_conversion(past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[AnyChunk]:

@@ -8,7 +8,7 @@ and only the difference may be shown.
 """
 
 from base64 import b64encode
-from enum import StrEnum
+from enum import IntEnum
 from typing import Any
 
 from stream_protocol.convert.calls import Call
@@ -18,16 +18,18 @@ from stream_protocol.wire.sinks import Sink, WriteDelta
 LaneKey = tuple[str, str | None, str]
 
 
-class Kind(StrEnum):
-    TEXT = "text"
-    REASONING = "reasoning"
+class Kind(IntEnum):
+    """The kinds of parts that grow; indices, since a member's hash is slow."""
+
+    TEXT = 0
+    REASONING = 1
 
 
 class Ordinals:
     """Part ids: ordinals in the message, so that the same events give the same bytes."""
 
     def __init__(self) -> None:
-        self._next = dict.fromkeys(Kind, 0)
+        self._next = [0] * len(Kind)
 
     def next(self, kind: Kind) -> str:
         ordinal = self._next[kind]
@@ -42,11 +44,14 @@ class Lane:
         "_part_id",
         "_signature",
         "_sink",
+        "author",
+        "branch",
         "calls",
         "fresh",
         "keep",
         "kind",
         "overdue",
+        "path",
         "provider",
         "shown",
         "streamed",
@@ -54,8 +59,10 @@ class Lane:
     )
 
     def __init__(self, key: LaneKey, sink: Sink[Any]) -> None:
-        author, branch, _ = key
-        speaker: dict[str, Any] = {"author": author} if branch is None else {"author": author, "branch": branch}
+        self.author, self.branch, self.path = key
+        speaker: dict[str, Any] = {"author": self.author}
+        if self.branch is not None:
+            speaker["branch"] = self.branch
         self._sink = sink
         self._part_id = ""
         self._signature: bytes | None = None
@@ -65,8 +72,8 @@ class Lane:
         """The kind of the open part."""
         self.write: WriteDelta = _closed
         """Writes a delta of the open part."""
-        self.streamed: dict[Kind, list[str]] = {kind: [] for kind in Kind}
-        """The fragments of the response that is being streamed."""
+        self.streamed: list[list[str]] = [[] for _ in Kind]
+        """The fragments of the response that is being streamed, by kind."""
         self.keep: WriteDelta = _closed
         """Appends to ``streamed`` of the open part's kind."""
         self.shown: dict[str, int] = {}
@@ -109,7 +116,7 @@ class Lane:
     def end_response(self) -> None:
         """The complete event has come: the next fragment begins another response."""
         self.close()
-        for pieces in self.streamed.values():
+        for pieces in self.streamed:
             pieces.clear()
         self.shown.clear()
         self.overdue += self.calls

@@ -71,30 +71,36 @@ def iter_sse(
 
 
 async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tail: list[T]) -> AsyncGenerator[T, None]:
+    written = conversion.written
     try:
         async for event in events:
-            for item in conversion.feed(event):
+            conversion.feed(event)
+            for item in written:
                 yield item
-        last = conversion.finish()
+            written.clear()
+        conversion.finish()
     except Exception as error:
-        last = _failed(conversion, error)
+        _fail(conversion, error)
     finally:
         if isinstance(events, AsyncGenerator):
             await events.aclose()
-    for item in last + tail:
+    for item in written + tail:
         yield item
 
 
 def _iterate(conversion: Conversion[T], events: "Iterable[Event]", tail: list[T]) -> Iterator[T]:
+    written = conversion.written
     try:
         for event in events:
-            yield from conversion.feed(event)
-        last = conversion.finish()
+            conversion.feed(event)
+            yield from written
+            written.clear()
+        conversion.finish()
     except Exception as error:
-        last = _failed(conversion, error)
-    yield from last + tail
+        _fail(conversion, error)
+    yield from written + tail
 
 
-def _failed(conversion: Conversion[T], error: Exception) -> list[T]:
+def _fail(conversion: Conversion[T], error: Exception) -> None:
     logger.error("the run failed", exc_info=error)
-    return conversion.fail(error)
+    conversion.fail(error)

@@ -5,7 +5,6 @@ trusted. Ids that ADK made up itself (``adk-…``, for models that give none) ca
 a new one may continue the newest call that is still open; a model's own ids never change, so a new one is a new call.
 """
 
-import logging
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from stream_protocol.wire.values import UnrepresentableValueError, json_value
 if TYPE_CHECKING:
     from google.genai.types import FunctionCall, Part
 
-logger = logging.getLogger(__name__)
+HELD, STREAMING, OPEN, ANSWERED = CallState
 
 INPUT_CUT = "The model did not finish this call."
 NO_RESULT = "The tool gave no result."
@@ -43,47 +42,51 @@ class ToolCalls:
 
     # Fragments -------------------------------------------------------------------------------------------------------
 
-    def add_fragment(self, lane: Lane, part: "Part", function_call: "FunctionCall", touched: set[Call]) -> None:
+    def add_fragment(self, lane: Lane, part: "Part", fragment: "FunctionCall", touched: list[Call]) -> None:
         """A streamed piece of a call. ``touched`` are the calls that this event has spoken of already."""
-        call = self._continued(lane, function_call, touched)
-        if call is None:
-            call = self._book.new(function_call.id)
-            lane.calls.append(call)
-        elif call.state not in {CallState.HELD, CallState.STREAMING}:
+        adk_id = fragment.id
+        call = self._book.get(adk_id)
+        if call is not None and call.state is OPEN:
             return
-        touched.add(call)
-        self._book.alias(function_call.id, call)
-        call.more_to_come = bool(function_call.will_continue)
-        self._sign(lane, call, part)
-        text = self._text_of(call, function_call)
-        if call.state is CallState.HELD:
-            self._hold(lane, call, function_call, text)
+        if call is None or call not in lane.calls:
+            call = self._continued(lane, fragment, touched)
+            if call is None:
+                call = self._book.new(adk_id)
+                lane.calls.append(call)
+            self._book.alias(adk_id, call)
+        touched.append(call)
+        call.more_to_come = bool(fragment.will_continue)
+        if call.provider is None or part.thought_signature:
+            self._sign(lane, call, part)
+        text = self._text_of(call, fragment)
+        if call.state is HELD:
+            self._hold(lane, call, fragment, text)
         elif text and call.write is not None:
             call.write(text)
 
-    def _continued(self, lane: Lane, fragment: "FunctionCall", touched: set[Call]) -> Call | None:
-        if (known := self._book.get(fragment.id)) is not None and known in lane.calls:
-            return known
-        candidates = [call for call in lane.calls if call not in touched] if fragment.name else lane.calls
-        if not candidates:
-            return None
-        newest = candidates[-1]
-        if not fragment.name:
+    @staticmethod
+    def _continued(lane: Lane, fragment: "FunctionCall", touched: list[Call]) -> Call | None:
+        """The call that a fragment with an unknown id is more of."""
+        newest = lane.calls[-1] if lane.calls else None
+        if newest is None or not fragment.name:
             return newest
         stable_id = fragment.id is not None and not fragment.id.startswith(_ADK_ID)
-        return None if stable_id or newest is not lane.calls[-1] or not _continues(newest, fragment) else newest
+        return None if stable_id or newest in touched or not _continues(newest, fragment) else newest
 
     @staticmethod
     def _text_of(call: Call, fragment: "FunctionCall") -> str:
         """The argument text that this fragment adds."""
-        if fragment.partial_args:
-            return "".join(_write_partial(call, argument) for argument in fragment.partial_args)
-        if not fragment.args:
+        if partial_args := fragment.partial_args:
+            text = ""
+            for argument in partial_args:
+                text += _write_partial(call, argument)
+            return text
+        if not (args := fragment.args):
             return ""
         call.text = call.text or GrowingText()
         if not isinstance(call.text, GrowingText):
             return ""
-        return call.text.write(json_value(fragment.args, lossy=True), streaming=call.more_to_come)
+        return call.text.write(json_value(args, lossy=True), streaming=call.more_to_come)
 
     def _hold(self, lane: Lane, call: Call, fragment: "FunctionCall", text: str) -> None:
         """Announces the call as soon as its tool is known; until then its text waits."""
@@ -106,7 +109,7 @@ class ToolCalls:
         call.dynamic = self._settings.is_dynamic(name)
         call.title = self._settings.tool_titles.get(name)
         if call.hidden:
-            call.state = CallState.STREAMING
+            call.state = STREAMING
             return
         self._show(lane, call)
         for text in call.backlog:
@@ -118,7 +121,7 @@ class ToolCalls:
         lane.close()
         self.enter(lane)
         self._steps.add_tool(call)
-        call.state = CallState.STREAMING
+        call.state = STREAMING
         call.write = self._sink.tool_input_start(
             call.id,
             call.name,
@@ -135,16 +138,16 @@ class ToolCalls:
     ) -> Call | None:
         """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it is a repetition."""
         call = self._completed(lane, function_call, ids)
-        if call is not None and call.state is CallState.OPEN:
+        if call is not None and call.state is OPEN:
             return None
-        if call is None or call.state is CallState.ANSWERED:
+        if call is None or call.state is ANSWERED:
             call = self._book.new(function_call.id)
         self._book.alias(function_call.id, call)
         for calls in (lane.calls, lane.overdue):
             if call in calls:
                 calls.remove(call)
         self._sign(lane, call, part)
-        if call.state is CallState.HELD:
+        if call.state is HELD:
             self._announce(lane, call, function_call.name or "")
         self._fill(call, function_call.args or {})
         return call
@@ -162,16 +165,20 @@ class ToolCalls:
             arguments = credential_input(arguments)
         if call.text is not None:
             arguments = integral(arguments)
-        call.state = CallState.OPEN
+        call.state = OPEN
         if call.hidden:
             return
         rest = call.text.complete(arguments) if call.text is not None else None
         if rest and call.write is not None:
             call.write(rest)
+        call.input = arguments
+        self._send_input(call)
+
+    def _send_input(self, call: Call) -> None:
         self._sink.tool_input_available(
             call.id,
             call.name,
-            arguments,
+            call.input,
             dynamic=call.dynamic,
             provider_executed=call.provider_executed,
             title=call.title,
@@ -213,10 +220,10 @@ class ToolCalls:
 
     def add_result(self, call: Call, response: Any, *, preliminary: bool = False) -> None:
         """What a tool or a client gave back."""
-        if call.state is CallState.HELD or call.hidden:
+        if call.state is HELD or call.hidden:
             self._book.answer(call)
             return
-        if call.state is CallState.STREAMING:
+        if call.state is STREAMING:
             self._fill(call, {})
         if not preliminary and (text := failure_text(response)) is not None:
             self._fail(call, text)
@@ -236,6 +243,20 @@ class ToolCalls:
         )
         if not preliminary:
             self._book.answer(call)
+
+    def add_interim(self, call: Call, value: Any) -> None:
+        """A first word after which nothing more is expected in this response."""
+        self.add_result(call, value, preliminary=True)
+        self._book.answer(call)
+
+    def ask_client(self, call: Call) -> None:
+        """An approved call whose output the client gives.
+
+        Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals helper
+        would otherwise send again and again until there is an output.
+        """
+        call.awaiting = "client"
+        self._send_input(call)
 
     def deny(self, call: Call) -> None:
         self._steps.add_output(call)
@@ -258,7 +279,7 @@ class ToolCalls:
     def cut(self, lane: Lane) -> None:
         """Ends the calls of the lane's earlier responses whose complete form never came."""
         for call in lane.overdue:
-            if call.state not in {CallState.HELD, CallState.STREAMING}:
+            if call.state > STREAMING:
                 continue
             self._book.answer(call)
             if call.write is not None:

@@ -52,6 +52,9 @@ T = TypeVar("T")
 class Sink(ABC, Generic[T]):
     """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` are kept."""
 
+    written: list[T]
+    """What was written and has not been sent. Always the same list: whoever sends it clears it."""
+
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:
         """Takes one finished chunk."""
@@ -65,10 +68,6 @@ class Sink(ABC, Generic[T]):
         return lambda delta: self.emit(
             {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": json_text(delta)}
         )
-
-    @abstractmethod
-    def take(self) -> list[T]:
-        """Returns what was written since the last call, and forgets it."""
 
     def start(self, message_id: str | None, metadata: Any = None) -> None:
         chunk: StartChunk = {"type": "start"}
@@ -293,42 +292,34 @@ class ChunkSink(Sink[AnyChunk]):
     """Keeps chunks as dictionaries."""
 
     def __init__(self) -> None:
-        self._chunks: list[AnyChunk] = []
+        self.written = []
 
     def emit(self, chunk: AnyChunk) -> None:
-        self._chunks.append(chunk)
-
-    def take(self) -> list[AnyChunk]:
-        chunks, self._chunks = self._chunks, []
-        return chunks
+        self.written.append(chunk)
 
 
 class SseSink(Sink[bytes]):
     """Keeps each chunk as the bytes of one SSE event."""
 
     def __init__(self) -> None:
-        self._events: list[bytes] = []
+        self.written = []
 
     def emit(self, chunk: AnyChunk) -> None:
-        self._events.append(encode_sse(chunk))
+        self.written.append(encode_sse(chunk))
 
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         keys = ("toolCallId", "inputTextDelta") if kind == "tool-input-delta" else ("id", "delta")
         head = f'data: {{"type":"{kind}","{keys[0]}":'.encode()
         front = head + orjson.dumps(json_text(part_id)) + f',"{keys[1]}":'.encode()
-        dumps = orjson.dumps
+        append, dumps = self.written.append, orjson.dumps
 
         def write(delta: str) -> None:
             try:
-                self._events.append(front + dumps(delta) + b"}\n\n")
+                append(front + dumps(delta) + b"}\n\n")
             except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
-                self._events.append(front + dumps(json_text(delta)) + b"}\n\n")
+                append(front + dumps(json_text(delta)) + b"}\n\n")
 
         return write
-
-    def take(self) -> list[bytes]:
-        events, self._events = self._events, []
-        return events
 
 
 class TransformedSink(Sink[T]):
@@ -341,15 +332,13 @@ class TransformedSink(Sink[T]):
     def __init__(self, target: Sink[T], transform: Transform) -> None:
         self._target = target
         self._transform: Transform | None = transform
+        self.written = target.written
 
     def emit(self, chunk: AnyChunk) -> None:
         transform, self._transform = self._transform, None
         for item in _listed(chunk if transform is None else transform(chunk)):
             self._target.emit(item)
         self._transform = transform
-
-    def take(self) -> list[T]:
-        return self._target.take()
 
 
 def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import orjson
 
+from stream_protocol.wire.forbidden_keys import has_forbidden_key
 from stream_protocol.wire.values import json_text
 
 _ESCAPE: Final = re.compile(
@@ -28,3 +29,11 @@ def parse_json(text: bytes | str) -> Any:
         if mended == raw:
             raise
         return orjson.loads(mended)
+
+
+def parse_client_json(text: str) -> Any:
+    """The same, and the keys that the client's parser forbids raise ``ValueError``, too."""
+    value = parse_json(text)
+    if has_forbidden_key(value):
+        raise ValueError("a key is forbidden")
+    return value

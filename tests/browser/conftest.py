@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -52,6 +52,7 @@ def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {key: value for key, value in os.environ.items() if key != "GOOGLE_API_KEY"}
+    environment["DISCONNECT_GRACE"] = "0"  # so that Stop, a disconnect to the server, frees the chat for the next text
     log = tmp_path_factory.mktemp("demo") / "log"
     with log.open("wb") as output:
         command = [sys.executable, "-m", "server", "--port", str(port)]
@@ -92,6 +93,7 @@ def page(browser: Browser, demo_url: str) -> Iterator[Page]:
     """A new chat. Fails the test if the page itself fails."""
     tab = browser.new_page(viewport={"width": 1100, "height": 900}, color_scheme="light")
     tab.set_default_timeout(HANG_MS)
+    expect.set_options(timeout=HANG_MS)
     failures: list[str] = []
     tab.on("pageerror", lambda error: failures.append(str(error)))
     tab.goto(demo_url)

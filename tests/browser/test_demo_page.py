@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import Locator, Page, Request, Route, expect
+from playwright.sync_api import FilePayload, Locator, Page, Request, Route, expect
 
-HANG_MS: Final = 60_000
+pytestmark = pytest.mark.browser
 
 WATCH_ARGUMENTS: Final = """(tool) => {
     window.inputs = [];
@@ -17,11 +17,6 @@ WATCH_ARGUMENTS: Final = """(tool) => {
     }).observe(document.body, {subtree: true, childList: true, characterData: true});
 }"""
 """Notes every text that the arguments of a tool had on the screen while they were being written."""
-
-
-@pytest.fixture(autouse=True)
-def _patience() -> None:
-    expect.set_options(timeout=HANG_MS)
 
 
 def say(page: Page, text: str) -> None:
@@ -124,8 +119,8 @@ def test_a_question_of_the_agent_is_answered_in_its_form(page: Page) -> None:
 
 
 def test_an_attached_file_reaches_the_agent(page: Page) -> None:
-    note = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"Hello"}
-    page.get_by_label("Attach files").set_input_files(note)  # type: ignore[arg-type]  # a FilePayload, spelt as a dict
+    note = FilePayload(name="note.txt", mimeType="text/plain", buffer=b"Hello")
+    page.get_by_label("Attach files").set_input_files(note)
     expect(page.get_by_text("note.txt")).to_be_visible()
     say(page, "Look at this")
     expect(page.locator(".assistant")).to_contain_text("a file of type text/plain, 5 bytes")

@@ -38,22 +38,24 @@ export function Chat({ id }: { id: string }) {
 
   return (
     <>
-      <main className="messages" role="log" aria-label="Conversation" aria-busy={busy}>
+      <main>
         {chat.messages.length === 0 && <Welcome onPick={(text) => void chat.sendMessage({ text })} />}
-        {chat.messages.map((message, index) => {
-          const last = index === chat.messages.length - 1;
-          return (
-            <Message
-              key={message.id}
-              message={message}
-              root={root}
-              live={last && busy}
-              answerable={last && !busy}
-              onApproval={chat.addToolApprovalResponse}
-              onOutput={chat.addToolOutput}
-            />
-          );
-        })}
+        <div className="messages" role="log" aria-label="Conversation" aria-busy={busy}>
+          {chat.messages.map((message, index) => {
+            const last = index === chat.messages.length - 1;
+            return (
+              <Message
+                key={message.id}
+                message={message}
+                root={root}
+                live={last && busy}
+                answerable={last && !busy}
+                onApproval={chat.addToolApprovalResponse}
+                onOutput={chat.addToolOutput}
+              />
+            );
+          })}
+        </div>
         {chat.error && (
           <div className="problem" role="alert">
             <p>{chat.error.message || "Something went wrong."}</p>
@@ -89,15 +91,17 @@ function Welcome({ onPick }: { onPick: (text: string) => void }) {
       <p className="faint">
         {suggestions.length > 0 ? "Begin with one of these, or with words of your own." : "Write a message to begin."}
       </p>
-      <ul>
-        {suggestions.map((text) => (
-          <li key={text}>
-            <button type="button" onClick={() => onPick(text)}>
-              {text}
-            </button>
-          </li>
-        ))}
-      </ul>
+      {suggestions.length > 0 && (
+        <ul>
+          {suggestions.map((text) => (
+            <li key={text}>
+              <button type="button" onClick={() => onPick(text)}>
+                {text}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
     </section>
   );
 }

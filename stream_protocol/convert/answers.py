@@ -1,0 +1,106 @@
+"""What comes back for a call: from its tool, from a person, from an agent that it was handed to."""
+
+from typing import TYPE_CHECKING, Any
+
+from stream_protocol.convert.calls import Call, CallBook, CallState
+from stream_protocol.convert.data import write_actions
+from stream_protocol.convert.media import write_media
+from stream_protocol.convert.options import Settings
+from stream_protocol.convert.people import REQUEST_CREDENTIAL, is_confirmed
+from stream_protocol.convert.results import failure_text
+from stream_protocol.convert.skipped import Skipped
+from stream_protocol.convert.tools import ToolCalls
+from stream_protocol.wire.sinks import Sink
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.genai.types import FunctionResponse
+
+
+class Answers:
+    """Finds the call that an answer is for, and what the answer means."""
+
+    def __init__(
+        self, sink: Sink[Any], settings: Settings, *, book: CallBook, tools: ToolCalls, skipped: Skipped
+    ) -> None:
+        self._sink = sink
+        self._settings = settings
+        self._book = book
+        self._tools = tools
+        self._skipped = skipped
+
+    def take_user_event(self, event: "Event") -> None:
+        """A user event. Its text is the user's own message; its responses answer calls, whoever made them."""
+        for part in (event.content.parts if event.content is not None else None) or ():
+            response = part.function_response
+            if response is None:
+                continue
+            if (call := self._book.approval(response.id)) is not None:
+                self._take_approval(call, response)
+            else:
+                self.take_response(event, response)
+
+    def _take_approval(self, call: Call, response: "FunctionResponse") -> None:
+        confirmed = is_confirmed(response.response)
+        if confirmed is None or call.awaiting != "approval":
+            return
+        call.approved = confirmed
+        call.awaiting = None
+        if self._settings.ai_sdk == 7 and response.id is not None:
+            self._sink.tool_approval_response(response.id, approved=confirmed)
+        if confirmed and call.long_running:
+            self._tools.ask_client(call)
+
+    def take_response(self, event: "Event", response: "FunctionResponse") -> None:
+        """A function response: a result, or a placeholder for one."""
+        call = self._book.answered_by(response.id, response.name or "")
+        if call is None:
+            # The client dies of an output whose call is in another message; history shows it where the call is.
+            self._skipped.add(f"a response of `{response.name}` to a call outside this message")
+            return
+        failed = failure_text(response.response) is not None
+        if response.id in event.actions.requested_tool_confirmations:
+            # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
+            call.gated = failed
+            call.awaiting = "approval"
+        elif response.id in event.actions.requested_auth_configs:
+            call.awaiting = "credential"
+        elif failed and call.gated and call.approved is False:
+            self._tools.deny(call)
+        else:
+            self._take_result(event, call, response, failed=failed)
+
+    def _take_result(self, event: "Event", call: Call, response: "FunctionResponse", *, failed: bool) -> None:
+        if call.name == REQUEST_CREDENTIAL:
+            self._tools.add_result(call, {"provided": True})  # the response itself holds the credential
+        elif call.awaiting == "client" and event.author != "user" and not failed:
+            # A long-running tool's first word; its last one comes from outside, in a later event.
+            self._tools.add_interim(call, response.response)
+        else:
+            self._tools.add_result(call, response.response, preliminary=bool(response.will_continue))
+            for media in response.parts or ():
+                write_media(self._sink, media)
+
+    def take_progress(self, event: "Event") -> bool:
+        """Takes an event in which a running tool speaks, as its branch tells: it ends in ``<tool>@<call id>``."""
+        if event.branch is None or (event.content is not None and event.content.role != "user"):
+            return False
+        head, _, call_id = event.branch.rpartition("@")
+        call = self._book.get(call_id)
+        if call is None or call.state is not CallState.OPEN or not call.name == event.author == head.rpartition(".")[2]:
+            return False
+        write_actions(self._sink, event, with_state=self._settings.send_state)
+        parts = (event.content.parts if event.content is not None else None) or []
+        if text := "".join(part.text or "" for part in parts):
+            self._tools.add_result(call, text, preliminary=True)
+        elif event.output is not None:
+            self._tools.add_result(call, event.output, preliminary=True)
+        for part in parts:
+            write_media(self._sink, part)
+        return True
+
+    def take_delegation(self, event: "Event") -> None:
+        """A call that handed over to a task agent has its result in a later message: it is not left running here."""
+        call = self._book.get(event.isolation_scope)
+        if call is not None and call.state is CallState.OPEN and call.awaiting is None:
+            self._tools.add_interim(call, {"agent": event.author})

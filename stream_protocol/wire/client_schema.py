@@ -1,0 +1,217 @@
+"""The schema that the client checks every chunk with, before its reducer sees it.
+
+Source: ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, as zod 4.4
+and later apply it: a key without ``?`` there must be present, also where any value will do; ``null`` is a value; keys
+that are not named are kept. ``chunks.py`` types the part of this that we send; this is all that the clients accept.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import orjson
+
+from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.wire.errors import ClientStreamError
+from stream_protocol.wire.values import json_value
+
+Check = Callable[[Any], bool]
+
+
+def check_chunk(chunk: object, *, ai_sdk: AiSdkVersion) -> None:
+    """Raises the client's ``AI_TypeValidationError`` if a client of this version refuses the chunk."""
+    if isinstance(chunk, Mapping):
+        kind = chunk.get("type")
+        if isinstance(kind, str):
+            check = _SCHEMAS[ai_sdk].get(kind, _data if kind.startswith("data-") else None)
+            if check is not None and check(chunk):
+                return
+    value = orjson.dumps(json_value(chunk, lossy=True)).decode()
+    raise ClientStreamError(f"Type validation failed: Value: {value}.", error_class="AI_TypeValidationError")
+
+
+def _any(value: Any) -> bool:
+    return True
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _object(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _provider(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(inner, Mapping) for inner in value.values())
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(inner, str) for inner in value.values())
+
+
+def _index(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and value >= 0 and value == int(value)
+
+
+def _one_of(*values: str) -> Check:
+    return lambda value: isinstance(value, str) and value in values
+
+
+def _list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(check(item) for item in value)
+
+
+def _either(by: str, **shapes: Check) -> Check:
+    """An object whose key ``by`` says which shape it has."""
+    return lambda value: (
+        isinstance(value, Mapping)
+        and isinstance(value.get(by), str)
+        and value[by] in shapes
+        and shapes[value[by]](value)
+    )
+
+
+def _fields(**checks: Check) -> Check:
+    """An object with these keys; one that ends in ``_`` may be absent."""
+    needed = {key: check for key, check in checks.items() if not key.endswith("_")}
+    optional = {key.removesuffix("_"): check for key, check in checks.items() if key.endswith("_")}
+    return lambda value: (
+        isinstance(value, Mapping)
+        and all(key in value and check(value[key]) for key, check in needed.items())
+        and all(check(value[key]) for key, check in optional.items() if key in value)
+    )
+
+
+_data = _fields(data=_any, id_=_text, transient_=_flag)
+_open = _fields(id=_text, providerMetadata_=_provider)
+_delta = _fields(id=_text, delta=_text, providerMetadata_=_provider)
+_file = _fields(url=_text, mediaType=_text, providerMetadata_=_provider)
+_step = _fields()
+
+_V6_REASONS: Final = ("stop", "length", "content-filter", "tool-calls", "error", "other")
+
+_V6: Final[Mapping[str, Check]] = MappingProxyType(
+    {
+        "start": _fields(messageId_=_text, messageMetadata_=_any),
+        "finish": _fields(finishReason_=_one_of(*_V6_REASONS), messageMetadata_=_any),
+        "abort": _fields(reason_=_text),
+        "error": _fields(errorText=_text),
+        "start-step": _step,
+        "finish-step": _step,
+        "message-metadata": _fields(messageMetadata=_any),
+        "text-start": _open,
+        "text-delta": _delta,
+        "text-end": _open,
+        "reasoning-start": _open,
+        "reasoning-delta": _delta,
+        "reasoning-end": _open,
+        "source-url": _fields(sourceId=_text, url=_text, title_=_text, providerMetadata_=_provider),
+        "source-document": _fields(
+            sourceId=_text, mediaType=_text, title=_text, filename_=_text, providerMetadata_=_provider
+        ),
+        "file": _file,
+        "tool-input-start": _fields(
+            toolCallId=_text,
+            toolName=_text,
+            inputEncoding_=_one_of("json", "text"),
+            providerExecuted_=_flag,
+            providerMetadata_=_provider,
+            toolMetadata_=_object,
+            dynamic_=_flag,
+            title_=_text,
+        ),
+        "tool-input-delta": _fields(toolCallId=_text, inputTextDelta=_text),
+        "tool-input-available": _fields(
+            toolCallId=_text,
+            toolName=_text,
+            input=_any,
+            providerExecuted_=_flag,
+            providerMetadata_=_provider,
+            toolMetadata_=_object,
+            dynamic_=_flag,
+            title_=_text,
+        ),
+        "tool-input-error": _fields(
+            toolCallId=_text,
+            toolName=_text,
+            input=_any,
+            errorText=_text,
+            providerExecuted_=_flag,
+            providerMetadata_=_provider,
+            toolMetadata_=_object,
+            dynamic_=_flag,
+            title_=_text,
+        ),
+        "tool-approval-request": _fields(approvalId=_text, toolCallId=_text, signature_=_text),
+        "tool-output-available": _fields(
+            toolCallId=_text,
+            output=_any,
+            providerExecuted_=_flag,
+            providerMetadata_=_provider,
+            toolMetadata_=_object,
+            dynamic_=_flag,
+            preliminary_=_flag,
+        ),
+        "tool-output-error": _fields(
+            toolCallId=_text,
+            errorText=_text,
+            providerExecuted_=_flag,
+            providerMetadata_=_provider,
+            toolMetadata_=_object,
+            dynamic_=_flag,
+        ),
+        "tool-output-denied": _fields(toolCallId=_text),
+    }
+)
+
+_source = _either(
+    "sourceType",
+    url=_fields(type=_one_of("source"), id=_text, url=_text, title_=_text, providerMetadata_=_provider),
+    document=_fields(
+        type=_one_of("source"), id=_text, mediaType=_text, title=_text, filename_=_text, providerMetadata_=_provider
+    ),
+)
+
+_V7: Final[Mapping[str, Check]] = MappingProxyType(
+    {
+        **_V6,
+        "finish": _fields(finishReason_=_one_of(*_V6_REASONS, "interrupted"), messageMetadata_=_any),
+        "text-end": _fields(
+            id=_text,
+            citations_=_list_of(_fields(source=_source, startIndex_=_index, endIndex_=_index, citedText_=_text)),
+            providerMetadata_=_provider,
+        ),
+        "tool-approval-request": _fields(
+            approvalId=_text, toolCallId=_text, signature_=_text, reason_=_text, isAutomatic_=_flag
+        ),
+        "tool-approval-response": _fields(
+            approvalId=_text, approved=_flag, reason_=_text, providerExecuted_=_flag, providerMetadata_=_provider
+        ),
+        "custom": _fields(kind=_text, providerMetadata_=_provider),
+        "reasoning-file": _file,
+        "reset-step": _step,
+        "steering-message": _fields(
+            id=_text,
+            parts=_list_of(
+                _either(
+                    "type",
+                    text=_fields(text=_text, providerMetadata_=_provider),
+                    file=_fields(
+                        mediaType=_text,
+                        url=_text,
+                        filename_=_text,
+                        providerReference_=_texts,
+                        providerMetadata_=_provider,
+                    ),
+                )
+            ),
+        ),
+    }
+)
+
+_SCHEMAS: Final[Mapping[AiSdkVersion, Mapping[str, Check]]] = MappingProxyType({6: _V6, 7: _V7})
