@@ -16,7 +16,8 @@ class Settings:
     port: int = 8000
     ai_sdk: AiSdkVersion = 6
     allow_origins: tuple[str, ...] = ()
-    disconnect_grace: float | None = None
+    disconnect_grace: float = 0
+    """Not the library's default: to the server the page's Stop is a disconnect, and it is to stop the run."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Self:
@@ -30,7 +31,7 @@ class Settings:
             port=int(env.get("PORT", cls.port)),
             ai_sdk=_ai_sdk(env.get("AI_SDK", "6")),
             allow_origins=tuple(origin.strip() for origin in env.get("ALLOW_ORIGINS", "").split(",") if origin.strip()),
-            disconnect_grace=float(grace) if grace else None,
+            disconnect_grace=float(grace) if grace else cls.disconnect_grace,
         )
 
 
