@@ -14,12 +14,13 @@ def test_settings_come_from_the_environment() -> None:
         "PORT": "9000",
         "AI_SDK": "7",
         "ALLOW_ORIGINS": "https://a, https://b,",
-        "DISCONNECT_GRACE": "2.5",
+        "DISCONNECT_GRACE": "5",
     }
     assert Settings.from_env(env) == Settings(
-        host="0.0.0.0", port=9000, ai_sdk=7, allow_origins=("https://a", "https://b"), disconnect_grace=2.5
+        host="0.0.0.0", port=9000, ai_sdk=7, allow_origins=("https://a", "https://b"), disconnect_grace=5
     )
     assert Settings.from_env({}) == Settings()
+    assert Settings.from_env({"DISCONNECT_GRACE": ""}).disconnect_grace is None
 
 
 @pytest.mark.parametrize("env", [{"PORT": "x"}, {"AI_SDK": "5"}, {"DISCONNECT_GRACE": "soon"}])
