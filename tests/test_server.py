@@ -2,6 +2,7 @@
 
 import pytest
 
+from server.agents import SUGGESTIONS
 from server.app import create_app, from_env
 from server.settings import Settings
 from tests.serving.support import begin, chat, client, said
@@ -33,6 +34,7 @@ async def test_the_demo_shows_its_page_and_answers(monkeypatch: pytest.MonkeyPat
     app = create_app(Settings())
     async with client(app) as http:
         assert "<!doctype html>" in (await http.get("/")).text
+        assert (await http.get("/suggestions.json")).json() == list(SUGGESTIONS)
     async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
         assert await exchange.status() == 200
         await exchange.until("start-step")
