@@ -1,6 +1,6 @@
 """Runs the converter in every way there is, and judges each stream as the client would."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Unpack, cast
 
 import orjson
@@ -136,7 +136,7 @@ def judge(chunks: list[AnyChunk], *, onto: UIMessage | None = None, ai_sdk: Any 
         ids = [part["toolCallId"] for part in stored if "toolCallId" in part]
         assert len(ids) == len(set(ids)), "one part per call"
         assert not any(part.get("state") in {"streaming", "input-streaming"} for part in stored), "nothing is left open"
-        _judge_auto_send(stored)
+        _judge_auto_send(stored, failed=chunks[-1]["type"] == "error")
 
 
 def _continues(chunks: list[AnyChunk]) -> bool:
@@ -161,10 +161,11 @@ def _stored(chunks: list[AnyChunk], onto: UIMessage | None, ai_sdk: Any) -> list
     return stored
 
 
-def _judge_auto_send(parts: list[Fields]) -> None:
+def _judge_auto_send(parts: list[Fields], *, failed: bool) -> None:
+    """No helper is asked after an error."""
     last = _behind_last_step(parts)
-    assert not complete_with_tool_calls(last), "the page would send again, for ever"
-    assert not complete_with_approvals(last), "the page would send again, for ever"
+    assert failed or not complete_with_tool_calls(last), "the page would send again, for ever"
+    assert failed or not complete_with_approvals(last), "the page would send again, for ever"
     waiting = [part for part in parts if part.get("state") in {"approval-requested", "input-available"}]
     assert all(part in last for part in waiting), "an answer to this call would never be sent"
 
@@ -229,6 +230,3 @@ def _cut(events: Iterable[Event]) -> Iterator[Event]:
             assert copy.content is not None
             copy.content.parts = [parts[0].model_copy(update={"text": character})]
             yield copy
-
-
-Decide = Callable[[UIMessage], UIMessage]
