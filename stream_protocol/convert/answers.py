@@ -6,7 +6,7 @@ from stream_protocol.convert.calls import Call, CallBook, CallState, Known
 from stream_protocol.convert.data import write_actions
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
-from stream_protocol.convert.people import REQUEST_CREDENTIAL, is_confirmed
+from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, is_confirmed
 from stream_protocol.convert.results import failure_text
 from stream_protocol.convert.skipped import Skipped
 from stream_protocol.convert.tools import ToolCalls
@@ -14,7 +14,7 @@ from stream_protocol.wire.sinks import Sink
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import FunctionResponse
+    from google.genai.types import FunctionCall, FunctionResponse
 
 
 class Answers:
@@ -84,7 +84,7 @@ class Answers:
 
     def take_progress(self, event: "Event") -> bool:
         """Takes an event in which a running tool speaks, as its branch tells: it ends in ``<tool>@<call id>``."""
-        if event.branch is None or (event.content is not None and event.content.role != "user"):
+        if event.branch is None or event.error_code or (event.content is not None and event.content.role != "user"):
             return False
         parts = (event.content.parts if event.content is not None else None) or []
         if any(part.function_call or part.function_response for part in parts):
@@ -102,8 +102,20 @@ class Answers:
             write_media(self._sink, part)
         return True
 
+    def await_credential(self, request: "FunctionCall") -> None:
+        """ADK asks for a credential: the call that needs it waits for that, not for its tool."""
+        call = self._book.get(credential_input(request.args or {}).get("functionCallId"))
+        if call is not None and call.state is CallState.OPEN:
+            call.awaiting = "credential"
+
     def take_delegation(self, event: "Event") -> None:
-        """A call that handed over to a task agent has its result in a later message: it is not left running here."""
+        """A call in whose place an agent speaks: this shows it as handed over, and it holds up no step.
+
+        Its result comes when that agent is done: a task agent's in a later message, perhaps, and any agent's when
+        somebody has answered what it asked.
+        """
         call = self._book.get(event.isolation_scope)
+        if call is None and event.branch is not None and event.content is not None and event.content.role == "model":
+            call = self._book.get(event.branch.rpartition("@")[2])
         if call is not None and call.state is CallState.OPEN and call.awaiting is None:
             self._tools.add_interim(call, {"agent": event.author})

@@ -19,7 +19,7 @@ from stream_protocol.convert.finish import ABORTED, DEFAULT_ERROR_TEXT, FINISH_R
 from stream_protocol.convert.lanes import Kind, Lane, LaneKey, Ordinals
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
-from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CONFIRMATION
+from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL
 from stream_protocol.convert.skipped import Skipped
 from stream_protocol.convert.sources import Sources
 from stream_protocol.convert.steps import Steps
@@ -114,7 +114,7 @@ class Conversion(Generic[T]):
         lane = self._lane
         branch, path = fields["branch"], fields["node_info"].path
         if author != lane.author or branch != lane.branch or path != lane.path:
-            lane = self._turn_to((author, branch, path))
+            lane = self._turn_to((author, branch, path), event)
         if (reason := fields["finish_reason"]) is not None:
             self._reason = reason.value
         if not fields["partial"]:
@@ -134,8 +134,9 @@ class Conversion(Generic[T]):
                 else:
                     touched = self._take_fragment(lane, part, touched)
 
-    def _turn_to(self, key: LaneKey) -> Lane:
+    def _turn_to(self, key: LaneKey, event: "Event") -> Lane:
         """The lane that is spoken in from now on."""
+        self._answers.take_delegation(event)
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Lane(key, self._sink)
@@ -248,7 +249,6 @@ class Conversion(Generic[T]):
     def _take_complete(self, event: "Event", lane: Lane) -> None:
         if self._answers.take_progress(event):
             return
-        self._answers.take_delegation(event)
         content = event.content
         parts = content.parts if content is not None and content.parts else []
         if parts:
@@ -293,6 +293,8 @@ class Conversion(Generic[T]):
         if function_call.name == REQUEST_CONFIRMATION:
             self._tools.request_approval(lane, function_call)
             return
+        if function_call.name == REQUEST_CREDENTIAL:
+            self._answers.await_credential(function_call)
         call = self._tools.complete(lane, part, function_call, ids)
         if call is not None and (
             function_call.id in (event.long_running_tool_ids or ()) or function_call.name in PERSON_ASKED

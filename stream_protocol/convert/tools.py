@@ -13,7 +13,7 @@ from stream_protocol.convert.calls import Call, CallBook, CallState
 from stream_protocol.convert.lanes import Lane, signed
 from stream_protocol.convert.naming import fitting_tool
 from stream_protocol.convert.options import Settings
-from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, gated_call
+from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CREDENTIAL, credential_input, gated_call
 from stream_protocol.convert.results import failure_text
 from stream_protocol.convert.steps import Steps
 from stream_protocol.wire.sinks import Sink
@@ -122,7 +122,7 @@ class ToolCalls:
 
     def _show(self, lane: Lane, call: Call) -> None:
         lane.close()
-        self.enter(lane)
+        self.enter(lane, asks=call.name in PERSON_ASKED)
         self._steps.add_tool(call)
         call.write = self._sink.tool_input_start(
             call.id,
@@ -276,11 +276,11 @@ class ToolCalls:
 
     # Bounds ----------------------------------------------------------------------------------------------------------
 
-    def enter(self, lane: Lane) -> None:
+    def enter(self, lane: Lane, *, asks: bool = False) -> None:
         """Makes the step right for new content of this lane."""
         if lane.fresh:
             self.cut(lane)
-        self._steps.enter(lane)
+        self._steps.enter(lane, asks=asks)
 
     def cut(self, lane: Lane) -> None:
         """Ends the calls of the lane's earlier responses whose complete form never came."""
