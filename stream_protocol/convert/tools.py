@@ -13,7 +13,7 @@ from stream_protocol.convert.calls import Call, CallBook, CallState
 from stream_protocol.convert.lanes import Lane, signed
 from stream_protocol.convert.naming import fitting_tool
 from stream_protocol.convert.options import Settings
-from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CREDENTIAL, credential_input, gated_call
+from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, gated_call
 from stream_protocol.convert.results import failure_text
 from stream_protocol.convert.steps import Steps
 from stream_protocol.wire.sinks import Sink
@@ -122,7 +122,7 @@ class ToolCalls:
 
     def _show(self, lane: Lane, call: Call) -> None:
         lane.close()
-        self.enter(lane, asks=call.name in PERSON_ASKED)
+        self.enter(lane, asks=call.name == REQUEST_CREDENTIAL)
         self._steps.add_tool(call)
         call.write = self._sink.tool_input_start(
             call.id,

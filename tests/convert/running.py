@@ -167,7 +167,10 @@ def _judge_auto_send(parts: list[Fields], *, failed: bool) -> None:
     assert failed or not complete_with_tool_calls(last), "the page would send again, for ever"
     assert failed or not complete_with_approvals(last), "the page would send again, for ever"
     waiting = [part for part in parts if part.get("state") in {"approval-requested", "input-available"}]
-    assert all(part in last for part in waiting), "an answer to this call would never be sent"
+    needed = {part["input"].get("functionCallId") for part in parts if part["type"] == "tool-adk_request_credential"}
+    asked = [part for part in waiting if part["toolCallId"] not in needed]
+    assert all(part in last for part in asked), "an answer to this call would never be sent"
+    assert not (asked and [part for part in waiting if part not in asked and part in last]), "nobody answers that one"
 
 
 def _behind_last_step(parts: list[Fields]) -> list[Fields]:

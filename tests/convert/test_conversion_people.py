@@ -326,3 +326,19 @@ def test_a_request_for_a_credential_says_what_a_person_needs_to_sign_in() -> Non
         "authUri": "https://a/?x",
         "state": "s",
     }
+
+
+def test_a_gated_call_beside_a_request_for_input_waits_in_the_same_step() -> None:
+    both = event(call("pay", {"sum": 5}, "A"), call("adk_request_input", {}, "I"), long_running_tool_ids={"I"})
+    chunks = run([both, *ASK[1:]])
+    assert kinds(chunks).count("start-step") == 1
+
+
+def test_a_request_for_a_credential_stands_behind_a_step_of_its_own_whatever_runs_beside_it() -> None:
+    both = event(call("needs", {}, "A"), call("look", {}, "C"))
+    answers = results(
+        response("needs", {}, "A"), response("look", {"r": 1}, "C"), actions=EventActions(requested_auth_configs={"A": AUTH})
+    )
+    chunks = run([both, NEEDS[1], answers])
+    assert kinds(chunks).count("start-step") == 2
+    assert outputs(chunks) == {"C": {"r": 1}}
