@@ -16,7 +16,7 @@ from stream_protocol.convert.options import Settings
 from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, gated_call
 from stream_protocol.convert.results import failure_text
 from stream_protocol.convert.steps import Steps
-from stream_protocol.wire.sinks import Sink
+from stream_protocol.wire.sinks import Sink, WriteDelta
 from stream_protocol.wire.values import UnrepresentableValueError, json_value
 
 if TYPE_CHECKING:
@@ -108,10 +108,9 @@ class ToolCalls:
         if call.hidden:
             call.state = STREAMING
             return
-        self._show(lane, call)
+        write = self._show(lane, call)
         for text in call.backlog:
-            if call.write is not None:
-                call.write(text)
+            write(text)
         call.backlog.clear()
 
     def _name(self, call: Call, name: str) -> None:
@@ -120,11 +119,11 @@ class ToolCalls:
         call.dynamic = self._settings.is_dynamic(name)
         call.title = self._settings.tool_titles.get(name)
 
-    def _show(self, lane: Lane, call: Call) -> None:
+    def _show(self, lane: Lane, call: Call) -> WriteDelta:
         lane.close()
         self.enter(lane, asks=call.name == REQUEST_CREDENTIAL)
         self._steps.add_tool(call)
-        call.write = self._sink.tool_input_start(
+        call.write = write = self._sink.tool_input_start(
             call.id,
             call.name,
             dynamic=call.dynamic,
@@ -133,6 +132,7 @@ class ToolCalls:
             provider=call.provider,
         )
         call.state = STREAMING
+        return write
 
     # Complete calls --------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,13 @@ TASK: dict[str, Any] = {"author": "booker", "branch": "booker@F", "isolation_sco
 
 
 def test_progress_of_a_tool_is_preliminary_output_and_then_comes_the_final_one() -> None:
-    events = [SCAN, results(text("1 of 2"), **RUNNING), results(text("2 of 2"), **RUNNING), SCANNED, event(text("Two."))]
+    events = [
+        SCAN,
+        results(text("1 of 2"), **RUNNING),
+        results(text("2 of 2"), **RUNNING),
+        SCANNED,
+        event(text("Two.")),
+    ]
     chunks = run(events)
     assert [(chunk["output"], chunk.get("preliminary")) for chunk in only(chunks, "tool-output")] == [
         ("1 of 2", True),
@@ -27,7 +33,13 @@ def test_progress_of_a_tool_is_preliminary_output_and_then_comes_the_final_one()
 
 def test_progress_may_be_a_value_a_picture_or_state() -> None:
     chunks = body(
-        [SCAN, event(output={"n": 1}, **RUNNING), results(picture(), **RUNNING), event(state={"a": 1}, **RUNNING), SCANNED],
+        [
+            SCAN,
+            event(output={"n": 1}, **RUNNING),
+            results(picture(), **RUNNING),
+            event(state={"a": 1}, **RUNNING),
+            SCANNED,
+        ],
         send_state=True,
     )
     assert kinds(only(chunks, "tool-output", "file", "data-")) == [
@@ -43,7 +55,11 @@ def test_progress_without_a_json_form_fails_the_call() -> None:
 
 
 def test_who_merely_shares_the_name_of_a_tool_speaks_for_itself() -> None:
-    speakers = [{"author": "scan", "branch": "root.scan@Z"}, {"author": "scan", "branch": "root.other@A"}, {"author": "scan"}]
+    speakers = [
+        {"author": "scan", "branch": "root.scan@Z"},
+        {"author": "scan", "branch": "root.other@A"},
+        {"author": "scan"},
+    ]
     chunks = run([SCAN, *(results(text(str(number)), **who) for number, who in enumerate(speakers)), SCANNED])
     assert texts(chunks) == ["0", "1", "2"]
 
@@ -80,9 +96,20 @@ def test_a_call_that_a_task_agent_took_over_does_not_block_what_it_says() -> Non
 
 
 def test_the_result_of_a_task_agent_is_authored_by_the_user_and_is_its_calls_output() -> None:
-    finished = [event(call("finish_task", {"output": 1}, "T"), **TASK), results(response("finish_task", {}, "T"), **TASK)]
+    finished = [
+        event(call("finish_task", {"output": 1}, "T"), **TASK),
+        results(response("finish_task", {}, "T"), **TASK),
+    ]
     result = user(response("booker", {"day": "Monday"}, "F"), node_path="root@1")
-    chunks = run([event(call("booker", {}, "F")), event(text("Monday, then."), **TASK), *finished, result, event(text("Booked."))])
+    chunks = run(
+        [
+            event(call("booker", {}, "F")),
+            event(text("Monday, then."), **TASK),
+            *finished,
+            result,
+            event(text("Booked.")),
+        ]
+    )
     assert outputs(chunks) == {"F": {"day": "Monday"}}
     assert texts(chunks) == ["Monday, then.", "Booked."]
 
@@ -101,7 +128,9 @@ def test_an_agent_tools_inner_words_are_its_output_and_a_summary_beside_it_is_te
 
 
 def test_a_response_and_thoughts_of_the_user_change_nothing_else() -> None:
-    chunks = run([user(text("Hi"), thought("?")), event(**{"author": "user"}), SCAN, user(response("scan", {"r": 1}, "A"))])
+    chunks = run(
+        [user(text("Hi"), thought("?")), event(**{"author": "user"}), SCAN, user(response("scan", {"r": 1}, "A"))]
+    )
     assert outputs(chunks) == {"A": {"r": 1}}
     assert texts(chunks) == []
 

@@ -18,7 +18,19 @@ from google.genai.types import (
     VideoMetadata,
 )
 
-from tests.convert.building import arg, call, confirmation, event, fragment, piece, picture, placeholders, response, results, text
+from tests.convert.building import (
+    arg,
+    call,
+    confirmation,
+    event,
+    fragment,
+    piece,
+    picture,
+    placeholders,
+    response,
+    results,
+    text,
+)
 from tests.convert.running import body, inputs, kinds, only, outputs, run, texts
 
 A: dict[str, Any] = {"author": "a", "branch": "par.a"}
@@ -34,7 +46,9 @@ def test_a_transfer_is_one_data_part_and_the_other_agent_speaks_for_itself() -> 
     ]
     chunks = body(events)
     assert only(chunks, "data-", "tool-") == [{"type": "data-adk-agent", "data": {"agent": "sub", "from": "agent"}}]
-    assert [chunk["providerMetadata"] for chunk in chunks if chunk["type"] == "text-start"] == [{"adk": {"author": "sub"}}]
+    assert [chunk["providerMetadata"] for chunk in chunks if chunk["type"] == "text-start"] == [
+        {"adk": {"author": "sub"}}
+    ]
 
 
 def test_a_sequence_of_agents_takes_a_step_each() -> None:
@@ -114,7 +128,12 @@ def test_code_and_its_result_are_a_tool_that_the_provider_runs() -> None:
             "input": {"language": "PYTHON", "code": "1+1"},
             **flags,
         },
-        {"type": "tool-output-available", "toolCallId": "c", "output": {"outcome": "OUTCOME_OK", "output": "2"}, **flags},
+        {
+            "type": "tool-output-available",
+            "toolCallId": "c",
+            "output": {"outcome": "OUTCOME_OK", "output": "2"},
+            **flags,
+        },
     ]
     assert kinds(chunks).count("start-step") == 1, "code is in the middle of the model's own response"
 
@@ -125,7 +144,13 @@ def test_results_without_ids_answer_their_code_in_order() -> None:
 
 
 def test_parts_that_were_streamed_whole_are_not_repeated() -> None:
-    streamed = [fragment(text("a")), fragment(code("c")), fragment(ran("2", "c")), fragment(picture()), fragment(text("b"))]
+    streamed = [
+        fragment(text("a")),
+        fragment(code("c")),
+        fragment(ran("2", "c")),
+        fragment(picture()),
+        fragment(text("b")),
+    ]
     complete = event(text("a"), code("c"), ran("2", "c"), picture(), picture(b"other"), text("b"))
     chunks = body([*streamed, complete])
     assert texts(chunks) == ["a", "b"]
@@ -133,7 +158,9 @@ def test_parts_that_were_streamed_whole_are_not_repeated() -> None:
 
 
 def test_code_that_never_ran_ends_in_an_error() -> None:
-    assert outputs(run([event(Part(executable_code=ExecutableCode(code="1")))])) == {"call_0": "The tool gave no result."}
+    assert outputs(run([event(Part(executable_code=ExecutableCode(code="1")))])) == {
+        "call_0": "The tool gave no result."
+    }
 
 
 def test_a_result_without_its_code_is_left_out() -> None:

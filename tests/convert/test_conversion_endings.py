@@ -49,7 +49,9 @@ def test_a_finish_reason_without_any_content_is_an_error(reason: FinishReason) -
 def test_a_finish_reason_behind_a_tools_output_is_no_error() -> None:
     events = [*waiting("f", "A", "B"), results(response("f", {"r": 1}, "A"))]
     last = run(
-        [events[-1], event(finish_reason="SAFETY", error_code="SAFETY")], past=events[:-1], onto=message_of(run(events[:-1]))
+        [events[-1], event(finish_reason="SAFETY", error_code="SAFETY")],
+        past=events[:-1],
+        onto=message_of(run(events[:-1])),
     )
     assert last[-1]["finishReason"] == "content-filter"
 
@@ -72,17 +74,27 @@ def test_truncated_arguments_end_the_call_and_the_response_says_length() -> None
     [
         pytest.param([], {"type": "finish", "finishReason": "other"}, id="no events"),
         pytest.param([event()], {"type": "finish", "finishReason": "other"}, id="nothing said"),
-        pytest.param([fragment(finish_reason="STOP")], {"type": "finish", "finishReason": "stop"}, id="a fragment alone"),
-        pytest.param([fragment(text(""), finish_reason="STOP")], {"type": "finish", "finishReason": "stop"}, id="an empty one"),
+        pytest.param(
+            [fragment(finish_reason="STOP")], {"type": "finish", "finishReason": "stop"}, id="a fragment alone"
+        ),
+        pytest.param(
+            [fragment(text(""), finish_reason="STOP")], {"type": "finish", "finishReason": "stop"}, id="an empty one"
+        ),
         pytest.param([event(error_code="MODEL_RETURNED_NO_CONTENT")], MASKED, id="no content"),
         pytest.param(
             [event(thought("Hm.")), event(error_code="MODEL_RETURNED_NO_CONTENT", finish_reason="STOP")],
             {"type": "finish", "finishReason": "other"},
             id="no content but thoughts",
         ),
-        pytest.param([event(text("a"), interrupted=True)], {"type": "finish", "finishReason": "other"}, id="interrupted"),
+        pytest.param(
+            [event(text("a"), interrupted=True)], {"type": "finish", "finishReason": "other"}, id="interrupted"
+        ),
         pytest.param([event(error_code="INVOCATION_ABORTED")], {"type": "abort"}, id="aborted"),
-        pytest.param([fragment(text("a"), finish_reason="MAX_TOKENS")], {"type": "finish", "finishReason": "length"}, id="no aggregate"),
+        pytest.param(
+            [fragment(text("a"), finish_reason="MAX_TOKENS")],
+            {"type": "finish", "finishReason": "length"},
+            id="no aggregate",
+        ),
     ],
 )
 def test_every_stream_ends_once(events: list[Event], terminal: dict[str, Any]) -> None:
@@ -90,7 +102,9 @@ def test_every_stream_ends_once(events: list[Event], terminal: dict[str, Any]) -
 
 
 def test_an_aborted_tool_has_failed_and_the_response_is_aborted() -> None:
-    aborted = results(response("f", {"error": "Invocation was aborted by client."}, "A"), error_code="INVOCATION_ABORTED")
+    aborted = results(
+        response("f", {"error": "Invocation was aborted by client."}, "A"), error_code="INVOCATION_ABORTED"
+    )
     chunks = run([event(call("f", {}, "A")), aborted])
     assert outputs(chunks) == {"A": "Invocation was aborted by client."}
     assert kinds(chunks)[-2:] == ["message-metadata", "abort"]
@@ -199,7 +213,8 @@ def test_a_failure_after_which_the_model_goes_on_is_mended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("branch", "mended"), [(None, True), ("par.a", True), ("par", True), ("par.b", False), ("par.a.deeper", False), ("pa", False)]
+    ("branch", "mended"),
+    [(None, True), ("par.a", True), ("par", True), ("par.b", False), ("par.a.deeper", False), ("pa", False)],
 )
 def test_a_failure_is_mended_only_in_its_own_branch_or_above(branch: str | None, *, mended: bool) -> None:
     failed = event(error_code="UNAVAILABLE", author="a", branch="par.a")
@@ -260,11 +275,17 @@ def test_usage_of_a_continuation_holds_all_that_came_before() -> None:
 
 @pytest.mark.parametrize("returned", [None, {}])
 def test_metadata_can_be_left_out(returned: dict[str, Any] | None) -> None:
-    assert "messageMetadata" not in run([event(text("a"), usage_metadata=used(1, 1))], message_metadata=lambda _: returned)[-1]
+    assert (
+        "messageMetadata"
+        not in run([event(text("a"), usage_metadata=used(1, 1))], message_metadata=lambda _: returned)[-1]
+    )
 
 
 def test_metadata_of_an_app_becomes_json_once() -> None:
-    chunks = run([event(text("a"), model_version="m")], message_metadata=lambda metadata: {**metadata, "at": {3}, "nan": float("nan")})
+    chunks = run(
+        [event(text("a"), model_version="m")],
+        message_metadata=lambda metadata: {**metadata, "at": {3}, "nan": float("nan")},
+    )
     assert chunks[-1]["messageMetadata"] == {"modelId": "m", "at": [3], "nan": None}
 
 

@@ -64,16 +64,24 @@ def test_call_confirmation_and_placeholder_may_come_in_any_order(
 @pytest.mark.parametrize("settled_first", [True, False])
 def test_several_approvals_and_a_settled_sibling(order: tuple[int, ...], *, settled_first: bool) -> None:
     calls = [call("pay", {}, "A1"), call("pay", {}, "A2"), call("look", {}, "C")]
-    answers = [response("pay", WAIT_FOR_APPROVAL, "A1"), response("pay", WAIT_FOR_APPROVAL, "A2"), response("look", {"r": 1}, "C")]
+    answers = [
+        response("pay", WAIT_FOR_APPROVAL, "A1"),
+        response("pay", WAIT_FOR_APPROVAL, "A2"),
+        response("look", {"r": 1}, "C"),
+    ]
     settled = placeholders(*(answers[index] for index in order), asking=("A1", "A2"))
-    asked = event(*(confirmed.content.parts[0] for confirmed in CONFIRMED if confirmed.content and confirmed.content.parts))
+    asked = event(
+        *(confirmed.content.parts[0] for confirmed in CONFIRMED if confirmed.content and confirmed.content.parts)
+    )
     past = [event(*(calls[index] for index in order)), *([settled, asked] if settled_first else [asked, settled])]
     chunks = run(past)
     assert outputs(chunks) == {"C": {"r": 1}}
     assert [chunk["toolCallId"] for chunk in only(chunks, "tool-approval")] == ["A1", "A2"]
-    after = continued(past, {"B1": True, "B2": False}, [
-        results(response("pay", {"ok": 1}, "A1"), response("pay", REJECTED, "A2")), event(text("Done."))
-    ])
+    after = continued(
+        past,
+        {"B1": True, "B2": False},
+        [results(response("pay", {"ok": 1}, "A1"), response("pay", REJECTED, "A2")), event(text("Done."))],
+    )
     assert kinds(only(after, "tool", "start-step", "text-start")) == [
         *("tool-output-available", "tool-output-denied", "start-step", "text-start")
     ]
@@ -85,7 +93,16 @@ CONFIRMED = [confirmation("B1", "A1", "pay", {}), confirmation("B2", "A2", "pay"
 def test_an_approved_call_gets_its_output_before_any_new_step() -> None:
     chunks = continued(ASK, {"B": True}, [PAID, event(text("Paid."))])
     assert kinds(chunks) == [
-        *("start", "tool-output-available", "start-step", "text-start", "text-delta", "text-end", "finish-step", "finish")
+        *(
+            "start",
+            "tool-output-available",
+            "start-step",
+            "text-start",
+            "text-delta",
+            "text-end",
+            "finish-step",
+            "finish",
+        )
     ]
     assert chunks[0] == {"type": "start", "messageId": "run-1"}
 
@@ -132,7 +149,10 @@ def test_another_call_behind_a_dynamic_confirmation_stays_in_its_step() -> None:
 
 
 def test_an_approval_can_be_asked_for_again() -> None:
-    again = [confirmation("B2", "A", "pay", {"sum": 5}), placeholders(response("pay", WAIT_FOR_APPROVAL, "A"), asking=("A",))]
+    again = [
+        confirmation("B2", "A", "pay", {"sum": 5}),
+        placeholders(response("pay", WAIT_FOR_APPROVAL, "A"), asking=("A",)),
+    ]
     chunks = continued(ASK, {"B": True}, again)
     assert only(chunks, "tool") == [{**REQUEST, "approvalId": "B2"}]
     assert chunks[-1]["finishReason"] == "tool-calls"
@@ -143,7 +163,10 @@ def test_an_approval_can_be_asked_for_again() -> None:
 
 
 def test_a_placeholder_before_the_repeated_request_keeps_the_call_waiting() -> None:
-    again = [placeholders(response("pay", WAIT_FOR_APPROVAL, "A"), asking=("A",)), confirmation("B2", "A", "pay", {"sum": 5})]
+    again = [
+        placeholders(response("pay", WAIT_FOR_APPROVAL, "A"), asking=("A",)),
+        confirmation("B2", "A", "pay", {"sum": 5}),
+    ]
     assert only(continued(ASK, {"B": True}, again), "tool") == [{**REQUEST, "approvalId": "B2"}]
 
 
@@ -162,7 +185,9 @@ def test_one_of_two_decisions_leaves_the_other_call_waiting() -> None:
     page = decided(message_of(first, page), {"B2": True})
     assert would_send(page)
     past += [decision(("B1", True)), results(response("pay", {"ok": 1}, "A1"))]
-    last = run([decision(("B2", True)), results(response("pay", {"ok": 2}, "A2")), event(text("Paid."))], past=past, onto=page)
+    last = run(
+        [decision(("B2", True)), results(response("pay", {"ok": 2}, "A2")), event(text("Paid."))], past=past, onto=page
+    )
     assert outputs(last) == {"A2": {"ok": 2}}
 
 
@@ -278,7 +303,12 @@ def test_a_request_for_input_is_a_tool_of_the_page() -> None:
     ask = event(call("adk_request_input", {"message": "Name?"}, "I"))
     chunks = run([ask])
     assert only(chunks, "tool-input-av") == [
-        {"type": "tool-input-available", "toolCallId": "I", "toolName": "adk_request_input", "input": {"message": "Name?"}}
+        {
+            "type": "tool-input-available",
+            "toolCallId": "I",
+            "toolName": "adk_request_input",
+            "input": {"message": "Name?"},
+        }
     ]
     answered = run([user(response("adk_request_input", {"result": "Ada"}, "I"))], past=[ask], onto=message_of(chunks))
     assert outputs(answered) == {"I": {"result": "Ada"}}
@@ -288,20 +318,36 @@ AUTH = AuthConfig.model_validate(
     {
         "authScheme": {
             "type": "oauth2",
-            "flows": {"authorizationCode": {"authorizationUrl": "https://a/", "tokenUrl": "https://t/", "scopes": {"mail": "Mail"}}},
+            "flows": {
+                "authorizationCode": {
+                    "authorizationUrl": "https://a/",
+                    "tokenUrl": "https://t/",
+                    "scopes": {"mail": "Mail"},
+                }
+            },
         },
         "credentialKey": "key",
         "rawAuthCredential": {"authType": "oauth2", "oauth2": {"clientId": "id", "clientSecret": "SECRET"}},
         "exchangedAuthCredential": {
             "authType": "oauth2",
-            "oauth2": {"clientId": "id", "clientSecret": "SECRET", "authUri": "https://a/?x", "state": "s", "accessToken": "SECRET"},
+            "oauth2": {
+                "clientId": "id",
+                "clientSecret": "SECRET",
+                "authUri": "https://a/?x",
+                "state": "s",
+                "accessToken": "SECRET",
+            },
         },
     }
 )
 NEEDS = [
     event(call("needs", {}, "A")),
     event(
-        call("adk_request_credential", {"functionCallId": "A", "authConfig": AUTH.model_dump(mode="json", by_alias=True)}, "B"),
+        call(
+            "adk_request_credential",
+            {"functionCallId": "A", "authConfig": AUTH.model_dump(mode="json", by_alias=True)},
+            "B",
+        ),
         role="user",
         long_running_tool_ids={"B"},
     ),
@@ -337,7 +383,9 @@ def test_a_gated_call_beside_a_request_for_input_waits_in_the_same_step() -> Non
 def test_a_request_for_a_credential_stands_behind_a_step_of_its_own_whatever_runs_beside_it() -> None:
     both = event(call("needs", {}, "A"), call("look", {}, "C"))
     answers = results(
-        response("needs", {}, "A"), response("look", {"r": 1}, "C"), actions=EventActions(requested_auth_configs={"A": AUTH})
+        response("needs", {}, "A"),
+        response("look", {"r": 1}, "C"),
+        actions=EventActions(requested_auth_configs={"A": AUTH}),
     )
     chunks = run([both, NEEDS[1], answers])
     assert kinds(chunks).count("start-step") == 2

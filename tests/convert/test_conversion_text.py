@@ -67,7 +67,9 @@ TWO_KINDS = [fragment(thought("Hm")), fragment(text("Hel"))]
         pytest.param([*TWO_KINDS, event(text("Hello"))], ["Hello"], ["Hm"], id="its thoughts left out"),
         pytest.param([*TWO_KINDS, event(thought("Hm"))], ["Hel"], ["Hm"], id="its text left out"),
         pytest.param([*STREAMED, event(text("Hello")), event(text("Hello"))], ["Hello", "Hello"], [], id="said twice"),
-        pytest.param([*STREAMED, event(state={"a": 1}), event(text("Hello"))], ["Hello"], [], id="a state change between"),
+        pytest.param(
+            [*STREAMED, event(state={"a": 1}), event(text("Hello"))], ["Hello"], [], id="a state change between"
+        ),
         pytest.param([fragment(text("")), event(text(""))], [], [], id="nothing but empty text"),
     ],
 )
@@ -112,7 +114,10 @@ SIGNATURE = {"adk": {"author": "agent"}, "google": {"thoughtSignature": "+/8="}}
     ("events", "kind"),
     [
         ([event(thought("a", b"\xfb\xff"), text("b"))], "reasoning"),
-        ([fragment(thought("a", b"\xfb\xff")), fragment(text("b")), event(thought("a", b"\xfb\xff"), text("b"))], "reasoning"),
+        (
+            [fragment(thought("a", b"\xfb\xff")), fragment(text("b")), event(thought("a", b"\xfb\xff"), text("b"))],
+            "reasoning",
+        ),
         ([event(thought("a"), text("b", b"\xfb\xff"))], "text"),
         ([fragment(text("b")), fragment(text("", b"\xfb\xff")), event(text("b"), text("", b"\xfb\xff"))], "text"),
         ([fragment(text("b")), event(text("b", b"\xfb\xff"))], "text"),

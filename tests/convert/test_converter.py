@@ -7,7 +7,19 @@ import pytest
 from google.genai.types import GroundingChunk, GroundingChunkWeb, GroundingMetadata
 
 from stream_protocol import AnyChunk, StreamProtocolConverter, StreamProtocolError
-from tests.convert.building import REJECTED, RUN, call, decision, event, fragment, response, results, text, user, waiting
+from tests.convert.building import (
+    REJECTED,
+    RUN,
+    call,
+    decision,
+    event,
+    fragment,
+    response,
+    results,
+    text,
+    user,
+    waiting,
+)
 from tests.convert.running import body, decided, kinds, message_of, only, outputs, run, texts
 
 
@@ -36,7 +48,11 @@ def test_a_response_without_events_starts_under_the_given_id() -> None:
 
 
 def test_events_are_only_read() -> None:
-    events = [fragment(text("a")), event(text("a"), call("f", {"x": [1]}, "A")), results(response("f", {"r": [1]}, "A"))]
+    events = [
+        fragment(text("a")),
+        event(text("a"), call("f", {"x": [1]}, "A")),
+        results(response("f", {"r": [1]}, "A")),
+    ]
     before = [given.model_dump_json() for given in events]
     run(events)
     assert [given.model_dump_json() for given in events] == before
@@ -95,7 +111,9 @@ def test_what_failed_in_the_past_does_not_fail_the_response() -> None:
 
 
 def test_an_abort_in_the_past_does_not_abort_the_response() -> None:
-    assert run([event(text("Again."))], past=[event(text("x"), error_code="INVOCATION_ABORTED")])[-1]["type"] == "finish"
+    assert (
+        run([event(text("Again."))], past=[event(text("x"), error_code="INVOCATION_ABORTED")])[-1]["type"] == "finish"
+    )
 
 
 def grounded(*uris: str) -> GroundingMetadata:

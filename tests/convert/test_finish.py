@@ -14,7 +14,9 @@ def test_every_reason_is_one_that_all_clients_know(reason: str) -> None:
     check_chunk({"type": "finish", "finishReason": reason}, ai_sdk=6)  # type: ignore[typeddict-item, misc]
 
 
-@pytest.mark.parametrize(("message", "text"), [("try later", "UNAVAILABLE: try later"), (None, "UNAVAILABLE"), ("", "UNAVAILABLE")])
+@pytest.mark.parametrize(
+    ("message", "text"), [("try later", "UNAVAILABLE: try later"), (None, "UNAVAILABLE"), ("", "UNAVAILABLE")]
+)
 def test_a_failure_says_its_code_and_message(message: str | None, text: str) -> None:
     error = AgentRunError("UNAVAILABLE", message)
     assert str(error) == text

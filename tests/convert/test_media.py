@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from google.genai.types import Blob, FileData, Part
 
-from stream_protocol.convert.media import is_web_url
+from stream_protocol.convert.media import document_type, is_web_url
 from tests.convert.building import event, fragment, picture, text
 from tests.convert.running import body, kinds, only
 
@@ -43,7 +43,9 @@ def test_a_reference_without_an_address_is_nothing() -> None:
     assert shown(Part(file_data=FileData(mime_type="image/png"))) == []
 
 
-@pytest.mark.parametrize(("uri", "web"), [("http://a", True), ("HTTPS://a", True), ("gs://a", False), ("httpx://a", False)])
+@pytest.mark.parametrize(
+    ("uri", "web"), [("http://a", True), ("HTTPS://a", True), ("gs://a", False), ("httpx://a", False)]
+)
 def test_what_the_web_is(uri: str, *, web: bool) -> None:
     assert is_web_url(uri) is web
 
@@ -51,3 +53,16 @@ def test_what_the_web_is(uri: str, *, web: bool) -> None:
 def test_a_streamed_picture_ends_the_text_before_it_and_comes_once() -> None:
     chunks = body([fragment(text("Look: ")), fragment(picture()), event(text("Look: "), picture())])
     assert kinds(chunks) == ["start-step", "text-start", "text-delta", "text-end", "file", "finish-step"]
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("gs://b/a.pdf", "application/pdf"),
+        ("A.MD", "text/markdown"),
+        ("a.tar.gz", "application/octet-stream"),
+        ("corpora/1", "application/octet-stream"),
+    ],
+)
+def test_a_documents_name_may_tell_its_type(name: str, media_type: str) -> None:
+    assert document_type(name) == media_type

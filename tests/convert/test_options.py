@@ -11,7 +11,12 @@ from tests.convert.running import inputs, run
 def test_every_option_has_a_default() -> None:
     settings = Settings()
     assert set(ConverterOptions.__annotations__) == set(Settings.__dataclass_fields__)
-    assert (settings.ai_sdk, settings.send_reasoning, settings.send_sources, settings.send_state) == (6, True, True, False)
+    assert (settings.ai_sdk, settings.send_reasoning, settings.send_sources, settings.send_state) == (
+        6,
+        True,
+        True,
+        False,
+    )
     assert settings.on_error(RuntimeError("secret")) == "An error occurred."
     assert settings.message_metadata({"a": 1}) == {"a": 1}
 
@@ -24,7 +29,9 @@ def test_only_two_versions_of_the_client_are_known(version: Any) -> None:
 
 @pytest.mark.parametrize("option", ["hidden_tools", "dynamic_tools"])
 def test_one_name_is_no_collection_of_names(option: str) -> None:
-    with pytest.raises(StreamProtocolError, match=f'`{option}` is a collection of names, a predicate or "all", not \'pay\''):
+    with pytest.raises(
+        StreamProtocolError, match=f"`{option}` is a collection of names, a predicate or \"all\", not 'pay'"
+    ):
         Settings(**{option: "pay"})  # type: ignore[arg-type]
 
 
@@ -47,7 +54,9 @@ def test_an_unknown_option_is_refused() -> None:
 def test_tools_are_selected_by_name_by_a_predicate_or_all(selection: Any, selected: list[str]) -> None:
     calls = [event(call("a", {}, "a"), call("b", {}, "b")), results(response("a", {}, "a"), response("b", {}, "b"))]
     assert list(inputs(run(calls, hidden_tools=selection))) == [name for name in ("a", "b") if name not in selected]
-    dynamic = {chunk["toolName"] for chunk in run(calls, dynamic_tools=selection) if chunk.get("dynamic") and "input" in chunk}
+    dynamic = {
+        chunk["toolName"] for chunk in run(calls, dynamic_tools=selection) if chunk.get("dynamic") and "input" in chunk
+    }
     assert sorted(dynamic) == selected
 
 

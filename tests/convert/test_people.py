@@ -9,7 +9,10 @@ from stream_protocol.convert.people import credential_input, gated_call, is_conf
     ("args", "shown"),
     [
         ({}, {}),
-        ({"auth_config": {"auth_scheme": {"type_": "openIdConnect", "scopes": ["a", 1]}}}, {"schemeType": "openIdConnect", "scopes": ["a", "1"]}),
+        (
+            {"auth_config": {"auth_scheme": {"type_": "openIdConnect", "scopes": ["a", 1]}}},
+            {"schemeType": "openIdConnect", "scopes": ["a", "1"]},
+        ),
         ({"function_call_id": "A", "message": "Sign in"}, {"functionCallId": "A", "message": "Sign in"}),
         ({"authConfig": {"exchangedAuthCredential": {"oauth2": {"auth_uri": "https://a"}}}}, {"authUri": "https://a"}),
         ({"authConfig": {"authScheme": {"flows": {"implicit": {"scopes": None}, "password": None}}}}, {}),

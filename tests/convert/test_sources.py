@@ -25,11 +25,23 @@ def found(*chunks: GroundingChunk) -> list[dict[str, Any]]:
     ("chunk", "source"),
     [
         (GroundingChunk(web=GroundingChunkWeb(uri="https://a/", title="A")), {"url": "https://a/", "title": "A"}),
-        (GroundingChunk(web=GroundingChunkWeb(uri="https://a/", domain="a.org")), {"url": "https://a/", "title": "a.org"}),
+        (
+            GroundingChunk(web=GroundingChunkWeb(uri="https://a/", domain="a.org")),
+            {"url": "https://a/", "title": "a.org"},
+        ),
         (GroundingChunk(web=GroundingChunkWeb(uri="HTTP://a/")), {"url": "HTTP://a/"}),
-        (GroundingChunk(maps=GroundingChunkMaps(uri="https://m/", title="Place")), {"url": "https://m/", "title": "Place"}),
-        (GroundingChunk(image=GroundingChunkImage(source_uri="https://s/", image_uri="https://i/")), {"url": "https://s/"}),
-        (GroundingChunk(image=GroundingChunkImage(image_uri="https://i/", title="I")), {"url": "https://i/", "title": "I"}),
+        (
+            GroundingChunk(maps=GroundingChunkMaps(uri="https://m/", title="Place")),
+            {"url": "https://m/", "title": "Place"},
+        ),
+        (
+            GroundingChunk(image=GroundingChunkImage(source_uri="https://s/", image_uri="https://i/")),
+            {"url": "https://s/"},
+        ),
+        (
+            GroundingChunk(image=GroundingChunkImage(image_uri="https://i/", title="I")),
+            {"url": "https://i/", "title": "I"},
+        ),
         (
             GroundingChunk(retrieved_context=GroundingChunkRetrievedContext(uri="https://d/", title="D")),
             {"url": "https://d/", "title": "D"},
@@ -76,10 +88,10 @@ def cited(*uris: str | None) -> CitationMetadata:
 
 
 def test_citations_are_sources() -> None:
-    chunks = run([event(text("a"), citation_metadata=cited("https://a/", None, "gs://b"))])
+    chunks = run([event(text("a"), citation_metadata=cited("https://a/", None, "gs://b/c.PDF"))])
     assert only(chunks, "source") == [
         {"type": "source-url", "sourceId": "source-0", "url": "https://a/", "title": "T"},
-        {"type": "source-document", "sourceId": "source-1", "mediaType": "text/plain", "title": "T"},
+        {"type": "source-document", "sourceId": "source-1", "mediaType": "application/pdf", "title": "T"},
     ]
 
 

@@ -59,20 +59,36 @@ def tool(call_id: str, **who: Any) -> list[Event]:
             id="an input that still streams",
         ),
         pytest.param(
-            [event(call("f", {}, "A"), **A), *tool("C", **B), event(text("y"), **B), *tool("A", **A)[1:], event(text("z"), **A)],
+            [
+                event(call("f", {}, "A"), **A),
+                *tool("C", **B),
+                event(text("y"), **B),
+                *tool("A", **A)[1:],
+                event(text("z"), **A),
+            ],
             "[cc!t.!][t.]",
             id="a call that still runs",
         ),
         pytest.param(
-            [*waiting("f", "A", "P"), *tool("C"), event(text("x")), event(text("y"))], "[c?c!t.t.]", id="behind an approval"
+            [*waiting("f", "A", "P"), *tool("C"), event(text("x")), event(text("y"))],
+            "[c?c!t.t.]",
+            id="behind an approval",
         ),
         pytest.param(
-            [event(call("f", {}, "A"), long_running_tool_ids={"A"}), event(text("x"))], "[ct.]", id="behind a client's tool"
+            [event(call("f", {}, "A"), long_running_tool_ids={"A"}), event(text("x"))],
+            "[ct.]",
+            id="behind a client's tool",
         ),
         pytest.param(
-            [*waiting("f", "A", "P", {}), fragment(text("x"), **B), event(text("x"), **B)], "[c?t.]", id="another agent goes on"
+            [*waiting("f", "A", "P", {}), fragment(text("x"), **B), event(text("x"), **B)],
+            "[c?t.]",
+            id="another agent goes on",
         ),
-        pytest.param([fragment(piece("f", "A", arg("$.x", 1))), event(error_code="OTHER"), event(text("y"))], "[cx][t.]", id="a cut"),
+        pytest.param(
+            [fragment(piece("f", "A", arg("$.x", 1))), event(error_code="OTHER"), event(text("y"))],
+            "[cx][t.]",
+            id="a cut",
+        ),
     ],
 )
 def test_where_steps_begin_and_end(events: list[Event], expected: str) -> None:
@@ -89,7 +105,13 @@ def test_a_bare_step_before_an_abort_is_stored_by_metadata_too() -> None:
     converter = StreamProtocolConverter()
     for given in tool("A"):
         converter.convert(given)
-    assert kinds(map(dict, converter.abort())) == ["finish-step", "start-step", "finish-step", "message-metadata", "abort"]
+    assert kinds(map(dict, converter.abort())) == [
+        "finish-step",
+        "start-step",
+        "finish-step",
+        "message-metadata",
+        "abort",
+    ]
 
 
 def test_no_bare_step_where_a_call_waits() -> None:

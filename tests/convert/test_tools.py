@@ -41,7 +41,9 @@ def test_a_call_without_arguments_has_an_empty_object_for_input() -> None:
 
 
 def test_a_signature_on_a_call_goes_with_its_provider_metadata() -> None:
-    chunks = only_tool(run([fragment(call("f", {}, "A", signature=b"\xfb")), event(call("f", {}, "A", signature=b"\xfb"))]))
+    chunks = only_tool(
+        run([fragment(call("f", {}, "A", signature=b"\xfb")), event(call("f", {}, "A", signature=b"\xfb"))])
+    )
     assert [chunk.get("providerMetadata") for chunk in chunks[:2]] == [
         {"adk": {"author": "agent"}, "google": {"thoughtSignature": "+w=="}}
     ] * 2
@@ -53,7 +55,9 @@ def only_tool(chunks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_a_title_and_the_dynamic_flag_go_with_every_chunk_that_knows_them() -> None:
     events = [fragment(piece("f", "A", arg("$.x", 1)), author="agent"), event(call("f", {"x": 1}, "A")), DONE]
-    chunks = only(run(events, tool_titles={"f": "Find"}, dynamic_tools=["f"]), "tool-input-start", "tool-input-av", "tool-o")
+    chunks = only(
+        run(events, tool_titles={"f": "Find"}, dynamic_tools=["f"]), "tool-input-start", "tool-input-av", "tool-o"
+    )
     assert [chunk.get("title") for chunk in chunks] == ["Find", "Find", None]
     assert [chunk.get("dynamic") for chunk in chunks] == [True, True, True]
 
@@ -120,8 +124,16 @@ def test_raw_json_without_paths_is_passed_on() -> None:
     assert deltas(chunks, "A") == '{"a":1}'
 
 
+def test_a_surrogate_pair_that_two_pieces_share_comes_whole() -> None:
+    halves = [arg("$.x", "a\ud83d", more=True), arg("$.x", "\ude00", more=True), arg("$.x", "")]
+    assert deltas(run(vertex(halves, {"x": "a😀"})), "A") == '{"x":"a😀"}'
+
+
 def test_litellm_repeats_the_name_on_every_piece_and_closes_nothing() -> None:
-    pieces = [fragment(piece("f", "call_A", one)) for one in (arg("$.city", "Bos", more=True), arg("$.city", "ton", more=True))]
+    pieces = [
+        fragment(piece("f", "call_A", one))
+        for one in (arg("$.city", "Bos", more=True), arg("$.city", "ton", more=True))
+    ]
     chunks = run([fragment(piece("f", "call_A")), *pieces, event(call("f", {"city": "Boston"}, "call_A"))])
     assert deltas(chunks, "call_A") == '{"city":"Boston"}'
 
@@ -162,7 +174,9 @@ def test_pieces_of_another_form_than_the_first_are_ignored(first: PartialArg) ->
 
 
 def test_a_repeated_complete_call_is_one_call() -> None:
-    chunks = run([event(call("f", {"x": 1}, "A")), fragment(call("f", {"x": 1}, "A")), event(call("f", {"x": 1}, "A")), DONE])
+    chunks = run(
+        [event(call("f", {"x": 1}, "A")), fragment(call("f", {"x": 1}, "A")), event(call("f", {"x": 1}, "A")), DONE]
+    )
     assert kinds(only_tool(chunks)) == ["tool-input-start", "tool-input-available", "tool-output-available"]
 
 
@@ -376,7 +390,12 @@ def test_a_result_that_will_continue_is_preliminary() -> None:
 
 # Ends -----------------------------------------------------------------------------------------------------------------
 
-CUT = {"type": "tool-input-error", "toolCallId": "A", "toolName": "f", "errorText": "The model did not finish this call."}
+CUT = {
+    "type": "tool-input-error",
+    "toolCallId": "A",
+    "toolName": "f",
+    "errorText": "The model did not finish this call.",
+}
 
 
 @pytest.mark.parametrize(
