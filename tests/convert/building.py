@@ -5,7 +5,18 @@ from typing import Any
 
 from google.adk.events import Event, EventActions
 from google.adk.tools.tool_confirmation import ToolConfirmation
-from google.genai.types import Blob, Content, FunctionCall, FunctionResponse, PartialArg, Part
+from google.genai.types import (
+    Blob,
+    CodeExecutionResult,
+    Content,
+    ExecutableCode,
+    FunctionCall,
+    FunctionResponse,
+    Language,
+    Outcome,
+    Part,
+    PartialArg,
+)
 
 AGENT = "agent"
 RUN = "run-1"
@@ -79,6 +90,14 @@ def response(name: str, value: Any, call_id: str | None = None, **fields: Any) -
 
 def picture(data: bytes = b"\xfb\xff\xfe", mime_type: str | None = "image/png") -> Part:
     return Part(inline_data=Blob(data=data, mime_type=mime_type))
+
+
+def code(source: str = "1+1", code_id: str | None = None) -> Part:
+    return Part(executable_code=ExecutableCode(id=code_id, code=source, language=Language.PYTHON))
+
+
+def ran(output: str, code_id: str | None = None) -> Part:
+    return Part(code_execution_result=CodeExecutionResult(id=code_id, outcome=Outcome.OUTCOME_OK, output=output))
 
 
 def confirmation(approval_id: str | None, call_id: str | None, name: str, args: Mapping[str, Any]) -> Event:

@@ -128,9 +128,7 @@ def test_an_agent_tools_inner_words_are_its_output_and_a_summary_beside_it_is_te
 
 
 def test_a_response_and_thoughts_of_the_user_change_nothing_else() -> None:
-    chunks = run(
-        [user(text("Hi"), thought("?")), event(**{"author": "user"}), SCAN, user(response("scan", {"r": 1}, "A"))]
-    )
+    chunks = run([user(text("Hi"), thought("?")), event(author="user"), SCAN, user(response("scan", {"r": 1}, "A"))])
     assert outputs(chunks) == {"A": {"r": 1}}
     assert texts(chunks) == []
 

@@ -9,8 +9,6 @@ from google.genai.types import (
     CodeExecutionResult,
     Content,
     ExecutableCode,
-    Language,
-    Outcome,
     Part,
     ToolCall,
     ToolResponse,
@@ -18,15 +16,18 @@ from google.genai.types import (
     VideoMetadata,
 )
 
+from stream_protocol import iter_chunks
 from tests.convert.building import (
     arg,
     call,
+    code,
     confirmation,
     event,
     fragment,
-    piece,
     picture,
+    piece,
     placeholders,
+    ran,
     response,
     results,
     text,
@@ -108,16 +109,8 @@ def test_events_without_content_add_nothing(actions: EventActions) -> None:
     assert body([empty, fragment()]) == []
 
 
-def code(code_id: str | None = None) -> Part:
-    return Part(executable_code=ExecutableCode(id=code_id, code="1+1", language=Language.PYTHON))
-
-
-def ran(output: str, code_id: str | None = None) -> Part:
-    return Part(code_execution_result=CodeExecutionResult(id=code_id, outcome=Outcome.OUTCOME_OK, output=output))
-
-
 def test_code_and_its_result_are_a_tool_that_the_provider_runs() -> None:
-    chunks = body([event(code("c"), ran("2", "c"), text("Two."))])
+    chunks = body([event(code(code_id="c"), ran("2", "c"), text("Two."))])
     flags = {"providerExecuted": True, "dynamic": True}
     assert only(chunks, "tool") == [
         {"type": "tool-input-start", "toolCallId": "c", "toolName": "code_execution", **flags},
@@ -146,12 +139,12 @@ def test_results_without_ids_answer_their_code_in_order() -> None:
 def test_parts_that_were_streamed_whole_are_not_repeated() -> None:
     streamed = [
         fragment(text("a")),
-        fragment(code("c")),
+        fragment(code(code_id="c")),
         fragment(ran("2", "c")),
         fragment(picture()),
         fragment(text("b")),
     ]
-    complete = event(text("a"), code("c"), ran("2", "c"), picture(), picture(b"other"), text("b"))
+    complete = event(text("a"), code(code_id="c"), ran("2", "c"), picture(), picture(b"other"), text("b"))
     chunks = body([*streamed, complete])
     assert texts(chunks) == ["a", "b"]
     assert kinds(only(chunks, "tool-input-start", "file")) == ["tool-input-start", "file", "file"]
@@ -194,8 +187,6 @@ def test_unknown_part_is_skipped_not_fatal(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_what_is_skipped_is_logged_once_a_response(caplog: pytest.LogCaptureFixture) -> None:
-    from stream_protocol import iter_chunks
-
     unknown = Part(video_metadata=VideoMetadata(fps=1))
     list(iter_chunks([event(unknown, unknown, Part()), fragment(unknown), event(Part())]))
     assert caplog.messages == ["skipped a part with video_metadata", "skipped a part with nothing in it"]

@@ -248,8 +248,8 @@ def test_lone_surrogates_in_an_error_text_are_replaced() -> None:
 # Metadata -------------------------------------------------------------------------------------------------------------
 
 
-def used(prompt: int, answer: int, **more: int) -> GenerateContentResponseUsageMetadata:
-    return GenerateContentResponseUsageMetadata(prompt_token_count=prompt, candidates_token_count=answer, **more)
+def used(prompt: int, answer: int) -> GenerateContentResponseUsageMetadata:
+    return GenerateContentResponseUsageMetadata(prompt_token_count=prompt, candidates_token_count=answer)
 
 
 def usage(chunk: dict[str, Any]) -> tuple[int, int, int]:

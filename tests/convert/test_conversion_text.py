@@ -1,12 +1,11 @@
 import pytest
 from google.adk.events import Event
-from google.genai.types import CodeExecutionResult, ExecutableCode, Language, Outcome, Part
+from google.genai.types import Part
 
-from tests.convert.building import event, fragment, picture, text, thought, user
+from tests.convert.building import code, event, fragment, picture, ran, text, thought, user
 from tests.convert.running import body, kinds, only, run, texts
 
-CODE = Part(executable_code=ExecutableCode(code="print(2)", language=Language.PYTHON))
-RESULT = Part(code_execution_result=CodeExecutionResult(outcome=Outcome.OUTCOME_OK, output="2\n"))
+CODE, RESULT = code(), ran("2")
 
 
 def test_text_is_one_part_of_deltas_in_one_step() -> None:

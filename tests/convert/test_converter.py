@@ -1,7 +1,7 @@
 """The converter as apps hold it: ids, the past, the hook over chunks."""
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from google.genai.types import GroundingChunk, GroundingChunkWeb, GroundingMetadata
@@ -165,7 +165,8 @@ def test_a_transform_may_put_several_in_the_place_of_one() -> None:
 
 def test_a_transform_may_change_deltas() -> None:
     def transform(chunk: AnyChunk) -> AnyChunk:
-        return {**chunk, "delta": chunk["delta"].upper()} if chunk["type"] == "text-delta" else chunk
+        fields = cast("dict[str, Any]", chunk)
+        return cast("AnyChunk", {**fields, "delta": fields["delta"].upper()}) if "delta" in fields else chunk
 
     assert texts(run([fragment(text("ab")), event(text("abc"))], transform=transform)) == ["ABC"]
 

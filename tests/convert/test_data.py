@@ -26,7 +26,8 @@ def test_an_artifact_is_its_name_and_version_and_a_new_version_replaces_it() -> 
         {"type": "data-adk-artifact", "data": {"filename": "b.txt", "version": 0}, "id": "b.txt"},
     ]
     saved = [event(actions=EventActions(artifact_delta={"a.txt": version})) for version in (0, 1)]
-    assert [part["data"]["version"] for part in map(dict, message_of(run(saved))["parts"]) if "data" in part] == [1]
+    parts: list[Any] = list(message_of(run(saved))["parts"])
+    assert [part["data"]["version"] for part in parts if "data" in part] == [1]
 
 
 def test_state_is_sent_only_if_it_is_asked_for() -> None:

@@ -11,7 +11,7 @@ def test_every_finish_reason_of_google_genai_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("reason", sorted(set(FINISH_REASONS.values())))
 def test_every_reason_is_one_that_all_clients_know(reason: str) -> None:
-    check_chunk({"type": "finish", "finishReason": reason}, ai_sdk=6)  # type: ignore[typeddict-item, misc]
+    check_chunk({"type": "finish", "finishReason": reason}, ai_sdk=6)
 
 
 @pytest.mark.parametrize(

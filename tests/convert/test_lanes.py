@@ -25,11 +25,12 @@ def test_a_lane_says_who_speaks() -> None:
 
 
 def test_an_open_part_makes_the_lane_busy_until_it_is_closed(lane: Lane) -> None:
-    assert not lane.busy
+    busy = [lane.busy]
     lane.open(Kind.TEXT, "0")
-    assert lane.busy
+    busy.append(lane.busy)
     lane.close()
-    assert not lane.busy
+    busy.append(lane.busy)
+    assert busy == [False, True, False]
 
 
 def test_nothing_can_be_written_where_no_part_is_open(lane: Lane, sink: ChunkSink) -> None:

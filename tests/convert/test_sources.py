@@ -97,14 +97,14 @@ def test_citations_are_sources() -> None:
 
 def test_each_source_is_shown_once_and_from_complete_events_alone() -> None:
     web = GroundingMetadata(grounding_chunks=[GroundingChunk(web=GroundingChunkWeb(uri="https://a/"))] * 2)
-    said = {"grounding_metadata": web, "citation_metadata": cited("https://a/")}
+    said: dict[str, Any] = {"grounding_metadata": web, "citation_metadata": cited("https://a/")}
     chunks = run([fragment(text("a"), **said), event(text("a"), **said), event(text("b"), **said)])
     assert kinds(only(chunks, "source")) == ["source-url"]
     assert only(run([fragment(text("a"), **said)]), "source") == []
 
 
 def test_metadata_without_sources_adds_nothing() -> None:
-    said = {"grounding_metadata": GroundingMetadata(), "citation_metadata": CitationMetadata()}
+    said: dict[str, Any] = {"grounding_metadata": GroundingMetadata(), "citation_metadata": CitationMetadata()}
     assert only(run([event(text("a"), **said)]), "source") == []
 
 

@@ -6,7 +6,7 @@ import pytest
 from google.adk.events import Event
 
 from stream_protocol import StreamProtocolConverter
-from tests.convert.building import arg, call, event, fragment, piece, response, results, text, waiting
+from tests.convert.building import arg, call, code, event, fragment, piece, ran, response, results, text, waiting
 from tests.convert.running import kinds, only, run
 
 A: dict[str, Any] = {"author": "a", "branch": "par.a"}
@@ -120,9 +120,7 @@ def test_no_bare_step_where_a_call_waits() -> None:
 
 
 def test_a_providers_own_tool_needs_no_bare_step() -> None:
-    from tests.convert.test_conversion_text import CODE, RESULT
-
-    assert outline([event(CODE, RESULT)]) == "[c!]"
+    assert outline([event(code(), ran("2"))]) == "[c!]"
 
 
 def test_a_continuation_begins_no_step_while_its_call_waits() -> None:

@@ -8,7 +8,7 @@ import pytest
 from google.adk.events import Event
 from google.genai.types import Part, PartialArg
 
-from tests.convert.building import arg, call, event, fragment, piece, picture, response, results, text, thought
+from tests.convert.building import arg, call, event, fragment, picture, piece, response, results, text, thought
 from tests.convert.running import body, deltas, inputs, kinds, only, outputs, run
 
 SPEAKER = {"adk": {"author": "agent"}}
