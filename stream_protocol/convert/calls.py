@@ -122,9 +122,13 @@ class CallBook:
                 return call_id
 
     def alias(self, adk_id: str | None, call: Call, known: Known) -> None:
-        """Lets ``adk_id``, too, find the call."""
-        if adk_id:
-            self._by_id[adk_id] = known[adk_id] = call
+        """Lets ``adk_id``, too, find the call: always its own speaker, all others once no older call waits under that id."""
+        if not adk_id:
+            return
+        known[adk_id] = call
+        holder = self._by_id.setdefault(adk_id, call)
+        if holder.state is CallState.ANSWERED:
+            self._by_id[adk_id] = call
 
     def get(self, adk_id: str | None) -> Call | None:
         return self._by_id.get(adk_id) if adk_id else None

@@ -96,6 +96,16 @@ def test_agents_in_parallel_may_use_the_same_ids(adk_id: str | None) -> None:
     assert [value["of"] for value in inputs(chunks).values()] == ["a", "b"]
 
 
+def test_the_page_answers_the_call_that_waits_not_another_agents_under_the_same_id() -> None:
+    first, second = PARALLEL
+    past = [
+        event(call("locate", {}, "0"), long_running_tool_ids={"0"}, **first),
+        event(call("f", {}, "0"), **second),
+        results(response("f", {"r": 1}, "0"), **second),
+    ]
+    assert outputs(run([user(response("locate", {"at": "home"}, "0"))], past=past)) == {"0": {"at": "home"}}
+
+
 def test_agents_in_parallel_may_stream_under_the_same_id() -> None:
     first, second = PARALLEL
     chunks = run(
