@@ -1,8 +1,9 @@
 """Tool calls on the wire: announced, filled, answered, ended. Exactly one input and one end for each.
 
 Matching comes first: which call does this fragment, complete call or response speak of? By id wherever ids can be
-trusted. Ids that ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment with
-a new one may continue the newest call that is still open; a model's own ids never change, so a new one is a new call.
+trusted. Ids that ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment
+with a new one may continue the newest call that is still open; a model's own ids never change, so a new one is a new
+call.
 """
 
 from collections.abc import Collection
@@ -139,7 +140,7 @@ class ToolCalls:
     def complete(
         self, lane: Lane, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
     ) -> Call | None:
-        """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it is a repetition."""
+        """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it repeats one."""
         call = self._completed(lane, function_call, ids)
         if call is not None and call.state is OPEN:
             return None
@@ -258,8 +259,8 @@ class ToolCalls:
     def ask_client(self, call: Call) -> None:
         """An approved call whose output the client gives.
 
-        Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals helper
-        would otherwise send again and again until there is an output.
+        Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals
+        helper would otherwise send again and again until there is an output.
         """
         self._send_input(call)
         call.awaiting = "client"
