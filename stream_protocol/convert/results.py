@@ -7,6 +7,18 @@ import orjson
 from stream_protocol.wire.values import json_text, json_value
 
 
+RESULT = "result"
+"""The one key of the object that stands for any other value: ADK wraps what tools return, we what a client answers."""
+
+
+def client_output(response: Any) -> Any:
+    """What a client answered, out of the object that ADK stores."""
+    match response:
+        case {"result": output, **rest} if not rest:
+            return output
+    return response
+
+
 def failure_text(response: Any) -> str | None:
     """The text of a failure, or ``None`` for a result.
 
