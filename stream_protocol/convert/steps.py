@@ -8,8 +8,9 @@ The AI SDK's auto-send helpers look only behind the last ``step-start`` of the l
   answer given in the browser would never be sent.
 * A response must not end behind outputs alone: the helper would send again, for ever. A bare step closes it.
 
-A step ends only when nothing is open in any lane: ``finish-step`` makes a v6 client forget all open text parts, and a tool
-input that streams on behind a ``start-step`` would become a second part. Agents in parallel therefore share steps.
+A step ends only when nothing is open in any lane: ``finish-step`` makes a v6 client forget all open text parts, and a
+tool input that streams on behind a ``start-step`` would become a second part. Agents in parallel therefore share
+steps.
 """
 
 from collections.abc import Collection
@@ -38,10 +39,11 @@ class Steps:
         """Calls behind the last ``start-step``, also of an earlier response of this message."""
 
     def enter(self, lane: Lane, *, asks: bool = False) -> None:
-        """Makes the step right for content of this lane, which has no open part. ``asks``: it is a call to a person.
+        """Makes the step right for content of this lane, which has no open part. ``asks``: it asks for a credential.
 
-        A running call holds a step back, since it may yet turn out to need approval. It does not hold back a call that
-        asks a person: that one must be all that stands behind the ``start-step``, or its answer would not be sent.
+        A running call holds a step back, since it may yet turn out to need approval. It does not hold back a request
+        for a credential: the call that needs it must not stand behind the same ``start-step``, or the answer would
+        not be sent.
         """
         wanted = not self._open or self._has_output or ((lane.fresh or asks) and self._used)
         held = any(call.awaiting != "credential" and (call.awaiting or not asks) for call in self._calls.waiting())

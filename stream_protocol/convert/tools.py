@@ -1,8 +1,9 @@
 """Tool calls on the wire: announced, filled, answered, ended. Exactly one input and one end for each.
 
 Matching comes first: which call does this fragment, complete call or response speak of? By id wherever ids can be
-trusted. Ids that ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment with
-a new one may continue the newest call that is still open; a model's own ids never change, so a new one is a new call.
+trusted. Ids that ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment
+with a new one may continue the newest call that is still open; a model's own ids never change, so a new one is a new
+call.
 """
 
 from collections.abc import Collection
@@ -13,10 +14,10 @@ from stream_protocol.convert.calls import Call, CallBook, CallState
 from stream_protocol.convert.lanes import Lane, signed
 from stream_protocol.convert.naming import fitting_tool
 from stream_protocol.convert.options import Settings
-from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CREDENTIAL, credential_input, gated_call
+from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, gated_call
 from stream_protocol.convert.results import failure_text
 from stream_protocol.convert.steps import Steps
-from stream_protocol.wire.sinks import Sink
+from stream_protocol.wire.sinks import Sink, WriteDelta
 from stream_protocol.wire.values import UnrepresentableValueError, json_value
 
 if TYPE_CHECKING:
@@ -108,10 +109,9 @@ class ToolCalls:
         if call.hidden:
             call.state = STREAMING
             return
-        self._show(lane, call)
+        write = self._show(lane, call)
         for text in call.backlog:
-            if call.write is not None:
-                call.write(text)
+            write(text)
         call.backlog.clear()
 
     def _name(self, call: Call, name: str) -> None:
@@ -120,11 +120,11 @@ class ToolCalls:
         call.dynamic = self._settings.is_dynamic(name)
         call.title = self._settings.tool_titles.get(name)
 
-    def _show(self, lane: Lane, call: Call) -> None:
+    def _show(self, lane: Lane, call: Call) -> WriteDelta:
         lane.close()
-        self.enter(lane, asks=call.name in PERSON_ASKED)
+        self.enter(lane, asks=call.name == REQUEST_CREDENTIAL)
         self._steps.add_tool(call)
-        call.write = self._sink.tool_input_start(
+        call.write = write = self._sink.tool_input_start(
             call.id,
             call.name,
             dynamic=call.dynamic,
@@ -133,13 +133,14 @@ class ToolCalls:
             provider=call.provider,
         )
         call.state = STREAMING
+        return write
 
     # Complete calls --------------------------------------------------------------------------------------------------
 
     def complete(
         self, lane: Lane, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
     ) -> Call | None:
-        """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it is a repetition."""
+        """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it repeats one."""
         call = self._completed(lane, function_call, ids)
         if call is not None and call.state is OPEN:
             return None
@@ -258,8 +259,8 @@ class ToolCalls:
     def ask_client(self, call: Call) -> None:
         """An approved call whose output the client gives.
 
-        Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals helper
-        would otherwise send again and again until there is an output.
+        Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals
+        helper would otherwise send again and again until there is an output.
         """
         self._send_input(call)
         call.awaiting = "client"

@@ -1,0 +1,34 @@
+from typing import Any
+
+import pytest
+
+from stream_protocol.convert.results import failure_text
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        ({"error": "Not found"}, "Not found"),
+        ({"error": ""}, ""),
+        ({"error": {"code": 3, "at": {1}}}, '{"code":3,"at":[1]}'),
+        ({"error": "a\ud800"}, "a\ufffd"),
+        ({"isError": True, "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a\nb"),
+        ({"is_error": True, "content": [{"type": "image"}, "junk", {"text": 3}, {"text": "a\ud800"}]}, "a\ufffd"),
+        ({"isError": True, "content": []}, '{"isError":true,"content":[]}'),
+        ({"isError": True, "content": "boom"}, '{"isError":true,"content":"boom"}'),
+        ({"isError": True}, '{"isError":true}'),
+    ],
+)
+def test_a_failure_and_its_text(response: Any, text: str) -> None:
+    assert failure_text(response) == text
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        *(None, {}, [], "error", {"result": "error"}),
+        *({"error": None}, {"error": "no", "result": 1}, {"isError": False}, {"isError": 1}, {"is_error": "yes"}),
+    ],
+)
+def test_everything_else_is_a_result(response: Any) -> None:
+    assert failure_text(response) is None
