@@ -1,0 +1,86 @@
+// The client's own chat, without React: `AbstractChat` over a state like the one in `@ai-sdk/react`, its own
+// `DefaultChatTransport`, and a `fetch` that serves prepared bytes.
+
+class ChatState {
+  status = 'ready';
+  error = undefined;
+  messages = [];
+
+  pushMessage = message => {
+    this.messages = this.messages.concat(message);
+  };
+
+  popMessage = () => {
+    this.messages = this.messages.slice(0, -1);
+  };
+
+  replaceMessage = (index, message) => {
+    this.messages = this.messages.toSpliced(index, 1, this.snapshot(message));
+  };
+
+  snapshot = value => structuredClone(value);
+}
+
+/** Serves `responses` (byte arrays) to the requests in order, in pieces of `pieceSize` bytes; keeps the request bodies. */
+export class Server {
+  requests = [];
+
+  constructor(responses, { pieceSize = Infinity } = {}) {
+    this.responses = responses;
+    this.pieceSize = pieceSize;
+  }
+
+  fetch = async (_url, { body }) => {
+    const response = this.responses[this.requests.length];
+    this.requests.push(JSON.parse(body));
+    if (response === undefined) return new Response('one request too many', { status: 500 });
+    return new Response(inPieces(response, this.pieceSize), { headers: { 'content-type': 'text/event-stream' } });
+  };
+}
+
+function inPieces(bytes, size) {
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(at, (at += Math.min(size, bytes.length))));
+    },
+  });
+}
+
+/** A chat of this client that answers for itself, as soon as every pending call has an approval or an output. */
+export function openChat({ ai }, server) {
+  class Chat extends ai.AbstractChat {
+    constructor(init) {
+      super({ ...init, state: new ChatState() });
+    }
+  }
+  return new Chat({
+    transport: new ai.DefaultChatTransport({ fetch: server.fetch }),
+    sendAutomaticallyWhen: options =>
+      ai.lastAssistantMessageIsCompleteWithToolCalls(options) ||
+      ai.lastAssistantMessageIsCompleteWithApprovalResponses(options),
+    onError: () => {}, // the default prints it
+  });
+}
+
+/** Does what the user does: `{text}`, `{approve: approvalId, approved, reason?}` or `{answer: toolCallId, output}`. */
+export async function act(chat, action) {
+  if ('text' in action) return chat.sendMessage({ text: action.text });
+  if ('approve' in action) {
+    return chat.addToolApprovalResponse({ id: action.approve, approved: action.approved, reason: action.reason });
+  }
+  if ('answer' in action) return chat.addToolOutput({ toolCallId: action.answer, output: action.output });
+  throw new Error(`unknown action ${JSON.stringify(action)}`);
+}
+
+/**
+ * Waits until the chat rests. Everything runs in this process and the client sends by itself within microtasks, so a chat
+ * that is idle over this many turns of the event loop has nothing more to do.
+ */
+export async function settle(chat, turns = 20) {
+  for (let idle = 0; idle < turns; idle++) {
+    await new Promise(setImmediate);
+    if (chat.status === 'submitted' || chat.status === 'streaming') idle = -1;
+  }
+}

@@ -1,0 +1,290 @@
+"""Scenarios in which the run waits for the user: approvals, tools in the browser, questions, credentials."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi.openapi.models import OAuth2, OAuthFlowAuthorizationCode, OAuthFlows
+from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
+from google.adk.apps import App, ResumabilityConfig
+from google.adk.auth.auth_credential import AuthCredential, AuthCredentialTypes, OAuth2Auth
+from google.adk.auth.auth_tool import AuthConfig
+from google.adk.events import RequestInput
+from google.adk.events.event import Event
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.adk.workflow import START, Workflow
+from google.genai import types
+
+from recorder.model import call, calls, chunk, end, text
+from recorder.scenario import JsonEvent, Scenario, Sent, answer, decide, last_call, reply, say
+from recorder.texts import agent, get_weather, named
+from recorder.tools import weather_stream
+
+SECRET = "hunter2-client-secret"
+"""A client secret that is in recorded events, and may be in nothing that the converter writes."""
+
+TOKEN = "hunter2-access-token"
+"""An access token, of which the same is true."""
+
+
+def pay(amount: int) -> dict[str, Any]:
+    """Pays."""
+    return {"paid": amount}
+
+
+def transfer(amount: int, tool_context: ToolContext) -> dict[str, Any]:
+    """Asks by itself whether it may."""
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint=f"Transfer {amount}?", payload={"amount": amount})
+        return {"status": "waiting"}
+    return {"status": "done" if tool_context.tool_confirmation.confirmed else "not done"}
+
+
+def pick_colour(colours: list[str]) -> None:
+    """Runs in the browser."""
+
+
+def adk_request_input(message: str, response_schema: dict[str, Any]) -> None:
+    """ADK's own tool for questions; it is not public under a stable name."""
+
+
+def order(item: str) -> dict[str, str]:
+    """Starts something long and says so."""
+    return {"status": "pending"}
+
+
+def _auth_config() -> AuthConfig:
+    flow = OAuthFlowAuthorizationCode(
+        authorizationUrl="https://accounts.example/auth",
+        tokenUrl="https://accounts.example/token",
+        scopes={"calendar.read": "read the calendar"},
+    )
+    credential = AuthCredential(
+        auth_type=AuthCredentialTypes.OAUTH2,
+        oauth2=OAuth2Auth(
+            client_id="client-1",
+            client_secret=SECRET,
+            auth_uri="https://accounts.example/auth?client_id=client-1&state=s1&scope=calendar.read",
+            state="s1",
+        ),
+    )
+    return AuthConfig(
+        auth_scheme=OAuth2(flows=OAuthFlows(authorizationCode=flow)),
+        raw_auth_credential=credential,
+        credential_key="calendar",
+    )
+
+
+def calendar(tool_context: ToolContext) -> dict[str, str]:
+    """Needs a credential."""
+    if tool_context.get_auth_response(_auth_config()) is None:
+        tool_context.request_credential(_auth_config())
+        return {"status": "needs a credential"}
+    return {"next": "lunch"}
+
+
+def sign_in(events: Sequence[Event]) -> Sent:
+    """Signs in: the page sends what the redirect brought, the server makes ADK's answer of it."""
+    asked = last_call(events, "adk_request_credential")
+    config = copy.deepcopy((asked.args or {})["authConfig"])
+    config["exchangedAuthCredential"]["oauth2"]["accessToken"] = TOKEN
+    return Sent([{"answer": asked.id, "output": {"done": True}}], reply(asked, config))
+
+
+def _leak_secret(events: list[JsonEvent]) -> list[JsonEvent]:
+    """Puts the client secret where ADK before 2.9 left it."""
+    for event in events:
+        for part in event.get("content", {}).get("parts", []):
+            config = part.get("functionCall", {}).get("args", {}).get("authConfig")
+            if config is not None:
+                for key in ("rawAuthCredential", "exchangedAuthCredential"):
+                    config[key]["oauth2"]["clientSecret"] = SECRET
+    return events
+
+
+def _asking() -> Any:
+    yield RequestInput(interrupt_id="ask-1", message="Which day?", response_schema={"type": "object"})
+
+
+def _tell(node_input: Any) -> dict[str, Any]:
+    return {"day": node_input}
+
+
+def _gated(*parts: types.Part, words: str = "Paid.") -> LlmAgent:
+    tools = [FunctionTool(pay, require_confirmation=True), get_weather]
+    return agent(calls(*parts), text(words), tools=tools)
+
+
+def _dynamic() -> LlmAgent:
+    return agent(calls(call("transfer", {"amount": 5})), text("I asked."), text("All ", "settled."), tools=[transfer])
+
+
+def _payer(name: str) -> LlmAgent:
+    tools = [FunctionTool(pay, require_confirmation=True)]
+    return named(name, calls(call("pay", {"amount": 5})), text("Paid."), tools=tools)
+
+
+def _resumable_sequence() -> App:
+    sequence = SequentialAgent(name="seq", sub_agents=[_payer("payer"), named("thanker", text("Thank ", "you."))])
+    return App(name="app", root_agent=sequence, resumability_config=ResumabilityConfig(is_resumable=True))
+
+
+def _resumable_branches() -> App:
+    branches = ParallelAgent(name="par", sub_agents=[_payer("payer"), named("talker", text("T1 ", "T2 ", "T3"))])
+    return App(name="app", root_agent=branches, resumability_config=ResumabilityConfig(is_resumable=True))
+
+
+def _gated_after_stream() -> LlmAgent:
+    return agent(
+        [chunk(types.Part(text="Let me pay.")), *weather_stream("Paris"), chunk(call("pay", {"amount": 5})), end()],
+        text("Paid."),
+        tools=[FunctionTool(pay, require_confirmation=True), get_weather],
+    )
+
+
+APPROVALS = (
+    Scenario(
+        name="approval_approved",
+        description="A gated call waits; approved, it runs and the same message goes on.",
+        build=lambda: _gated(call("pay", {"amount": 5})),
+        turns=[say("pay 5"), decide(True)],
+    ),
+    Scenario(
+        name="approval_denied",
+        description="A gated call is denied: the call says so, and no error is shown.",
+        build=lambda: _gated(call("pay", {"amount": 5}), words="Not paid."),
+        turns=[say("pay 5"), decide(False, reason="too much")],
+    ),
+    Scenario(
+        name="approval_several",
+        description="Two gated calls of one tool: one approved, one denied.",
+        build=lambda: _gated(call("pay", {"amount": 5}), call("pay", {"amount": 500})),
+        turns=[say("pay 5 and 500"), decide(True, False)],
+    ),
+    Scenario(
+        name="approval_beside_settled_sibling",
+        description="A gated call beside one that runs at once: the placeholder comes before the question.",
+        build=lambda: _gated(call("get_weather", {"city": "Paris"}), call("pay", {"amount": 5})),
+        turns=[say("pay 5"), decide(True)],
+    ),
+    Scenario(
+        name="approval_after_stream",
+        description="Text, a streamed call and a gated call in one response.",
+        build=_gated_after_stream,
+        turns=[say("pay 5"), decide(True)],
+    ),
+    Scenario(
+        name="approval_twice",
+        description="What the model does after an approval needs an approval too.",
+        build=lambda: agent(
+            calls(call("pay", {"amount": 5})),
+            calls(call("pay", {"amount": 6})),
+            text("Paid both."),
+            tools=[FunctionTool(pay, require_confirmation=True)],
+        ),
+        turns=[say("pay 5, then 6"), decide(True), decide(True)],
+    ),
+    Scenario(
+        name="approval_superseded",
+        description="The user types in place of answering: a new message, the old call left as it was.",
+        build=lambda: _gated(call("pay", {"amount": 5}), words="As you like."),
+        turns=[say("pay 5"), say("forget it")],
+    ),
+    Scenario(
+        name="approval_of_hidden_tool",
+        description="An approval of a hidden tool still shows.",
+        build=lambda: _gated(call("pay", {"amount": 5})),
+        turns=[say("pay 5"), decide(True)],
+        options={"hidden_tools": ["pay"]},
+    ),
+    Scenario(
+        name="approval_in_sequence",
+        description="The first agent of a resumable sequence waits; approved, the second one speaks as well.",
+        build=_resumable_sequence,
+        turns=[say("pay 5"), decide(True)],
+    ),
+    Scenario(
+        name="approval_denied_in_sequence",
+        description="The same denied.",
+        build=_resumable_sequence,
+        turns=[say("pay 5"), decide(False)],
+    ),
+    Scenario(
+        name="approval_in_branch",
+        description="One of two parallel branches waits for an approval while the other one speaks.",
+        build=_resumable_branches,
+        turns=[say("pay 5"), decide(True)],
+    ),
+    Scenario(
+        name="approval_dynamic",
+        description="A tool asks by itself; the model speaks before the answer; the tool's second output counts.",
+        build=_dynamic,
+        turns=[say("transfer 5"), decide(True)],
+    ),
+    Scenario(
+        name="approval_dynamic_denied",
+        description="A tool asks by itself and is denied: what it then returns is its output.",
+        build=_dynamic,
+        turns=[say("transfer 5"), decide(False)],
+    ),
+    Scenario(
+        name="client_tool",
+        description="A tool that runs in the browser: the call stays open until the page gives its output.",
+        build=lambda: agent(
+            calls(call("pick_colour", {"colours": ["red", "blue"]})),
+            text("Blue it is."),
+            tools=[LongRunningFunctionTool(pick_colour)],
+        ),
+        turns=[say("a colour"), answer("pick_colour", {"colour": "blue"})],
+    ),
+    Scenario(
+        name="client_tool_beside_server_tool",
+        description="A browser tool beside one that runs at once: the model goes on while one call is open.",
+        build=lambda: agent(
+            calls(call("pick_colour", {"colours": ["red"]}), call("get_weather", {"city": "Paris"})),
+            text("Choose, please."),
+            text("Red it is."),
+            tools=[LongRunningFunctionTool(pick_colour), get_weather],
+        ),
+        turns=[say("a colour"), answer("pick_colour", {"colour": "red"})],
+    ),
+    Scenario(
+        name="long_running_tool",
+        description="A long-running tool with an interim output: the model goes on; nothing waits for the page.",
+        build=lambda: agent(
+            calls(call("order", {"item": "tea"})), text("Ordered."), tools=[LongRunningFunctionTool(order)]
+        ),
+        turns=[say("tea")],
+    ),
+    Scenario(
+        name="request_input",
+        description="The model asks the user: a pending client tool of ADK's own name.",
+        build=lambda: agent(
+            calls(call("adk_request_input", {"message": "Your name?", "response_schema": {"type": "string"}})),
+            text("Hello Ann."),
+            tools=[LongRunningFunctionTool(adk_request_input)],
+        ),
+        turns=[say("hi"), answer("adk_request_input", {"result": "Ann"})],
+    ),
+    Scenario(
+        name="request_input_in_workflow",
+        description="A workflow asks the user, and goes on with the answer.",
+        build=lambda: Workflow(name="wf", edges=[(START, _asking, _tell)]),
+        turns=[say("plan"), answer("adk_request_input", {"day": "Monday"})],
+    ),
+    Scenario(
+        name="credential",
+        description="A tool needs a credential: a pending client tool that shows the auth URI and no secret.",
+        build=lambda: agent(calls(call("calendar")), text("Lunch."), tools=[calendar]),
+        turns=[say("what is next?"), sign_in],
+    ),
+    Scenario(
+        name="credential_with_secret",
+        description="The same as ADK before 2.9 wrote it: the client secret is in the events, not in the stream.",
+        build=lambda: agent(calls(call("calendar")), text("Lunch."), tools=[calendar]),
+        turns=[say("what is next?"), sign_in],
+        edit=_leak_secret,
+    ),
+)

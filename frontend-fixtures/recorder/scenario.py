@@ -1,0 +1,186 @@
+"""A scenario, and how it is recorded: what the user does in each turn, and the events that ADK's Runner yields."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.run_config import RunConfig
+from google.adk.apps import App
+from google.adk.events.event import Event
+from google.adk.platform import time as platform_time, uuid as platform_uuid
+from google.adk.runners import InMemoryRunner
+from google.adk.workflow import BaseNode
+from google.genai import types
+
+USER = "ann"
+CHAT = "chat"
+EPOCH = 1_700_000_000.0
+
+Action = dict[str, Any]
+"""What the user does in the page: ``{text}``, ``{approve, approved, reason?}`` or ``{answer, output}``."""
+
+JsonEvent = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One turn's input: as the page knows it, and as ADK gets it."""
+
+    actions: list[Action]
+    message: types.Content
+
+
+Send = Callable[[Sequence[Event]], Sent]
+"""Makes a turn's input out of the events so far: an answer needs the ids that were asked with."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    send: Send
+    abort_after: int | None = None
+    """After how many events the run's abort signal is set."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    name: str
+    description: str
+    build: Callable[[], BaseAgent | BaseNode | App]
+    turns: Sequence[Turn | Send] = ()
+    streaming: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the converter, as JSON."""
+    raises: type[Exception] | tuple[()] = ()
+    """What the run dies of. Anything else is a mistake in the scenario."""
+    edit: Callable[[list[JsonEvent]], list[JsonEvent]] | None = None
+    """Rewrites each turn's recorded events, for shapes that this ADK does not write any more."""
+
+
+@dataclass(frozen=True)
+class RecordedTurn:
+    actions: list[Action]
+    events: list[JsonEvent]
+    raised: str | None
+
+
+def say(words: str) -> Send:
+    def send(events: Sequence[Event]) -> Sent:
+        return Sent([{"text": words}], types.Content(role="user", parts=[types.Part(text=words)]))
+
+    return send
+
+
+def decide(*approved: bool, reason: str | None = None) -> Send:
+    """Answers the last open confirmations, in the order in which they were asked."""
+
+    def send(events: Sequence[Event]) -> Sent:
+        asked = _calls(events, "adk_request_confirmation")[-len(approved) :]
+        actions: list[Action] = [{"approve": one.id, "approved": yes} for one, yes in zip(asked, approved, strict=True)]
+        for action in actions:
+            if reason is not None:
+                action["reason"] = reason
+        replies = [_response(one, {"confirmed": yes}) for one, yes in zip(asked, approved, strict=True)]
+        return Sent(actions, types.Content(role="user", parts=replies))
+
+    return send
+
+
+def answer(name: str, output: dict[str, Any]) -> Send:
+    """Gives the output of the last call of that name, as a tool that runs in the browser does."""
+
+    def send(events: Sequence[Event]) -> Sent:
+        asked = last_call(events, name)
+        return Sent([{"answer": asked.id, "output": output}], reply(asked, output))
+
+    return send
+
+
+def last_call(events: Sequence[Event], name: str) -> types.FunctionCall:
+    return _calls(events, name)[-1]
+
+
+def reply(asked: types.FunctionCall, response: dict[str, Any]) -> types.Content:
+    """The message that answers this call."""
+    return types.Content(role="user", parts=[_response(asked, response)])
+
+
+def _calls(events: Sequence[Event], name: str) -> list[types.FunctionCall]:
+    whole = (event for event in events if not event.partial)
+    return [one for event in whole for one in event.get_function_calls() if one.name == name]
+
+
+def _response(asked: types.FunctionCall, response: dict[str, Any]) -> types.Part:
+    return types.Part(function_response=types.FunctionResponse(id=asked.id, name=asked.name, response=response))
+
+
+async def record(scenario: Scenario) -> list[RecordedTurn]:
+    """Runs the scenario with counted ids and times: the same again on every run."""
+    ids, ticks = itertools.count(1), itertools.count(1)
+    platform_uuid.set_id_provider(lambda: f"{next(ids):04d}")
+    platform_time.set_time_provider(lambda: EPOCH + next(ticks) / 1000)
+    runner = _runner(scenario.build())
+    await runner.session_service.create_session(app_name=runner.app_name, user_id=USER, session_id=CHAT)
+    events: list[Event] = []
+    turns = []
+    for turn in scenario.turns:
+        step = turn if isinstance(turn, Turn) else Turn(turn)
+        recorded = await _record_turn(scenario, runner, step, events)
+        turns.append(recorded)
+    return turns
+
+
+def _runner(root: BaseAgent | BaseNode | App) -> InMemoryRunner:
+    match root:
+        case App():
+            return InMemoryRunner(app=root)
+        case BaseAgent():
+            return InMemoryRunner(agent=root, app_name="app")
+        case _:
+            return InMemoryRunner(node=root, app_name="app")
+
+
+async def _record_turn(scenario: Scenario, runner: InMemoryRunner, turn: Turn, events: list[Event]) -> RecordedTurn:
+    sent = turn.send(events)
+    abort = asyncio.Event()
+    lines: list[JsonEvent] = []
+    raised = None
+    run = runner.run_async(
+        user_id=USER,
+        session_id=CHAT,
+        new_message=sent.message,
+        run_config=RunConfig.model_validate({"streaming_mode": "sse" if scenario.streaming else None}),
+        yield_user_message=True,
+        abort_signal=abort,
+    )
+    try:
+        async with contextlib.aclosing(run):
+            async for event in run:
+                events.append(event)
+                # At once: a later event changes the actions that it shares with this one.
+                lines.append(_json(event))
+                if len(lines) == turn.abort_after:
+                    abort.set()
+    except scenario.raises as error:
+        raised = f"{type(error).__name__}: {error}"
+    if not lines or lines[0]["author"] != "user":
+        lines.insert(0, await _stored_message(runner))
+    edited = scenario.edit(lines) if scenario.edit else lines
+    return RecordedTurn(sent.actions, edited, raised)
+
+
+async def _stored_message(runner: InMemoryRunner) -> JsonEvent:
+    """The user's message as an event: always stored, but under the older kinds of root agents not yielded."""
+    session = await runner.session_service.get_session(app_name=runner.app_name, user_id=USER, session_id=CHAT)
+    if session is None:
+        raise AssertionError("the session is gone")
+    return _json(next(event for event in reversed(session.events) if event.author == "user"))
+
+
+def _json(event: Event) -> JsonEvent:
+    dumped: JsonEvent = json.loads(event.model_dump_json(by_alias=True, exclude_none=True))
+    return dumped

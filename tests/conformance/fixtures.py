@@ -1,0 +1,182 @@
+"""The fixtures in ``frontend-fixtures/``: recorded turns, what they become, and the text of the files that say so."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from google.adk.events import Event
+
+from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
+from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.wire.errors import ClientStreamError
+from stream_protocol.wire.messages import UIMessage
+from stream_protocol.wire.reducer import MessageReducer
+
+PROJECT = Path(__file__).parents[2] / "frontend-fixtures"
+FOLDER = PROJECT / "fixtures"
+README = PROJECT / "README.md"
+INDEX_HEADING = "## Index\n"
+VERSIONS: tuple[AiSdkVersion, ...] = (6, 7)
+
+Json = dict[str, Any]
+
+
+class RunRaisedError(Exception):
+    """Stands for whatever the recorded run died of."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the user did, and the run that answered."""
+
+    actions: list[Json]
+    events: list[Event]
+    raised: str | None
+    past: list[Event]
+    """The events of the message that this turn continues, from its beginning; empty for a new one."""
+    message_id: str | None
+
+    @property
+    def continues(self) -> bool:
+        """Whether the user answered calls; a text begins a new message."""
+        return not any("text" in action for action in self.actions)
+
+    def run(self) -> Iterator[Event]:
+        """The run as it went: its events, then what it raised."""
+        yield from self.events
+        if self.raised is not None:
+            raise RunRaisedError(self.raised)
+
+
+@dataclass(frozen=True)
+class Fixture:
+    name: str
+    description: str
+    options: ConverterOptions
+    turns: list[Turn]
+
+    def convert(self, ai_sdk: AiSdkVersion) -> list[list[AnyChunk]]:
+        """The chunks of each turn."""
+        return [
+            list(iter_chunks(turn.run(), past=turn.past, message_id=turn.message_id, **self.options_for(ai_sdk)))
+            for turn in self.turns
+        ]
+
+    def options_for(self, ai_sdk: AiSdkVersion) -> ConverterOptions:
+        return {**self.options, "ai_sdk": ai_sdk}
+
+    def expected_path(self, ai_sdk: AiSdkVersion) -> Path:
+        return FOLDER / self.name / f"expected.v{ai_sdk}.json"
+
+
+def fixture_names() -> list[str]:
+    return sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
+
+
+def load_fixture(name: str) -> Fixture:
+    about = json.loads((FOLDER / name / "fixture.json").read_text(encoding="utf-8"))
+    turns: list[Turn] = []
+    for number, turn in enumerate(about["turns"], 1):
+        events = _events(FOLDER / name / f"turn{number}.jsonl")
+        turns.append(_turn(turn, events, turns))
+    return Fixture(name, about["description"], about["options"], turns)
+
+
+def _events(path: Path) -> list[Event]:
+    # Not `splitlines`: a text may hold U+2028, which JSON leaves as it is.
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return [Event.model_validate_json(line) for line in lines if line]
+
+
+def _turn(about: Json, events: list[Event], earlier: Sequence[Turn]) -> Turn:
+    turn = Turn(about["actions"], events, about["raised"], [], None)
+    if turn.continues:
+        last = earlier[-1]
+        return Turn(turn.actions, events, turn.raised, [*last.past, *last.events], last.message_id)
+    return Turn(turn.actions, events, turn.raised, [], _message_id(events, earlier))
+
+
+def _message_id(events: list[Event], earlier: Sequence[Turn]) -> str | None:
+    """The invocation's id for its first message; a task agent answers a later text in the same invocation."""
+    if not events:
+        return None
+    invocation = events[0].invocation_id
+    nth = sum(not turn.continues and turn.events[0].invocation_id == invocation for turn in earlier if turn.events)
+    return f"{invocation}.{nth}" if nth else invocation
+
+
+def fold(fixture: Fixture, turns: Sequence[Sequence[AnyChunk]], ai_sdk: AiSdkVersion) -> list[UIMessage]:
+    """The assistant's messages after these turns, by the Python reducer; the user's answers are put in between."""
+    messages: list[UIMessage] = []
+    for turn, chunks in zip(fixture.turns, turns, strict=True):
+        continued = _answered(messages.pop(), turn.actions) if turn.continues else None
+        messages.append(_reduced(chunks, ai_sdk, continued))
+    return messages
+
+
+def _reduced(chunks: Sequence[AnyChunk], ai_sdk: AiSdkVersion, message: UIMessage | None) -> UIMessage:
+    """What the page shows of the response. A bare step reaches it only with the next change of the message."""
+    reducer = MessageReducer(ai_sdk=ai_sdk, message=message)
+    shown = 0
+    try:
+        for chunk in chunks:
+            if reducer.apply(chunk) != "nothing":
+                shown = len(reducer.message["parts"])
+    except ClientStreamError:
+        if chunk != chunks[-1] or chunk["type"] != "error":
+            raise
+    return {**reducer.message, "parts": reducer.message["parts"][:shown]}
+
+
+def _answered(message: UIMessage, actions: Sequence[Json]) -> UIMessage:
+    """The message as the page has it when it sends these answers."""
+    parts: list[Any] = message["parts"]
+    for action in actions:
+        parts = [_answered_part(part, action) for part in parts]
+    return {**message, "parts": parts}
+
+
+def _answered_part(part: Json, action: Json) -> Json:
+    match action:
+        case {"approve": str(approval_id), **answer} if part.get("approval") == {"id": approval_id}:
+            return {**part, "state": "approval-responded", "approval": {"id": approval_id, **answer}}
+        case {"answer": str(call_id), "output": output} if part.get("toolCallId") == call_id:
+            return {**part, "state": "output-available", "output": output}
+    return part
+
+
+def render(turns: Sequence[Sequence[AnyChunk]], messages: Sequence[UIMessage]) -> str:
+    """The text of an expectation: each chunk on a line of its own, as the very JSON that goes over the wire."""
+    shown_turns = ",\n".join('{"chunks": [\n' + ",\n".join(map(_wire_json, chunks)) + "\n]}" for chunks in turns)
+    shown_messages = ",\n".join(map(_message_text, messages))
+    return f'{{"turns": [\n{shown_turns}\n],\n"messages": [\n{shown_messages}\n]}}\n'
+
+
+def _wire_json(chunk: AnyChunk) -> str:
+    return encode_sse(chunk).decode().removeprefix("data: ").removesuffix("\n\n")
+
+
+def _message_text(message: UIMessage) -> str:
+    head = json.dumps({key: value for key, value in message.items() if key != "parts"}, ensure_ascii=False)
+    parts = ",\n".join(" " + json.dumps(part, ensure_ascii=False) for part in message["parts"])
+    return f'{head[:-1]}, "parts": [\n{parts}\n]}}'
+
+
+def expectation(fixture: Fixture, ai_sdk: AiSdkVersion) -> str:
+    """The text of the fixture's expectation as it would be written now."""
+    turns = fixture.convert(ai_sdk)
+    return render(turns, fold(fixture, turns, ai_sdk))
+
+
+def count_deltas(fixture: Fixture) -> int:
+    """How many deltas of text, reasoning and tool input the fixture's streams have."""
+    return sum(chunk["type"].endswith("-delta") for chunks in fixture.convert(6) for chunk in chunks)
+
+
+def readme_with_index() -> str:
+    """The README with its index made anew."""
+    text, _, _ = README.read_text(encoding="utf-8").partition(INDEX_HEADING)
+    rows = [f"| `{one.name}` | {one.description} | {count_deltas(one)} |" for one in map(load_fixture, fixture_names())]
+    return "\n".join([f"{text}{INDEX_HEADING}", "| fixture | shows | deltas |", "|---|---|---|", *rows, ""])
