@@ -1,0 +1,95 @@
+"""The travel guide's tools. What they know is made up, and the same on every call."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from google.adk.tools import BaseTool, FunctionTool, request_input
+from google.genai import types
+from pydantic import BaseModel
+
+from server.agents.chart import bar_chart
+
+Json: TypeAlias = dict[str, Any]
+
+PATIENCE: Final = 0.7
+"""Seconds that a look-up takes: long enough to see a tool at work."""
+
+TEMPERATURES: Final = {
+    "Kyoto": (9, 10, 14, 20, 25, 28, 32, 33, 29, 23, 17, 11),
+    "Lisbon": (15, 16, 19, 20, 23, 27, 29, 29, 27, 23, 18, 15),
+    "Oslo": (-1, 0, 5, 10, 17, 20, 22, 21, 16, 9, 4, 0),
+    "Rome": (12, 13, 16, 19, 24, 28, 31, 32, 27, 22, 17, 13),
+}
+"""Highest temperature of the day by month, in degrees Celsius."""
+
+HOTELS: Final = {
+    "Kyoto": ("Kamo Ryokan", 140),
+    "Lisbon": ("Casa do Miradouro", 95),
+    "Oslo": ("Fjordhuset", 130),
+    "Rome": ("Albergo Trastevere", 110),
+}
+"""A hotel and its price per night in euros."""
+
+
+class Day(BaseModel):
+    """One day of an itinerary."""
+
+    title: str
+    morning: str
+    afternoon: str
+    evening: str
+
+
+async def get_weather(city: str) -> Json:
+    """Tells the weather of the coming weekend in a city."""
+    await asyncio.sleep(PATIENCE)
+    if city not in TEMPERATURES:
+        return {"error": f"There is no forecast for {city}."}
+    return {"city": city, "celsius": TEMPERATURES[city][4], "sky": "clear" if city != "Oslo" else "light rain"}
+
+
+async def find_hotels(city: str, nights: int) -> Json:
+    """Finds a hotel in a city and its price in euros for so many nights."""
+    await asyncio.sleep(2 * PATIENCE)
+    if city not in HOTELS:
+        return {"error": f"No hotel is known in {city}."}
+    name, price = HOTELS[city]
+    return {"hotel": name, "price_eur": price * nights, "rating": 4.6}
+
+
+async def write_itinerary(city: str, days: list[Day]) -> Json:
+    """Saves an itinerary of one or more days."""
+    return {"saved": f"{city}, {len(days)} days"}
+
+
+async def draw_temperatures(city: str) -> Json:
+    """Draws a bar chart of a city's temperatures, January to December."""
+    await asyncio.sleep(PATIENCE)
+    if city not in TEMPERATURES:
+        return {"error": f"No temperatures are known for {city}."}
+    chart = types.Part.from_bytes(data=bar_chart(TEMPERATURES[city]), mime_type="image/png")
+    return {"city": city, "unit": "°C", "chart": chart}
+
+
+async def book_trip(city: str, nights: int, price_eur: int) -> Json:
+    """Books a trip. The traveller is asked for approval first."""
+    await asyncio.sleep(PATIENCE)
+    return {"booked": True, "reference": f"{city[:3].upper()}-{nights}-{price_eur}"}
+
+
+async def check_visa(country: str) -> Json:
+    """Asks the visa office whether a visa is needed."""
+    await asyncio.sleep(PATIENCE)
+    return {"error": f"The visa office did not answer about {country}: its line is busy."}
+
+
+TOOLS: Final[tuple[BaseTool | Callable[..., Any], ...]] = (
+    get_weather,
+    find_hotels,
+    write_itinerary,
+    draw_temperatures,
+    FunctionTool(book_trip, require_confirmation=True),
+    check_visa,
+    request_input,
+)

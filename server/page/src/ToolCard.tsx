@@ -1,0 +1,133 @@
+import {
+  type ChatAddToolApproveResponseFunction,
+  type ChatAddToolOutputFunction,
+  type DynamicToolUIPart,
+  getToolName,
+  type ToolUIPart,
+} from "ai";
+import { type FormEvent, useState } from "react";
+import { Json } from "./Json";
+import type { ChatMessage } from "./message-types";
+
+export type Answers = {
+  /** The response is over and the message is the last one: pending calls can be answered. */
+  answerable: boolean;
+  onApproval: ChatAddToolApproveResponseFunction;
+  onOutput: ChatAddToolOutputFunction<ChatMessage>;
+};
+
+type ToolPart = ToolUIPart | DynamicToolUIPart;
+
+const LABELS: Record<ToolPart["state"], string> = {
+  "input-streaming": "writing arguments…",
+  "input-available": "running…",
+  "approval-requested": "needs approval",
+  "approval-responded": "answered",
+  "output-available": "done",
+  "output-error": "failed",
+  "output-denied": "denied",
+};
+
+export function ToolCard({ part, name, ...answers }: Answers & { part: ToolPart; name: string }) {
+  const pending = part.state === "input-available" && !part.providerExecuted && answers.answerable;
+  return (
+    <section className="tool" data-tool={getToolName(part)} data-state={part.state} aria-label={`Tool ${name}`}>
+      <header>
+        <span className="mark" aria-hidden="true" />
+        <h3>{name}</h3>
+        <span className="state">{pending ? "waits for you" : label(part)}</span>
+      </header>
+      <Input part={part} />
+      {part.state === "approval-requested" && answers.answerable && (
+        <Approval id={part.approval.id} onApproval={answers.onApproval} />
+      )}
+      {pending && <Answer part={part} onOutput={answers.onOutput} />}
+      {part.state === "output-available" && <Json value={part.output} label="output" />}
+      {part.state === "output-error" && (
+        <p className="failure" role="alert">
+          {part.errorText}
+        </p>
+      )}
+      {part.approval?.reason && <p className="reason">“{part.approval.reason}”</p>}
+    </section>
+  );
+}
+
+function label(part: ToolPart): string {
+  if (part.state === "approval-responded") return part.approval.approved ? "approved" : "denied";
+  if (part.state === "output-available" && part.preliminary) return "working…";
+  return LABELS[part.state];
+}
+
+/** The arguments, growing while they stream. */
+function Input({ part }: { part: ToolPart }) {
+  const input = part.input ?? ("rawInput" in part ? part.rawInput : undefined);
+  if (input === undefined || (typeof input === "object" && input !== null && Object.keys(input).length === 0)) {
+    return null;
+  }
+  return <Json value={input} label="input" live={part.state === "input-streaming"} />;
+}
+
+type ApprovalProps = { id: string; onApproval: Answers["onApproval"] };
+
+function Approval({ id, onApproval }: ApprovalProps) {
+  const [reason, setReason] = useState("");
+  const respond = (approved: boolean) => {
+    const words = reason.trim();
+    void onApproval(words === "" ? { id, approved } : { id, approved, reason: words });
+  };
+  return (
+    <div className="answer" role="group" aria-label="Approval">
+      <input
+        value={reason}
+        onChange={(event) => setReason(event.target.value)}
+        placeholder="Reason (optional)"
+        aria-label="Reason"
+      />
+      <button type="button" className="primary" onClick={() => respond(true)}>
+        Approve
+      </button>
+      <button type="button" onClick={() => respond(false)}>
+        Deny
+      </button>
+    </div>
+  );
+}
+
+/** A form for any tool that the browser is to answer: what is typed is sent as JSON if it is JSON, else as text. */
+function Answer({ part, onOutput }: { part: ToolPart; onOutput: Answers["onOutput"] }) {
+  const [typed, setTyped] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void onOutput({ tool: getToolName(part), toolCallId: part.toolCallId, output: parsed(typed) });
+  };
+  const asked = question(part.input);
+  return (
+    <form className="answer" onSubmit={submit} aria-label="Answer">
+      {asked && <p className="question">{asked}</p>}
+      <input
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        placeholder="Text or JSON"
+        aria-label={asked ?? "Your answer"}
+        required
+      />
+      <button type="submit" className="primary">
+        Answer
+      </button>
+    </form>
+  );
+}
+
+function question(input: unknown): string | undefined {
+  if (typeof input !== "object" || input === null || !("message" in input)) return undefined;
+  return typeof input.message === "string" ? input.message : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

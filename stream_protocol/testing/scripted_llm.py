@@ -1,0 +1,283 @@
+"""A model whose answers are written down, for an ``LlmAgent`` in a test or a demo.
+
+    llm = ScriptedLlm(turns=[
+        [Thought("The forecast will tell."), Call("get_weather", {"city": "Oslo"}, streamed=True)],
+        ["Take an umbrella.", token_usage(prompt=120, answer=4)],
+    ])
+    agent = LlmAgent(name="guide", model=llm, tools=[get_weather])
+
+Only the words are invented. Each step becomes the ``GenerateContentResponse`` that the Gemini API would send, and ADK's
+own ``StreamingResponseAggregator`` makes the partial responses and the aggregate of them, as it does behind
+``google.adk.models.Gemini``: call ids, merged text, signatures and error codes are ADK's.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.utils.streaming_utils import StreamingResponseAggregator
+from google.genai import types
+from pydantic import Field, PrivateAttr, SkipValidation, model_validator
+from typing_extensions import override
+
+
+class ScriptExhaustedError(RuntimeError):
+    """The agent asked for one more answer than ``turns`` holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """Reasoning, streamed like text. ``signature`` rides on its last fragment."""
+
+    text: str
+    signature: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One function call. Several in one turn are parallel calls.
+
+    Without ``id`` ADK makes one (``adk-…``), the same on every fragment and on the aggregate. ``streamed`` sends the
+    arguments bit by bit as Vertex does with ``stream_function_call_arguments``: a name, then ``partial_args`` by JSON
+    path, then a closing fragment. As there, numbers arrive as floats, and an empty list or object is not sent at all.
+    """
+
+    name: str
+    args: Mapping[str, Any] | None = None
+    id: str | None = None
+    streamed: bool = False
+    signature: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A pause in mid-stream: so many seconds, or until an event that the test sets."""
+
+    until: float | asyncio.Event
+
+    async def over(self) -> None:
+        if isinstance(self.until, asyncio.Event):
+            await self.until.wait()
+        else:
+            await asyncio.sleep(self.until)
+
+
+Spoken: TypeAlias = str | Thought | Call | types.Part
+"""What becomes parts of the answer: text (in fragments), reasoning, a call, or a ready part, such as an image
+(``types.Part.from_bytes``), which is sent whole."""
+
+Closing: TypeAlias = types.FinishReason | types.GenerateContentResponseUsageMetadata | types.GroundingMetadata
+"""What the last response of the stream carries, wherever it stands in the turn. The finish reason is STOP if none is
+given."""
+
+Step: TypeAlias = Spoken | Closing | Wait | Exception
+"""An exception is raised when its turn comes: after what stands before it was streamed."""
+
+Turn: TypeAlias = Step | Sequence[Step]
+"""One answer of the model."""
+
+Respond: TypeAlias = Callable[[LlmRequest], Turn]
+"""Writes an answer by what the request says."""
+
+
+def words(text: str) -> list[str]:
+    """The text cut before every blank: the size of fragment that models send. Joined, it is the text again."""
+    return re.findall(r"\s*\S+|\s+", text)
+
+
+def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.GenerateContentResponseUsageMetadata:
+    """The usage of one answer, in tokens; the total is their sum."""
+    return types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=prompt,
+        candidates_token_count=answer,
+        thoughts_token_count=thoughts or None,
+        total_token_count=prompt + answer + thoughts,
+    )
+
+
+def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
+    """Grounding metadata that names these web pages."""
+    return types.GroundingMetadata(
+        grounding_chunks=[
+            types.GroundingChunk(web=types.GroundingChunkWeb(uri=url, title=title))
+            for url, title in titles_by_url.items()
+        ]
+    )
+
+
+class ScriptedLlm(BaseLlm):
+    """Answers from a script instead of a model.
+
+    ``turns`` are given out in order, one per request, whoever asks: meant for one conversation in one test. ``respond``
+    is asked every time and keeps nothing, so that one agent can serve any number of chats at once. Give one of the two.
+    A turn may itself be a function of the request.
+
+    ``delay`` is the pause in seconds before each fragment; ``cut`` splits text, reasoning and streamed string
+    arguments into fragments. Without streaming (``StreamingMode.NONE``) the answer is one response.
+    """
+
+    model: str = "scripted"
+    turns: SkipValidation[Sequence[Turn | Respond]] = ()
+    respond: SkipValidation[Respond | None] = None
+    delay: float = Field(default=0.0, ge=0)
+    cut: SkipValidation[Callable[[str], Iterable[str]]] = words
+
+    _requests: list[LlmRequest] = PrivateAttr(default_factory=list)
+
+    @model_validator(mode="after")
+    def _has_one_script(self) -> "ScriptedLlm":
+        if bool(self.turns) == (self.respond is not None):
+            raise ValueError("Give either `turns` or `respond`.")
+        return self
+
+    @property
+    def requests(self) -> Sequence[LlmRequest]:
+        """The requests that were answered from ``turns``, in order: what the model was shown."""
+        return self._requests
+
+    @override
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Yields the next turn: partial responses and their aggregate with ``stream``, one response without."""
+        steps = self._steps(llm_request)
+        if not stream:
+            parts = [part async for part in self._play(steps, fragment=_whole)]
+            yield LlmResponse.create(self._response(parts, closing=steps))
+            return
+        aggregator = StreamingResponseAggregator()
+        async with aclosing(self._stream(steps)) as responses:
+            async for response in responses:
+                async for partial in aggregator.process_response(response):
+                    yield partial
+        aggregate = aggregator.close()
+        if aggregate is not None:
+            yield aggregate
+
+    def _steps(self, request: LlmRequest) -> Sequence[Step]:
+        turn: Turn | Respond
+        if self.respond is not None:
+            turn = self.respond
+        else:
+            if len(self._requests) == len(self.turns):
+                raise ScriptExhaustedError(f"The script has {len(self.turns)} turns and was asked for one more.")
+            turn = self.turns[len(self._requests)]
+            self._requests.append(request)
+        answer = turn(request) if callable(turn) else turn
+        return answer if isinstance(answer, Sequence) and not isinstance(answer, str) else [answer]
+
+    async def _stream(self, steps: Sequence[Step]) -> AsyncGenerator[types.GenerateContentResponse, None]:
+        async for part in self._play(steps, fragment=self._fragments):
+            yield self._response([part])
+        # Gemini ends every stream with an empty text that carries the finish reason, usage and grounding.
+        yield self._response([types.Part(text="")], closing=steps)
+
+    async def _play(
+        self, steps: Iterable[Step], *, fragment: Callable[[Spoken], Iterable[types.Part]]
+    ) -> AsyncIterator[types.Part]:
+        for step in steps:
+            match step:
+                case Wait():
+                    await step.over()
+                case Exception():
+                    raise step
+                case types.FinishReason() | types.GenerateContentResponseUsageMetadata() | types.GroundingMetadata():
+                    pass
+                case _:
+                    for part in fragment(step):
+                        await asyncio.sleep(self.delay)
+                        yield part
+
+    def _response(
+        self, parts: list[types.Part], closing: Iterable[Step] | None = None
+    ) -> types.GenerateContentResponse:
+        candidate = types.Candidate(content=types.Content(role="model", parts=parts))
+        response = types.GenerateContentResponse(candidates=[candidate], model_version=self.model)
+        if closing is not None:
+            candidate.finish_reason = types.FinishReason.STOP
+        for step in closing or ():
+            match step:
+                case types.FinishReason():
+                    candidate.finish_reason = step
+                case types.GroundingMetadata():
+                    candidate.grounding_metadata = step
+                case types.GenerateContentResponseUsageMetadata():
+                    response.usage_metadata = step
+        return response
+
+    def _fragments(self, step: Spoken) -> Iterator[types.Part]:
+        match step:
+            case str():
+                yield from (types.Part(text=text) for text in self.cut(step))
+            case Thought():
+                *head, last = list(self.cut(step.text)) or [""]
+                yield from (types.Part(text=text, thought=True) for text in head)
+                yield types.Part(text=last, thought=True, thought_signature=step.signature)
+            case Call(streamed=True):
+                yield from self._call_fragments(step)
+            case _:
+                yield from _whole(step)
+
+    def _call_fragments(self, call: Call) -> Iterator[types.Part]:
+        opening = types.FunctionCall(id=call.id, name=call.name, will_continue=True)
+        yield types.Part(function_call=opening, thought_signature=call.signature)
+        for path, value in _leaves("$", call.args or {}):
+            for arg in self._partial_args(path, value):
+                yield types.Part(function_call=types.FunctionCall(partial_args=[arg], will_continue=True))
+        yield types.Part(function_call=types.FunctionCall())
+
+    def _partial_args(self, path: str, value: object) -> Iterator[types.PartialArg]:
+        match value:
+            case str():
+                for text in self.cut(value):
+                    yield types.PartialArg(json_path=path, string_value=text, will_continue=True)
+                yield types.PartialArg(json_path=path, string_value="")
+            case bool():
+                yield types.PartialArg(json_path=path, bool_value=value)
+            case int() | float():
+                yield types.PartialArg(json_path=path, number_value=value)
+            case None:
+                yield types.PartialArg(json_path=path, null_value="NULL_VALUE")
+            case _:
+                raise TypeError(f"A streamed argument must be JSON; {path} is {value!r}.")
+
+
+def _whole(step: Spoken) -> Iterator[types.Part]:
+    match step:
+        case str():
+            yield types.Part(text=step)
+        case Thought():
+            yield types.Part(text=step.text, thought=True, thought_signature=step.signature)
+        case Call():
+            args = None if step.args is None else dict(step.args)
+            call = types.FunctionCall(id=step.id, name=step.name, args=args)
+            yield types.Part(function_call=call, thought_signature=step.signature)
+        case types.Part():
+            # A copy: the aggregator and the Runner write into the parts that they are given.
+            yield step.model_copy(deep=True)
+
+
+def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
+    """The scalars within a value, each with its JSON path, in the order in which a model would write them."""
+    match value:
+        case Mapping():
+            for key, inner in value.items():
+                yield from _leaves(path + _path_step(key), inner)
+        case list() | tuple():
+            for index, inner in enumerate(value):
+                yield from _leaves(f"{path}[{index}]", inner)
+        case _:
+            yield path, value
+
+
+def _path_step(key: str) -> str:
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
+        return f".{key}"
+    quoted = key.replace("\\", "\\\\").replace("'", "\\'")
+    return f"['{quoted}']"

@@ -1,0 +1,177 @@
+"""The demo page, driven in a real browser against the demo server."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import FilePayload, Locator, Page, Request, Route, expect
+
+pytestmark = pytest.mark.browser
+
+WATCH_ARGUMENTS: Final = """(tool) => {
+    window.inputs = [];
+    new MutationObserver(() => {
+        const box = document.querySelector(`[data-tool="${tool}"][data-state="input-streaming"] pre`);
+        if (box && box.textContent !== window.inputs.at(-1)) window.inputs.push(box.textContent);
+    }).observe(document.body, {subtree: true, childList: true, characterData: true});
+}"""
+"""Notes every text that the arguments of a tool had on the screen while they were being written."""
+
+
+def say(page: Page, text: str) -> None:
+    page.get_by_label("Message").fill(text)
+    page.get_by_label("Message").press("Enter")
+
+
+def tool(page: Page, name: str, state: str) -> Locator:
+    return page.locator(f'[data-tool="{name}"][data-state="{state}"]')
+
+
+def expect_status(page: Page, status: str) -> None:
+    expect(page.get_by_role("status")).to_have_attribute("data-status", status)
+
+
+def posts(page: Page) -> list[Request]:
+    """Fills with the requests of the chat from now on."""
+    seen: list[Request] = []
+    page.on("request", lambda request: seen.append(request) if request.method == "POST" else None)
+    return seen
+
+
+def test_text_shows_before_the_model_has_finished_and_stop_ends_it(page: Page) -> None:
+    say(page, "Tell me a long story")
+    text = page.locator('.assistant .text[data-state="streaming"]')
+    expect(text).to_contain_text("The train stood longer")
+    expect_status(page, "streaming")
+    page.get_by_role("button", name="Stop").click()
+    expect_status(page, "ready")
+    told = page.locator(".assistant .text").inner_text()
+    assert "At night in Rome" not in told
+    say(page, "What is worth seeing in Rome?")
+    expect(page.get_by_text("Leave one afternoon without a plan.")).to_be_visible()
+    expect_status(page, "ready")
+    assert page.locator(".assistant .text").first.inner_text() == told
+
+
+def test_arguments_grow_while_they_are_written(page: Page) -> None:
+    page.evaluate(WATCH_ARGUMENTS, "write_itinerary")
+    say(page, "Plan a weekend in Lisbon")
+    expect(tool(page, "write_itinerary", "output-available")).to_contain_text("2 days")
+    seen: list[str] = page.evaluate("window.inputs")
+    assert len(seen) > 10
+    assert [len(text) for text in seen] == sorted(len(text) for text in seen)
+
+
+def test_an_approved_call_runs_and_shows_its_output(page: Page) -> None:
+    requests = posts(page)
+    say(page, "Book two nights in Kyoto")
+    expect(tool(page, "book_trip", "approval-requested")).to_contain_text("280")
+    page.get_by_role("button", name="Approve").click()
+    expect(tool(page, "book_trip", "output-available")).to_contain_text("KYO-2-280")
+    expect(page.get_by_text("Booked. Your reference")).to_be_visible()
+    expect_status(page, "ready")
+    assert page.locator(".assistant").count() == 1
+    assert len(requests) == 2
+
+
+def test_a_denied_call_looks_denied_and_does_not_run(page: Page) -> None:
+    requests = posts(page)
+    say(page, "Book two nights in Kyoto")
+    page.get_by_label("Reason").fill("too dear")
+    page.get_by_role("button", name="Deny").click()
+    expect(tool(page, "book_trip", "output-denied")).to_contain_text("too dear")
+    expect(page.get_by_text("Then I won't book it.")).to_be_visible()
+    expect_status(page, "ready")
+    assert "KYO-2-280" not in page.locator("main").inner_text()
+    assert len(requests) == 2
+
+
+def test_a_failing_tool_shows_its_error_and_the_agent_goes_on(page: Page) -> None:
+    say(page, "Do I need a visa for Norway?")
+    expect(tool(page, "check_visa", "output-error").get_by_role("alert")).to_contain_text("its line is busy")
+    expect(page.get_by_text("Please try again later.")).to_be_visible()
+
+
+def test_an_image_is_drawn(page: Page) -> None:
+    say(page, "Draw the temperatures of Kyoto")
+    expect(page.get_by_text("January on the left")).to_be_visible()
+    page.wait_for_function("document.querySelector('img.picture')?.naturalWidth > 0")
+    assert page.locator("img.picture").count() == 1
+
+
+def test_sources_are_listed_and_usage_is_in_small_print(page: Page) -> None:
+    say(page, "What is worth seeing in Rome?")
+    sources = page.get_by_role("navigation", name="Sources").get_by_role("link")
+    expect(sources).to_have_text(["Rome on Wikivoyage", "Rome on Wikipedia"])
+    expect(page.locator(".small-print")).to_have_text(re.compile(r"scripted · \d+ tokens in · \d+ out"))
+
+
+def test_a_question_of_the_agent_is_answered_in_its_form(page: Page) -> None:
+    requests = posts(page)
+    say(page, "Help me choose a city")
+    page.get_by_role("form", name="Answer").get_by_role("textbox").fill("Rome")
+    page.get_by_role("button", name="Answer").click()
+    expect(tool(page, "adk_request_input", "output-available")).to_contain_text("Rome")
+    expect(page.get_by_text("A good choice.")).to_be_visible()
+    expect_status(page, "ready")
+    assert len(requests) == 2
+
+
+def test_an_attached_file_reaches_the_agent(page: Page) -> None:
+    note = FilePayload(name="note.txt", mimeType="text/plain", buffer=b"Hello")
+    page.get_by_label("Attach files").set_input_files(note)
+    expect(page.get_by_text("note.txt")).to_be_visible()
+    say(page, "Look at this")
+    expect(page.locator(".assistant")).to_contain_text("a file of type text/plain, 5 bytes")
+
+
+def test_a_failed_request_shows_a_banner_and_retry_sends_it_again(page: Page) -> None:
+    def fail(route: Route) -> None:
+        route.fulfill(status=500, body="The server is out for lunch.")
+
+    page.route("**/api/chat", fail, times=1)
+    say(page, "What is worth seeing in Rome?")
+    expect(page.get_by_role("alert")).to_contain_text("out for lunch")
+    page.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("navigation", name="Sources")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_the_chat_id_lives_in_the_url_and_a_new_chat_gets_another(page: Page) -> None:
+    def chat_id() -> str:
+        page.wait_for_url(re.compile("#.+"))
+        return page.url.partition("#")[2]
+
+    first = chat_id()
+    page.reload()
+    assert chat_id() == first
+    say(page, "Hello")
+    expect(page.locator(".assistant")).to_have_count(1)
+    page.get_by_role("button", name="New chat").click()
+    expect(page.locator(".message")).to_have_count(0)
+    assert chat_id() != first
+
+
+@pytest.mark.parametrize(("name", "width", "height"), [("desktop", 1100, 900), ("phone", 400, 800)])
+def test_the_tour_shows_every_kind_of_part_in_one_message(
+    page: Page, shots: Path, name: str, width: int, height: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    expect(page.get_by_role("button", name="Tell me a long story")).to_be_visible()
+    page.screenshot(path=shots / f"{name}-1-welcome.png")
+    page.get_by_role("button", name="Plan a weekend in Lisbon").click()
+    expect(page.locator(".reasoning[open]")).to_contain_text("The weather decides")
+    # Both run at the same time: neither has its output yet.
+    both = '[data-tool="get_weather"][data-state="input-available"] ~ [data-tool="find_hotels"]'
+    expect(page.locator(f'{both}[data-state="input-available"]')).to_be_visible()
+    expect(tool(page, "write_itinerary", "input-streaming")).to_contain_text("Arriving in Lisbon")
+    page.screenshot(path=shots / f"{name}-2-arguments.png")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("Your reference is LIS-2-190")).to_be_visible()
+    expect_status(page, "ready")
+    expect(page.get_by_role("navigation", name="Sources")).to_be_visible()
+    assert page.locator(".assistant").count() == 1
+    assert page.locator("img.picture").count() == 1
+    page.screenshot(path=shots / f"{name}-3-done.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,129 @@
+"""The demo agent's script, through ADK's own Runner."""
+
+from typing import Any
+
+import pytest
+from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.events.event import Event
+from google.adk.runners import InMemoryRunner
+from google.genai import types
+
+from server.agents import MODEL, SUGGESTIONS, demo_agent
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses_or_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
+    monkeypatch.setattr("server.agents.script.PACE", 0)
+    monkeypatch.setattr("server.agents.tools.PATIENCE", 0)
+
+
+class Chat:
+    def __init__(self) -> None:
+        self._runner = InMemoryRunner(agent=demo_agent(), app_name="demo")
+        self.events: list[Event] = []
+
+    async def send(self, *parts: types.Part) -> list[Event]:
+        service = self._runner.session_service
+        if await service.get_session(app_name="demo", user_id="u", session_id="s") is None:
+            await service.create_session(app_name="demo", user_id="u", session_id="s")
+        message = types.Content(role="user", parts=list(parts))
+        config = RunConfig(streaming_mode=StreamingMode.SSE)
+        run = self._runner.run_async(user_id="u", session_id="s", new_message=message, run_config=config)
+        events = [event async for event in run]
+        self.events += events
+        return events
+
+    async def say(self, text: str) -> list[Event]:
+        return await self.send(types.Part(text=text))
+
+    async def answer(self, name: str, response: dict[str, Any]) -> list[Event]:
+        """Answers the newest call of that name."""
+        call = [call for event in self.events for call in event.get_function_calls() if call.name == name][-1]
+        reply = types.FunctionResponse(id=call.id, name=name, response=response)
+        return await self.send(types.Part(function_response=reply))
+
+
+def told(events: list[Event]) -> str:
+    parts = [part for event in events if not event.partial and event.content for part in event.content.parts or []]
+    return " ".join(part.text for part in parts if part.text and not part.thought)
+
+
+def called(events: list[Event]) -> list[list[str]]:
+    turns = [event.get_function_calls() for event in events if not event.partial]
+    return [[call.name or "" for call in turn] for turn in turns if turn]
+
+
+def outputs(events: list[Event]) -> dict[str, types.FunctionResponse]:
+    return {response.name or "": response for event in events for response in event.get_function_responses()}
+
+
+async def test_the_tour_reasons_calls_two_tools_at_once_streams_arguments_draws_and_asks_for_approval() -> None:
+    chat = Chat()
+    events = await chat.say("Plan a weekend in Lisbon")
+    assert any(part.thought for event in events if event.content for part in event.content.parts or [])
+    assert called(events) == [
+        ["get_weather", "find_hotels"],
+        ["write_itinerary"],
+        ["draw_temperatures"],
+        ["book_trip"],
+        ["adk_request_confirmation"],
+    ]
+    streamed = [call for event in events for call in event.get_function_calls() if call.partial_args]
+    assert len(streamed) > 50
+    assert any(event.grounding_metadata for event in events)
+    (chart,) = outputs(events)["draw_temperatures"].parts or []
+    assert chart.inline_data is not None
+    assert (chart.inline_data.data or b"").startswith(b"\x89PNG")
+    assert "reference is **LIS-2-190**" in told(await chat.answer("adk_request_confirmation", {"confirmed": True}))
+
+
+async def test_a_denied_booking_is_not_made() -> None:
+    chat = Chat()
+    await chat.say("Book two nights in Kyoto")
+    assert "won't book" in told(await chat.answer("adk_request_confirmation", {"confirmed": False}))
+
+
+async def test_the_visa_tool_fails_and_the_guide_says_so() -> None:
+    events = await Chat().say("Do I need a visa for Norway?")
+    assert set(outputs(events)["check_visa"].response or {}) == {"error"}
+    assert "try again later" in told(events)
+
+
+async def test_the_travellers_choice_is_waited_for() -> None:
+    chat = Chat()
+    events = await chat.say("Help me choose a city")
+    assert called(events) == [["adk_request_input"]]
+    assert "Rome" in told(await chat.answer("adk_request_input", {"result": "Rome"}))
+
+
+@pytest.mark.parametrize("suggestion", SUGGESTIONS)
+async def test_every_suggestion_has_a_scene(suggestion: str) -> None:
+    answer = told(await Chat().say(suggestion))
+    assert "script has no line" not in answer
+    assert "Which city?" not in answer
+
+
+@pytest.mark.parametrize("words", ["Plan a weekend in Atlantis", "weather?", "draw a chart", "book it", "any sights?"])
+async def test_a_scene_without_a_city_asks_for_one(words: str) -> None:
+    assert "Which city?" in told(await Chat().say(words))
+
+
+async def test_other_words_get_an_answer_and_attachments_are_named() -> None:
+    image = types.Part.from_bytes(data=b"abc", mime_type="image/png")
+    answer = told(await Chat().send(types.Part(text="What is this?"), image))
+    assert "`image/png`, 3 bytes" in answer
+    assert SUGGESTIONS[0] in answer
+
+
+async def test_a_new_question_in_the_same_chat_starts_its_scene_anew() -> None:
+    chat = Chat()
+    first = await chat.say("Draw the temperatures of Kyoto")
+    assert called(await chat.say("Draw the temperatures of Rome")) == called(first) == [["draw_temperatures"]]
+
+
+def test_with_a_key_the_same_agent_runs_on_gemini(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted = demo_agent()
+    monkeypatch.setenv("GOOGLE_API_KEY", "key")
+    assert demo_agent().model == MODEL
+    assert len(demo_agent().tools) == len(scripted.tools)
