@@ -17,10 +17,12 @@ from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
+from recorder.fixture import JsonEvent
 from recorder.model import call, calls, chunk, end, text
-from recorder.scenario import JsonEvent, Scenario, Sent, answer, decide, last_call, reply, say
+from recorder.scenario import Scenario
 from recorder.texts import agent, get_weather, named
 from recorder.tools import weather_stream
+from recorder.user import Sent, answer, decide, last_call, reply, say
 
 SECRET = "hunter2-client-secret"
 """A client secret that is in recorded events, and may be in nothing that the converter writes."""

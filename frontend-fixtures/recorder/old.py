@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 from google.adk.agents import LlmAgent
 from google.genai import types
 
+from recorder.fixture import JsonEvent
 from recorder.model import call, calls, chunk, end, text
-from recorder.scenario import JsonEvent, Scenario, say
+from recorder.scenario import Scenario
 from recorder.texts import agent, get_weather
 from recorder.tools import weather_stream
+from recorder.user import say
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 

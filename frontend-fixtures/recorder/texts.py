@@ -13,7 +13,8 @@ from google.genai import types
 from pydantic import BaseModel
 
 from recorder.model import GeminiScript, ResponseScript, call, calls, chunk, end, fragment_of, text, thought, whole_of
-from recorder.scenario import Scenario, say
+from recorder.scenario import Scenario
+from recorder.user import say
 
 SIGNATURE = b"\xfb\xef\xbesignature"
 

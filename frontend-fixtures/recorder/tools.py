@@ -8,8 +8,9 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from recorder.model import ResponseScript, call, calls, chunk, end, fragment_of, text, whole_of
-from recorder.scenario import Scenario, say
+from recorder.scenario import Scenario
 from recorder.texts import agent, get_weather
+from recorder.user import say
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
