@@ -49,7 +49,7 @@ def answer(name: str, output: dict[str, Any]) -> Send:
 
     def send(events: Sequence[Event]) -> Sent:
         asked = last_call(events, name)
-        return Sent([{"answer": asked.id, "output": output}], reply(asked, output))
+        return Sent([{"answer": _shown_id(events, asked), "output": output}], reply(asked, output))
 
     return send
 
@@ -61,6 +61,13 @@ def last_call(events: Sequence[Event], name: str) -> types.FunctionCall:
 def reply(asked: types.FunctionCall, response: dict[str, Any]) -> types.Content:
     """The message that answers this call."""
     return types.Content(role="user", parts=[_response(asked, response)])
+
+
+def _shown_id(events: Sequence[Event], asked: types.FunctionCall) -> str | None:
+    """The id under which the page knows this call: its fragment's, which old ADKs change in the complete call."""
+    fragments = (event for event in events if event.partial)
+    named = [one.id for event in fragments for one in event.get_function_calls() if one.name == asked.name]
+    return named[-1] if named else asked.id
 
 
 def _calls(events: Sequence[Event], name: str) -> list[types.FunctionCall]:
