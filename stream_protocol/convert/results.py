@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from stream_protocol.wire.values import json_value
+from stream_protocol.wire.values import json_text, json_value
 
 
 def failure_text(response: Any) -> str | None:
@@ -28,8 +28,8 @@ def _mcp_text(response: dict[str, Any]) -> str:
         if isinstance(content, list)
         else []
     )
-    return "\n".join(texts) or _text(response)
+    return _text("\n".join(texts) or response)
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode()
+    return json_text(value) if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode()

@@ -103,4 +103,8 @@ def _iterate(conversion: Conversion[T], events: "Iterable[Event]", tail: list[T]
 
 def _fail(conversion: Conversion[T], error: Exception) -> None:
     logger.error("the run failed", exc_info=error)
-    conversion.fail(error)
+    try:
+        conversion.fail(error)
+    except Exception as second:  # the app's hook raised, and is not called again
+        logger.error("`transform` raised", exc_info=second)
+        conversion.fail(second)

@@ -1,0 +1,1 @@
+"""The app that is deployed and shown: the library around a demo agent."""

@@ -1,0 +1,32 @@
+"""``python -m server``: the demo on this machine."""
+
+import dataclasses
+
+import click
+
+from server.app import chat_service, create_app
+from server.settings import Settings
+from stream_protocol.serving import server
+
+
+@click.command()
+@click.option("--host", help="Instead of HOST from the environment.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Instead of PORT from the environment.")
+def main(host: str | None, port: int | None) -> None:
+    """Serve the demo agent and its page."""
+    try:
+        settings = Settings.from_env()
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    settings = dataclasses.replace(settings, host=host or settings.host, port=settings.port if port is None else port)
+    service = chat_service(settings)
+    try:
+        listener = server.bind(settings.host, settings.port)
+    except server.AddressError as error:
+        raise click.UsageError(str(error)) from None
+    app = create_app(settings, service)
+    server.run(app, service, listener, announce=lambda url: click.echo(f"Talk with the demo agent at {url}"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""What the environment says about the server."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from stream_protocol.wire.chunks import AiSdkVersion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Where and how to serve. ``GOOGLE_API_KEY``, which chooses the model, is the demo agent's business."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    ai_sdk: AiSdkVersion = 6
+    allow_origins: tuple[str, ...] = ()
+    disconnect_grace: float | None = None
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] = os.environ) -> Self:
+        """Reads ``HOST``, ``PORT``, ``AI_SDK``, ``ALLOW_ORIGINS`` (comma-separated) and ``DISCONNECT_GRACE`` (seconds).
+
+        Raises ``ValueError`` for what makes no sense.
+        """
+        grace = env.get("DISCONNECT_GRACE")
+        return cls(
+            host=env.get("HOST", cls.host),
+            port=int(env.get("PORT", cls.port)),
+            ai_sdk=_ai_sdk(env.get("AI_SDK", "6")),
+            allow_origins=tuple(origin.strip() for origin in env.get("ALLOW_ORIGINS", "").split(",") if origin.strip()),
+            disconnect_grace=float(grace) if grace else None,
+        )
+
+
+def _ai_sdk(text: str) -> AiSdkVersion:
+    match text:
+        case "6":
+            return 6
+        case "7":
+            return 7
+    raise ValueError(f"AI_SDK must be 6 or 7, not {text!r}")

@@ -1,0 +1,119 @@
+"""``adk-ui-stream``: serve an agent to ``useChat``, replay recorded events.
+
+Exit codes: 0 fine, 2 bad usage or unreadable input, told in one line on stderr.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from stream_protocol.wire.chunks import AiSdkVersion
+
+ai_sdk_option = click.option(
+    "--ai-sdk",
+    type=click.Choice(["6", "7"]),
+    default="6",
+    show_default=True,
+    help="Major version of the client's `ai`.",
+)
+
+
+@click.group()
+@click.version_option(package_name="adk-ui-stream")
+def main() -> None:
+    """Google ADK agents for the AI SDK's useChat."""
+
+
+@main.command()
+@click.argument("target")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
+@ai_sdk_option
+@click.option("--cors-origin", "origins", multiple=True, help="Origin of a page elsewhere that may chat; repeatable.")
+@click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
+def serve(target: str, *, host: str, port: int, ai_sdk: str, origins: tuple[str, ...], page: bool) -> None:
+    """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder."""
+    from stream_protocol.serving import server
+    from stream_protocol.serving.app import create_app
+    from stream_protocol.serving.load import TargetError, load_target
+    from stream_protocol.serving.service import ChatService
+
+    try:
+        service = ChatService(load_target(target), ai_sdk=_version(ai_sdk))
+    except TargetError as error:
+        _refuse(str(error))
+    try:
+        listener = server.bind(host, port)
+    except server.AddressError as error:
+        _refuse(str(error))
+    app = create_app(service, allow_origins=origins, page=page)
+    server.run(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
+
+
+@main.command()
+@click.argument("file")
+@ai_sdk_option
+def replay(file: str, ai_sdk: str) -> None:
+    """Print the SSE stream of recorded events in FILE: a JSONL of events, or a session's JSON."""
+    from stream_protocol.recording import LenientReader, RecordingError, read_events, replay_sse
+
+    reader = LenientReader()
+    try:
+        with _opened(file) as recording:
+            for _ in read_events(recording, reader):  # a bad file must print nothing
+                pass
+            recording.seek(0)
+            _print(replay_sse(read_events(recording, reader), ai_sdk=_version(ai_sdk)))
+    except RecordingError as error:
+        _refuse(f"{file}: {error}")
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[IO[str]]:
+    """The file as text that can be read twice, also if it is a pipe."""
+    with ExitStack() as opened:
+        try:
+            source: IO[bytes] = opened.enter_context(Path(file).open("rb"))
+            if not source.seekable():
+                copy = opened.enter_context(tempfile.TemporaryFile())
+                shutil.copyfileobj(source, copy)
+                copy.seek(0)
+                source = copy
+        except OSError as error:
+            _refuse(f"{file}: {error.strerror}")
+        yield opened.enter_context(io.TextIOWrapper(source, encoding="utf-8-sig"))
+
+
+def _print(events: Iterable[bytes]) -> None:
+    out = sys.stdout.buffer
+    try:
+        for event in events:
+            out.write(event)
+            out.flush()
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+
+
+def _version(ai_sdk: str) -> AiSdkVersion:
+    return 7 if ai_sdk == "7" else 6
+
+
+def _refuse(text: str) -> NoReturn:
+    click.echo(f"adk-ui-stream: {text}", err=True)
+    raise SystemExit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""What a request asks for, decided from the request and the stored events alone.
+
+The client owns nothing but its last words. If its last message is the user's, those words are a new turn. Otherwise the
+request carries answers to calls of the assistant message that it continues, and an answer counts only for a call that
+waits in the *stored* events of the current stretch: neither arguments nor earlier outputs are ever read from a client.
+
+An answer that came before is no error: the client may have lost the response. It gets what followed from it once more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from stream_protocol.conversation.calls import CallKind, OutsideCall, outside_calls
+from stream_protocol.conversation.files import InlineFile, LinkedFile, read_file
+from stream_protocol.conversation.stretches import current_stretch, live_events, stretch_id
+from stream_protocol.convert.people import is_confirmed
+from stream_protocol.wire.errors import ChatRequestError
+from stream_protocol.wire.messages import is_tool_part, tool_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from google.adk.events import Event
+
+    from stream_protocol.wire.messages import ChatRequest, FilePart, TextPart, ToolPart, UIMessage
+
+CONFLICT: Final = 409
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewText:
+    """The user said something: start a new assistant message."""
+
+    texts_and_files: tuple[str | InlineFile | LinkedFile, ...]
+    """In the order of the message's parts; never empty."""
+    client_message_id: str
+    """The id that the client gave the user's message."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One function response for ADK, by the ids and names of its own stored call."""
+
+    id: str
+    name: str
+    response: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """Every open call of a model response is answered: run on, in the same assistant message."""
+
+    answers: tuple[Answer, ...]
+    message_id: str
+    past: tuple[Event, ...]
+    """The stored events of the message so far."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Approval id -> why the user decided so. ADK's own payload has no place for it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsItStands:
+    """Nothing to run: the response is what the server has of this message that the client may not have seen."""
+
+    message_id: str
+    past: tuple[Event, ...]
+    events: tuple[Event, ...] = ()
+    """What followed from an answer that was given before; empty while answers are still missing."""
+
+
+Turn = NewText | Answers | AsItStands
+
+
+def plan(request: ChatRequest, events: Sequence[Event]) -> Turn:
+    """What to do about a request in a chat whose stored events are ``events`` (empty for a new chat).
+
+    Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
+    """
+    target = _target(request)
+    match target["role"]:
+        case "user":
+            return _new_text(target)
+        case "assistant":
+            return _continuation(target, live_events(events))
+    raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
+
+
+def _new_text(message: UIMessage) -> NewText:
+    said: list[str | InlineFile | LinkedFile] = []
+    for part in message["parts"]:
+        match part["type"]:
+            case "text":
+                said.append(cast("TextPart", part)["text"])
+            case "file":
+                said.append(read_file(cast("FilePart", part)))
+    said = [text_or_file for text_or_file in said if text_or_file]
+    if not said:
+        raise ChatRequestError("The message is empty.", status=422)
+    return NewText(texts_and_files=tuple(said), client_message_id=message["id"])
+
+
+def _target(request: ChatRequest) -> UIMessage:
+    """The assistant message that the client names, as it does when the answered one is not its last; else its last."""
+    for message in request.messages:
+        if message["id"] and message["id"] == request.message_id and message["role"] == "assistant":
+            return message
+    return request.messages[-1]
+
+
+def _continuation(message: UIMessage, events: list[Event]) -> Turn:
+    stretch = current_stretch(events)
+    target_id = message["id"] or (stretch_id(events, stretch[0].invocation_id) if stretch else "")
+    calls = {call.answer_id: call for call in outside_calls(stretch)}
+    matched = [(claim, _called(claim, calls)) for claim in _claims(message, calls, _made_ids(stretch))]
+    new = {call.answer_id: (claim, call) for claim, call in matched if call.waits}
+    if not new:
+        return _answered_before(target_id, matched, stretch)
+    touched = {call.response_index for _, call in new.values()}
+    if any(call.response_index in touched and call.answer_id not in new for call in calls.values() if _is_owed(call)):
+        return AsItStands(message_id=target_id, past=tuple(stretch))
+    return Answers(
+        answers=tuple(
+            Answer(id=call.answer_id, name=call.answer_name, response=claim.response) for claim, call in new.values()
+        ),
+        message_id=target_id,
+        past=tuple(stretch),
+        reasons={call.answer_id: claim.reason for claim, call in new.values() if claim.reason},
+    )
+
+
+def _is_owed(call: OutsideCall) -> bool:
+    """Whether the agent waits for this call's siblings too. A credential may come by another way than the chat."""
+    return call.waits and call.kind is not CallKind.CREDENTIAL
+
+
+def _made_ids(stretch: list[Event]) -> set[str | None]:
+    return {call.id for event in stretch for call in event.get_function_calls()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Claim:
+    """What a part of the client's message says about a call."""
+
+    answer_id: str
+    response: dict[str, Any]
+    is_approval: bool = False
+    reason: str | None = None
+    unseen: bool
+    """Whether the client has nothing yet of what followed from it."""
+
+
+def _claims(message: UIMessage, calls: dict[str, OutsideCall], made_ids: set[str | None]) -> Iterator[_Claim]:
+    """The answers among the parts. Outputs that no client can have given are our own, come back with the history."""
+    parts = message["parts"]
+    last_step = max((index for index, part in enumerate(parts) if part["type"] == "step-start"), default=-1)
+    tool_parts = [(index, part) for index, part in enumerate(parts) if is_tool_part(part)]
+    renamed = _renamed([part for _, part in tool_parts], calls, made_ids)
+    for index, part in tool_parts:
+        answer_id = renamed.get(part["toolCallId"], part["toolCallId"])
+        approval = part.get("approval")
+        if part["state"] == "approval-responded" and approval is not None and "approved" in approval:
+            yield _Claim(
+                answer_id=approval["id"],
+                response={"confirmed": approval["approved"]},
+                is_approval=True,
+                reason=approval.get("reason"),
+                unseen=True,
+            )
+        elif part["state"] in ("output-available", "output-error") and _takes_output(calls.get(answer_id)):
+            yield _Claim(answer_id=answer_id, response=_output(part), unseen=index > last_step)
+
+
+def _renamed(parts: list[ToolPart], calls: dict[str, OutsideCall], made_ids: set[str | None]) -> dict[str, str]:
+    """Ids that only the client knows -> ids that ADK stored.
+
+    A model adapter without call ids of its own has ADK make one up for the fragment, which the client saw, and another
+    for the complete call, which was stored. Such parts and calls of one tool go together in their order.
+    """
+    shown = {part["toolCallId"] for part in parts}
+    strays = [call for call in calls.values() if call.kind is CallKind.CLIENT_TOOL and call.answer_id not in shown]
+    renamed: dict[str, str] = {}
+    for part in parts:
+        stray = next((call for call in strays if call.answer_name == tool_name(part)), None)
+        if part["toolCallId"] not in made_ids and stray is not None:
+            renamed[part["toolCallId"]] = stray.answer_id
+            strays.remove(stray)
+    return renamed
+
+
+def _output(part: ToolPart) -> dict[str, Any]:
+    """A client tool's outcome as ADK stores a function response: an object."""
+    if part["state"] == "output-error":
+        return {"error": part.get("errorText", "")}
+    output = part.get("output")
+    return output if isinstance(output, dict) else {"result": output}
+
+
+def _takes_output(call: OutsideCall | None) -> bool:
+    return call is not None and call.kind is not CallKind.APPROVAL and (call.waits or call.answer is not None)
+
+
+def _called(claim: _Claim, calls: dict[str, OutsideCall]) -> OutsideCall:
+    """The stored call that a claim is about. Raises ``ChatRequestError`` unless it is one that may be answered so."""
+    call = calls.get(claim.answer_id)
+    if call is None or claim.is_approval is not (call.kind is CallKind.APPROVAL):
+        raise ChatRequestError("There is no such request to answer any more.", status=CONFLICT)
+    if call.kind is CallKind.CREDENTIAL and call.waits:
+        raise ChatRequestError("Credentials cannot be sent through the chat.", status=422)
+    if not call.waits and call.answer is None:
+        raise ChatRequestError("That request was closed before it was answered.", status=CONFLICT)
+    return call
+
+
+def _answered_before(target_id: str, matched: list[tuple[_Claim, OutsideCall]], stretch: list[Event]) -> AsItStands:
+    """What followed from answers that are stored already. Raises ``ChatRequestError`` unless they are the same."""
+    if not matched:
+        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
+    if any(not _same(claim, call) for claim, call in matched):
+        raise ChatRequestError("That request was answered differently before.", status=CONFLICT)
+    rounds = [call.answered_index for claim, call in matched if claim.unseen and call.answered_index is not None]
+    seen = max(rounds, default=len(stretch))
+    return AsItStands(message_id=target_id, past=tuple(stretch[:seen]), events=tuple(stretch[seen:]))
+
+
+def _same(claim: _Claim, call: OutsideCall) -> bool:
+    answer = call.answer or {}
+    if call.kind is CallKind.APPROVAL:  # the stored payload may hold more than a page can say
+        return claim.response["confirmed"] is is_confirmed(answer)
+    return claim.response == answer

@@ -1,0 +1,23 @@
+"""Chats over HTTP: everything that waits. Imports ADK and Starlette."""
+
+from stream_protocol.serving.app import create_app
+from stream_protocol.serving.content import default_run_config
+from stream_protocol.serving.data import emit_data
+from stream_protocol.serving.log import MemoryRunLog
+from stream_protocol.serving.response import UIMessageStreamResponse
+from stream_protocol.serving.routes import Identify, chat_routes, local_user
+from stream_protocol.serving.service import ChatService
+from stream_protocol.serving.target import Target
+
+__all__ = [
+    "ChatService",
+    "Identify",
+    "MemoryRunLog",
+    "Target",
+    "UIMessageStreamResponse",
+    "chat_routes",
+    "create_app",
+    "default_run_config",
+    "emit_data",
+    "local_user",
+]

@@ -1,0 +1,160 @@
+"""One run of an agent: it belongs to its log, and HTTP responses only read that.
+
+The run is drained to its end in one task, whatever becomes of its readers or its response: ADK stores what a run still
+yields, and a tool that has started runs on. Stopping therefore ends the *response* at once (``abort``, then the end of
+the log) and asks ADK to end the run; only a run that does not listen is cancelled, some seconds later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from stream_protocol.convert.conversion import Conversion
+from stream_protocol.serving.log import MemoryRunLog
+from stream_protocol.wire.sse import SSE_DONE
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+logger = logging.getLogger(__name__)
+
+FIRST_READER_SECONDS: Final = 5.0
+"""How long a run waits for its first reader at least: the response that will read it is on its way."""
+
+RUN_TIMEOUT: Final = 3600.0
+"""Seconds that a run may take. Long enough for deep research; a stuck run must free its chat some time."""
+
+STOP_TIMEOUT: Final = 5.0
+"""Seconds that a stopped run may take to end by itself before its task is cancelled."""
+
+BeginResponse = Callable[[str | None], Conversion[bytes]]
+"""Invocation id of the run's first event, ``None`` if it ended before it had one -> the conversion of the response."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunLimits:
+    """How long a run may live. Seconds everywhere; ``None`` is for ever."""
+
+    disconnect_grace: float | None = None
+    """How long a run goes on without a reader; 0 stops it as soon as the last one leaves."""
+    run_timeout: float | None = RUN_TIMEOUT
+    """How long a run may take in all. Its response ends in an error then."""
+
+
+class Run:
+    """One run, from the request that claims the chat to the last event that ADK yields."""
+
+    def __init__(self, limits: RunLimits) -> None:
+        self.log = MemoryRunLog()
+        self.abort_signal = asyncio.Event()
+        self.ended = asyncio.Event()
+        """Set by whoever claimed the chat when it is free again."""
+        self._limits = limits
+        self._readers = 0
+        self._begin: BeginResponse | None = None
+        self._conversion: Conversion[bytes] | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the response has ended: what is left of the run, if anything, only has to die down."""
+        return self.log.closed
+
+    async def drive(self, events: AsyncGenerator[Event], begin: BeginResponse) -> None:
+        """Runs the agent to its end and writes the log. The one task that touches ``events``."""
+        if self.log.closed:
+            return
+        self._begin = begin
+        self._task = asyncio.current_task()
+        self._arm("time", self._limits.run_timeout, self._expire)
+        if self._limits.disconnect_grace is not None:
+            self._arm("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self.stop)
+        try:
+            with self._failure_ends_response():
+                async with aclosing(events):
+                    async for event in events:
+                        self._feed(event)
+                self._end(lambda response: response.finish())
+        finally:
+            self.stop()
+            for timer in self._timers.values():
+                timer.cancel()
+
+    def stop(self) -> None:
+        """Ends the response with ``abort`` and the run as soon as ADK lets go. Does nothing to one that has ended."""
+        self._end(lambda response: response.abort())
+        self._halt()
+
+    async def read(self) -> AsyncIterator[bytes]:
+        """The response from its first event on. Leaving early counts as a disconnect."""
+        self._readers += 1
+        self._disarm("reader")
+        try:
+            async for batch in self.log.read():
+                yield batch
+        finally:
+            self._readers -= 1
+            if not self._readers:
+                self._arm("reader", self._limits.disconnect_grace, self.stop)
+
+    def _feed(self, event: Event) -> None:
+        if self.log.closed:
+            return
+        with self._failure_ends_response():
+            self.log.append(*self._response(event.invocation_id).feed(event))
+
+    def _expire(self) -> None:
+        logger.warning("A run took longer than %s seconds and was stopped.", self._limits.run_timeout)
+        self._end(partial(_failed, TimeoutError("The run took too long.")))
+        self._halt()
+
+    def _halt(self) -> None:
+        self.abort_signal.set()
+        if self._task is not None and not self._task.done():
+            self._arm("stop", STOP_TIMEOUT, self._task.cancel)
+
+    @contextmanager
+    def _failure_ends_response(self) -> Iterator[None]:
+        """The boundary where any failure, of the agent or of an app's hook, becomes the response's one error."""
+        try:
+            yield
+        except Exception as error:
+            logger.exception("The run failed.")
+            self._end(partial(_failed, error))
+
+    def _end(self, terminal: Callable[[Conversion[bytes]], list[bytes]]) -> None:
+        if self.log.closed:
+            return
+        try:
+            if self._begin is not None:
+                self.log.append(*terminal(self._response(None)))
+        finally:
+            self.log.append(SSE_DONE)
+            self.log.close()
+
+    def _response(self, invocation_id: str | None) -> Conversion[bytes]:
+        if self._conversion is None:
+            assert self._begin is not None
+            self._conversion = self._begin(invocation_id)
+        return self._conversion
+
+    def _arm(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
+        self._disarm(name)
+        if seconds is not None and not self.ended.is_set():
+            self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
+
+    def _disarm(self, name: str) -> None:
+        timer = self._timers.pop(name, None)
+        if timer is not None:
+            timer.cancel()
+
+
+def _failed(error: Exception, response: Conversion[bytes]) -> list[bytes]:
+    return response.fail(error)

@@ -1,0 +1,58 @@
+"""One run at a time in a chat, within this process."""
+
+import asyncio
+from typing import Final, TypeAlias
+
+from stream_protocol.serving.run import Run, RunLimits
+from stream_protocol.wire.errors import ChatRequestError
+
+ChatKey: TypeAlias = tuple[str, str]
+"""User id, chat id."""
+
+STOPPING_WAIT: Final = 10.0
+"""Seconds that a request waits for a run of its chat that is stopping: somebody pressed stop and typed on."""
+
+
+class ActiveRuns:
+    """The chats in which something runs, or is about to. A chat that is free is not remembered."""
+
+    def __init__(self, stopping_wait: float) -> None:
+        self._stopping_wait = stopping_wait
+        self._runs: dict[ChatKey, Run] = {}
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    async def claim(self, key: ChatKey, limits: RunLimits) -> Run:
+        """A new run that has the chat to itself until ``release``.
+
+        Waits for another run of the chat only if that one is stopping. Raises ``ChatRequestError`` (409) if it is not,
+        or does not end in time, and (503) once everything is being closed.
+        """
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._stopping_wait
+        while (other := self._runs.get(key)) is not None:
+            if not other.stopping:
+                raise ChatRequestError("This chat is still answering. Wait for the answer, or stop it.", status=409)
+            await self._ended(other, deadline - clock())
+        if self._closed:
+            raise ChatRequestError("The server is shutting down.", status=503)
+        run = self._runs[key] = Run(limits)
+        return run
+
+    def release(self, key: ChatKey) -> None:
+        """Makes the chat free again."""
+        self._runs.pop(key).ended.set()
+
+    def close(self) -> None:
+        """Stops all runs and lets no new one begin."""
+        self._closed = True
+        for run in self._runs.values():
+            run.stop()
+
+    async def _ended(self, run: Run, seconds: float) -> None:
+        try:
+            await asyncio.wait_for(run.ended.wait(), max(seconds, 0))
+        except TimeoutError:
+            raise ChatRequestError("The last answer of this chat has not stopped yet. Try again.", status=409) from None

@@ -1,0 +1,159 @@
+"""A client that speaks ASGI by hand, so that a test sees each event when it is sent, and can leave when it likes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import httpx
+from starlette.types import ASGIApp, Message
+
+HANG = 20.0
+"""Seconds after which a test has failed, whatever it waits for."""
+
+JSON_TYPE = {"content-type": "application/json"}
+
+
+def said(text: str, message_id: str = "u1") -> dict[str, Any]:
+    return {"id": message_id, "role": "user", "parts": [{"type": "text", "text": text}]}
+
+
+def chat(*messages: Mapping[str, Any], chat_id: str = "c1", **more: Any) -> dict[str, Any]:
+    return {"id": chat_id, "messages": list(messages), **more}
+
+
+def answered(message_id: str, *parts: Mapping[str, Any], chat_id: str = "c1") -> dict[str, Any]:
+    """The request of a client that has answered calls in the assistant message."""
+    message = {"id": message_id, "role": "assistant", "parts": [{"type": "step-start"}, *parts]}
+    return chat(said("hi"), message, chat_id=chat_id, messageId=message_id, trigger="submit-message")
+
+
+def approval(request: Mapping[str, Any], *, approved: bool, tool: str = "pay", **more: Any) -> dict[str, Any]:
+    """The part that a client makes of a ``tool-approval-request``."""
+    return {
+        "type": f"tool-{tool}",
+        "toolCallId": request["toolCallId"],
+        "state": "approval-responded",
+        "input": {},
+        "approval": {"id": request["approvalId"], "approved": approved, **more},
+    }
+
+
+def chunks(stream: str) -> list[dict[str, Any]]:
+    """The chunks of a whole stream, which must be well-formed and end with ``[DONE]``."""
+    *events, done, end = stream.split("\n\n")
+    assert (done, end) == ("data: [DONE]", "")
+    return [json.loads(event.removeprefix("data: ")) for event in events if not event.startswith(":")]
+
+
+def types(stream: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [chunk["type"] for chunk in stream]
+
+
+def only(stream: Iterable[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
+    return [chunk for chunk in stream if chunk["type"] == kind]
+
+
+def text(stream: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(chunk["delta"] for chunk in stream if chunk["type"] == "text-delta")
+
+
+@asynccontextmanager
+async def client(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://app", timeout=HANG) as http:
+        yield http
+
+
+async def post(app: ASGIApp, body: Mapping[str, Any]) -> httpx.Response:
+    async with client(app) as http:
+        return await http.post("/api/chat", json=body)
+
+
+async def stream(app: ASGIApp, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The chunks of a request that must be accepted."""
+    response = await post(app, body)
+    assert response.status_code == 200, response.text
+    return chunks(response.text)
+
+
+class Exchange:
+    """One request to an app in this process, and what comes back, as it comes."""
+
+    def __init__(self, app: ASGIApp, path: str = "/api/chat", headers: Mapping[str, str] = JSON_TYPE) -> None:
+        self._app = app
+        self._scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": "POST",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+        }
+        self._incoming: asyncio.Queue[Message] = asyncio.Queue()
+        self._outgoing: asyncio.Queue[Message] = asyncio.Queue()
+        self._buffer = b""
+        self.may_send = asyncio.Event()
+        """Cleared: the client does not read."""
+        self.may_send.set()
+
+    @asynccontextmanager
+    async def begin(self, *body: bytes) -> AsyncIterator["Exchange"]:
+        """Sends the body in these pieces and keeps the app going until the block ends."""
+        for number, piece in enumerate(body, 1):
+            self._incoming.put_nowait({"type": "http.request", "body": piece, "more_body": number < len(body)})
+        task = asyncio.create_task(self._serve())
+        try:
+            yield self
+        finally:
+            self.leave()
+            self.may_send.set()
+            await asyncio.wait_for(task, HANG)
+
+    def leave(self) -> None:
+        """The client closes the connection."""
+        self._incoming.put_nowait({"type": "http.disconnect"})
+
+    async def status(self) -> int:
+        message = await self._next()
+        assert message["type"] == "http.response.start"
+        return int(message["status"])
+
+    async def event(self) -> str:
+        """The next SSE event, without the blank line behind it; empty when the response is over."""
+        while b"\n\n" not in self._buffer:
+            message = await self._next()
+            self._buffer += message.get("body", b"")
+            if not message.get("more_body"):
+                break
+        event, _, self._buffer = self._buffer.partition(b"\n\n")
+        return event.decode()
+
+    async def chunk(self) -> dict[str, Any]:
+        event = await self.event()
+        chunk: dict[str, Any] = json.loads(event.removeprefix("data: "))
+        return chunk
+
+    async def until(self, kind: str) -> dict[str, Any]:
+        """Reads on to the first chunk of this type."""
+        while (chunk := await self.chunk())["type"] != kind:
+            pass
+        return chunk
+
+    async def _serve(self) -> None:
+        await self._app(self._scope, self._incoming.get, self._send)
+
+    async def _send(self, message: Message) -> None:
+        await self.may_send.wait()
+        self._outgoing.put_nowait(message)
+
+    async def _next(self) -> Message:
+        return await asyncio.wait_for(self._outgoing.get(), HANG)
+
+
+def begin(app: ASGIApp, body: Mapping[str, Any]) -> AbstractAsyncContextManager["Exchange"]:
+    """A request whose response is read event by event."""
+    return Exchange(app).begin(json.dumps(body).encode())

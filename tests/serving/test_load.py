@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
+
+from stream_protocol.serving.load import TargetError, load_target
+
+AGENT = """
+from google.adk.agents import LlmAgent
+root_agent = LlmAgent(name="{name}", model="gemini-2.5-flash")
+def make():
+    return root_agent
+class holder:
+    inner = root_agent
+number = 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory that is not on Python's path."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [entry for entry in __import__("sys").path if entry])
+    return tmp_path
+
+
+@pytest.mark.parametrize("attribute", ["root_agent", "make", "holder.inner"])
+def test_a_module_of_the_working_directory_gives_its_agent(folder: Path, attribute: str) -> None:
+    module = f"agent_for_{attribute.replace('.', '_')}"
+    (folder / f"{module}.py").write_text(AGENT.format(name="mine"))
+    target = load_target(f"{module}:{attribute}")
+    assert isinstance(target, LlmAgent)
+    assert target.name == "mine"
+
+
+def test_an_agent_folder_gives_its_root_agent(folder: Path) -> None:
+    (folder / "with_module").mkdir()
+    (folder / "with_module" / "agent.py").write_text(AGENT.format(name="mine"))
+    target = load_target("with_module")
+    assert isinstance(target, LlmAgent)
+    assert target.name == "mine"
+
+
+def test_a_package_with_an_app_gives_the_app(folder: Path) -> None:
+    (folder / "with_app").mkdir()
+    code = (
+        AGENT.format(name="mine") + "\nfrom google.adk.apps import App\napp = App(name='apps', root_agent=root_agent)"
+    )
+    (folder / "with_app" / "__init__.py").write_text(code)
+    target = load_target(str(folder / "with_app"))
+    assert isinstance(target, App)
+    assert target.name == "apps"
+
+
+BAD: dict[str, tuple[str, str]] = {
+    "no such module": ("nowhere_at_all:agent", "No module named 'nowhere_at_all'"),
+    "no such attribute": ("bad_target:agent", "has no attribute 'agent'"),
+    "no agent": ("bad_target:number", "it is a int, not an agent, App or Runner"),
+    "an error in it": ("broken_target:agent", "ZeroDivisionError"),
+    "an exit in it": ("exiting_target:agent", "SystemExit: 7"),
+    "no such folder": ("nowhere_at_all", "no such folder"),
+    "a folder without an agent": ("empty", "No root_agent found"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_target_that_is_none_is_refused_in_one_line(folder: Path, name: str) -> None:
+    (folder / "bad_target.py").write_text(AGENT.format(name="mine"))
+    (folder / "broken_target.py").write_text("1 / 0\n")
+    (folder / "exiting_target.py").write_text("raise SystemExit(7)\n")
+    (folder / "empty").mkdir()
+    target, reason = BAD[name]
+    with pytest.raises(TargetError) as refused:
+        load_target(target)
+    assert reason in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert target in str(refused.value)

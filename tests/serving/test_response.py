@@ -1,0 +1,157 @@
+"""The response class alone, over content of a test's own."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from starlette.types import Message
+
+from stream_protocol import AnyChunk, stream_sse
+from stream_protocol.serving import UIMessageStreamResponse
+from stream_protocol.wire.errors import StreamProtocolError
+from tests.serving.support import HANG, Exchange, client
+
+START: AnyChunk = {"type": "start", "messageId": "m1"}
+
+
+async def chunks() -> AsyncIterator[AnyChunk]:
+    yield START
+    yield {"type": "finish"}
+
+
+async def test_chunks_are_encoded_and_ended_with_done() -> None:
+    async with client(UIMessageStreamResponse(chunks())) as http:
+        response = await http.get("/")
+    assert response.text == ('data: {"type":"start","messageId":"m1"}\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n')
+
+
+async def test_bytes_go_out_as_they_are() -> None:
+    async def nothing() -> AsyncIterator[Any]:
+        return
+        yield
+
+    async with client(UIMessageStreamResponse(stream_sse(nothing()))) as http:
+        response = await http.get("/")
+    assert response.text.startswith('data: {"type":"start"}')
+    assert response.text.count("[DONE]") == 1
+
+
+async def test_the_headers_are_those_of_the_protocol_and_an_apps_own_win() -> None:
+    async with client(UIMessageStreamResponse(chunks(), headers={"X-Chat": "c1", "Cache-Control": "no-store"})) as http:
+        response = await http.get("/")
+    assert response.headers["content-type"] == "text/event-stream"
+    assert response.headers["x-vercel-ai-ui-message-stream"] == "v1"
+    assert response.headers["x-accel-buffering"] == "no"
+    assert response.headers["x-chat"] == "c1"
+    assert response.headers.get_list("cache-control") == ["no-store"]
+    assert "content-length" not in response.headers
+
+
+async def test_a_silence_is_broken_by_comments_and_talk_is_not() -> None:
+    speak = asyncio.Event()
+
+    async def slow() -> AsyncIterator[AnyChunk]:
+        yield START
+        await speak.wait()
+        yield {"type": "finish"}
+
+    async with Exchange(UIMessageStreamResponse(slow(), keep_alive=0.01)).begin(b"") as exchange:
+        await exchange.status()
+        assert await exchange.event() == 'data: {"type":"start","messageId":"m1"}'
+        assert await exchange.event() == ": keep-alive"
+        assert await exchange.event() == ": keep-alive"
+        speak.set()
+        while (event := await exchange.event()) == ": keep-alive":
+            pass
+        assert event == 'data: {"type":"finish"}'
+        assert await exchange.event() == "data: [DONE]"
+        assert await exchange.event() == ""
+
+
+async def test_keep_alive_can_be_turned_off() -> None:
+    async def slow() -> AsyncIterator[AnyChunk]:
+        yield START
+        await asyncio.sleep(0.05)
+
+    async with client(UIMessageStreamResponse(slow(), keep_alive=None)) as http:
+        assert "keep-alive" not in (await http.get("/")).text
+
+
+async def test_no_comment_goes_out_while_the_client_does_not_read() -> None:
+    sent: list[Message] = []
+    stuck = asyncio.Event()
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+        if message.get("body"):
+            await stuck.wait()
+
+    response = UIMessageStreamResponse(chunks(), keep_alive=0.001)
+    task = asyncio.create_task(response({"type": "http"}, receive, send))
+    await asyncio.sleep(0.05)
+    assert len(sent) == 2
+    stuck.set()
+    await asyncio.wait_for(task, HANG)
+    assert sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
+
+
+async def test_a_client_that_leaves_closes_the_content() -> None:
+    closed = asyncio.Event()
+
+    async def endless() -> AsyncIterator[AnyChunk]:
+        try:
+            yield START
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+
+    async with Exchange(UIMessageStreamResponse(endless())).begin(b"") as exchange:
+        await exchange.status()
+        await exchange.event()
+    assert closed.is_set()
+
+
+async def test_a_server_that_says_so_by_an_error_of_send_closes_the_content_too() -> None:
+    closed = False
+
+    async def endless() -> AsyncIterator[AnyChunk]:
+        nonlocal closed
+        try:
+            while True:
+                yield START
+        finally:
+            closed = True
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            raise BrokenPipeError
+
+    await asyncio.wait_for(UIMessageStreamResponse(endless())({"type": "http"}, receive, send), HANG)
+    assert closed
+
+
+async def test_content_that_raises_ends_in_one_masked_error(caplog: pytest.LogCaptureFixture) -> None:
+    async def broken() -> AsyncIterator[AnyChunk]:
+        yield START
+        raise RuntimeError("the secret is 42")
+
+    async with client(UIMessageStreamResponse(broken())) as http:
+        response = await http.get("/")
+    assert response.text.endswith('data: {"type":"error","errorText":"An error occurred."}\n\ndata: [DONE]\n\n')
+    assert "the secret is 42" in caplog.text
+    assert caplog.records[-1].levelno == logging.ERROR
+
+
+def test_a_keep_alive_without_a_pause_is_refused() -> None:
+    with pytest.raises(StreamProtocolError):
+        UIMessageStreamResponse(chunks(), keep_alive=0)

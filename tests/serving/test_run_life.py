@@ -1,0 +1,263 @@
+"""How long a run lives: readers that leave, stops, limits, and the next request."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.testing import Call, ScriptedLlm, Wait
+from stream_protocol.wire.messages import parse_chat_request
+from tests.serving.support import HANG, begin, chat, chunks, post, said, stream, text
+
+
+def service_for(*turns: Any, tools: Any = (), **options: Any) -> ChatService:
+    return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=list(tools)), **options)
+
+
+async def stored_texts(service: ChatService) -> list[str]:
+    session = await service.runner.session_service.get_session(app_name="root", user_id="local", session_id="c1")
+    assert session is not None
+    parts = [part for event in session.events if event.content for part in event.content.parts or []]
+    return [part.text for part in parts if part.text]
+
+
+async def free(service: ChatService) -> None:
+    """Waits until nothing runs any more."""
+    if service._tasks:
+        await asyncio.wait(service._tasks, timeout=HANG)
+    assert len(service._runs) == 0
+
+
+async def test_a_run_goes_on_to_its_end_when_its_reader_leaves() -> None:
+    go_on = asyncio.Event()
+    service = service_for(["Half ", Wait(go_on), "and whole."])
+    async with begin(create_app(service), chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+    go_on.set()
+    await free(service)
+    assert await stored_texts(service) == ["hi", "Half and whole."]
+
+
+async def test_without_grace_the_run_is_stopped_when_its_reader_leaves() -> None:
+    never = asyncio.Event()
+    service = service_for(["Half ", Wait(never), "and whole."], "Next.", disconnect_grace=0)
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+    await free(service)
+    assert text(await stream(app, chat(said("next", "u2")))) == "Next."
+
+
+async def test_a_run_whose_response_is_never_read_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_protocol.serving.run.FIRST_READER_SECONDS", 0.01)
+    never = asyncio.Event()
+    service = service_for([Wait(never), "Hello."], disconnect_grace=0)
+    await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
+    await free(service)
+
+
+async def test_a_second_reader_in_time_keeps_the_run_alive() -> None:
+    go_on = asyncio.Event()
+    service = service_for(["Half ", Wait(go_on), "and whole."], disconnect_grace=HANG)
+    async with begin(create_app(service), chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+    (run,) = service._runs._runs.values()
+    reader = aiter(run.read())
+    assert b'"start"' in await anext(reader)
+    go_on.set()
+    whole = b"".join([batch async for batch in reader])
+    assert b"whole." in whole
+
+
+async def test_stop_ends_the_stream_with_abort_at_once_and_cancels_the_tool() -> None:
+    cancelled = asyncio.Event()
+    started = asyncio.Event()
+
+    async def dig() -> str:
+        """Never ends by itself."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return "never"
+
+    service = service_for([Call("dig", {})], "Next.", tools=[dig])
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as exchange:
+        await exchange.status()
+        await started.wait()
+        (run,) = service._runs._runs.values()
+        run.stop()
+        assert (await exchange.until("abort"))["type"] == "abort"
+        assert await exchange.event() == "data: [DONE]"
+        await asyncio.wait_for(cancelled.wait(), HANG)
+    assert text(await stream(app, chat(said("next", "u2")))) == "Next."
+
+
+async def test_stop_does_not_wait_for_a_thread_that_cannot_be_stopped() -> None:
+    release = asyncio.Event()
+    started = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def dig() -> str:
+        """A plain function in a thread."""
+        loop.call_soon_threadsafe(started.set)
+        asyncio.run_coroutine_threadsafe(release.wait(), loop).result(HANG)
+        return "dug"
+
+    service = service_for([Call("dig", {})], tools=[dig])
+    async with begin(create_app(service), chat(said("hi"))) as exchange:
+        await exchange.status()
+        await started.wait()
+        (run,) = service._runs._runs.values()
+        run.stop()
+        await exchange.until("abort")
+    assert not release.is_set()
+    release.set()
+    await free(service)
+
+
+async def test_a_run_that_does_not_listen_is_cancelled_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_protocol.serving.run.STOP_TIMEOUT", 0.01)
+    started = asyncio.Event()
+    ignored = asyncio.Event()
+
+    async def dig() -> str:
+        """Swallows the first cancellation."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ignored.set()
+            await asyncio.Event().wait()
+        return "never"
+
+    service = service_for([Call("dig", {})], tools=[dig])
+    async with begin(create_app(service), chat(said("hi"))) as exchange:
+        await exchange.status()
+        await started.wait()
+        (run,) = service._runs._runs.values()
+        run.stop()
+        await exchange.until("abort")
+    await free(service)
+    assert ignored.is_set()
+
+
+async def test_a_run_that_takes_too_long_ends_in_an_error() -> None:
+    service = service_for([Wait(asyncio.Event()), "Never."], run_timeout=0.01)
+    response = await post(create_app(service), chat(said("hi")))
+    assert chunks(response.text)[-1] == {"type": "error", "errorText": "An error occurred."}
+    await free(service)
+
+
+async def test_a_second_request_to_a_chat_that_answers_gets_409_and_changes_nothing() -> None:
+    go_on = asyncio.Event()
+    service = service_for([Wait(go_on), "Hello."])
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("start")
+        refusal = await post(app, chat(said("me too", "u2")))
+        assert refusal.status_code == 409
+        assert refusal.text == "This chat is still answering. Wait for the answer, or stop it."
+        go_on.set()
+        await exchange.until("finish")
+    assert await stored_texts(service) == ["hi", "Hello."]
+
+
+async def test_two_requests_at_once_run_the_agent_once() -> None:
+    service = service_for("Hello.")
+    app = create_app(service)
+    responses = await asyncio.gather(*(post(app, chat(said("hi"))) for _ in range(2)))
+    assert sorted(response.status_code for response in responses) == [200, 409]
+    assert await stored_texts(service) == ["hi", "Hello."]
+
+
+@pytest.mark.parametrize(("stopping_wait", "status"), [(HANG, 200), (0.01, 409)])
+async def test_a_request_waits_for_a_run_that_is_stopping_but_not_for_ever(stopping_wait: float, status: int) -> None:
+    started, release = asyncio.Event(), asyncio.Event()
+
+    async def dig() -> str:
+        """Takes its time to stop."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await release.wait()
+        return "never"
+
+    service = service_for([Call("dig", {})], "Next.", tools=[dig], stopping_wait=stopping_wait)
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as exchange:
+        await exchange.status()
+        await started.wait()
+        (run,) = service._runs._runs.values()
+        run.stop()
+        await exchange.until("abort")
+        waiting = asyncio.create_task(post(app, chat(said("next", "u2"))))
+        if status == 200:
+            await asyncio.sleep(0.05)
+            assert not waiting.done()
+            release.set()
+        assert (await waiting).status_code == status
+        release.set()
+    await free(service)
+
+
+async def test_a_finished_run_is_forgotten() -> None:
+    service = service_for("One.", "Two.")
+    app = create_app(service)
+    for number in range(2):
+        await stream(app, chat(said("hi"), chat_id=f"c{number}"))
+    assert len(service._runs) == 0
+    assert not service._tasks
+
+
+async def test_a_reader_that_does_not_read_stalls_neither_the_agent_nor_its_tools() -> None:
+    used = asyncio.Event()
+
+    def use() -> str:
+        """Says that it ran."""
+        used.set()
+        return "used"
+
+    async def use_it() -> str:
+        """On the loop."""
+        return use()
+
+    service = service_for([Call("use_it", {})], ["Long. " * 2000], tools=[use_it])
+    async with begin(create_app(service), chat(said("hi"))) as exchange:
+        exchange.may_send.clear()
+        await asyncio.wait_for(used.wait(), HANG)
+        await free(service)
+        exchange.may_send.set()
+        await exchange.status()
+        await exchange.until("finish")
+
+
+async def test_closing_the_service_stops_its_runs_and_refuses_new_ones() -> None:
+    service = service_for(["Half ", Wait(asyncio.Event()), "never."])
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+        await service.aclose()
+        await exchange.until("abort")
+    refusal = await post(app, chat(said("next", "u2")))
+    assert refusal.status_code == 503
+    assert len(service._runs) == 0
+
+
+async def test_the_apps_lifespan_closes_the_service() -> None:
+    service = service_for(["Half ", Wait(asyncio.Event()), "never."])
+    app = create_app(service)
+    async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+    assert len(service._runs) == 0

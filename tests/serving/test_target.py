@@ -1,0 +1,56 @@
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.runners import InMemoryRunner
+from google.adk.sessions import InMemorySessionService
+from google.adk.workflow import Workflow
+
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.target import as_runner, delegation_tools
+from stream_protocol.testing import ScriptedLlm
+from stream_protocol.wire.errors import StreamProtocolError
+from tests.serving.support import chat, said, stream, text
+
+
+def agent(name: str, **fields: object) -> LlmAgent:
+    return LlmAgent.model_validate({"name": name, "model": ScriptedLlm(turns=["Hello."]), **fields})
+
+
+def test_a_runner_with_another_session_service_is_a_contradiction() -> None:
+    with pytest.raises(StreamProtocolError):
+        as_runner(InMemoryRunner(agent("root")), InMemorySessionService())
+
+
+def test_what_is_no_agent_is_refused() -> None:
+    with pytest.raises(StreamProtocolError, match="str"):
+        as_runner("root")  # type: ignore[arg-type]  # what a caller without a type checker may pass
+
+
+def test_delegation_calls_are_those_of_task_agents_anywhere_in_the_tree() -> None:
+    deep = agent("deep", mode="task", description="d")
+    plain = agent("plain", sub_agents=[deep], description="d")
+    task = agent("task", mode="task", description="d")
+    root = agent("root", sub_agents=[plain, task])
+    assert delegation_tools(root) == {"deep", "task"}
+    assert delegation_tools(agent("alone")) == frozenset()
+
+
+def test_delegation_calls_are_found_within_a_workflow() -> None:
+    helper = agent("helper", mode="task", description="d")
+    flow = Workflow(name="flow", edges=[("START", agent("first", sub_agents=[helper]))])
+    assert delegation_tools(flow) == {"helper"}
+
+
+async def test_a_workflow_answers() -> None:
+    flow = Workflow(name="flow", edges=[("START", agent("first"))])
+    assert "Hello." in text(await stream(create_app(flow), chat(said("hi"))))
+
+
+@pytest.mark.parametrize(
+    ("hidden", "expected"),
+    [((), {"task"}), (["mine"], {"task", "mine"}), (lambda name: name == "mine", {"task", "mine"}), ("all", None)],
+)
+def test_the_apps_hidden_tools_come_on_top(hidden: object, expected: set[str] | None) -> None:
+    root = agent("root", sub_agents=[agent("task", mode="task", description="d")])
+    service = ChatService(root, hidden_tools=hidden)  # type: ignore[arg-type]  # the table holds all three kinds
+    names = {"task", "mine", "other"}
+    assert {name for name in names if service._settings.hides(name)} == (expected or names)

@@ -1,0 +1,156 @@
+"""The command line, in a process of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from google.adk.events import Event
+from google.genai import types
+
+from stream_protocol.cli import main
+
+ROOT = Path(__file__).parent.parent
+ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
+HANG = 60
+
+AGENT = """
+from google.adk.agents import LlmAgent
+from stream_protocol.testing import ScriptedLlm, Wait
+root_agent = LlmAgent(name="mine", model=ScriptedLlm(respond=lambda request: ["Hello there. ", Wait({pause}), "Bye."]))
+"""
+BODY = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}]}
+
+
+def recording(*texts: str) -> str:
+    return "\n".join(
+        Event(
+            invocation_id="e-1",
+            author="root",
+            content=types.Content(role="model", parts=[types.Part(text=text)]),
+        ).model_dump_json()
+        for text in texts
+    )
+
+
+def cli(*arguments: str, cwd: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "stream_protocol.cli", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=ENV, cwd=cwd, timeout=HANG, input=stdin, check=False
+    )
+
+
+@contextmanager
+def serving(command: list[str], cwd: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server process and its address, which it prints."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV, cwd=cwd)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert "http://" in line, process.stderr.read() if process.stderr else ""
+        yield process, line.split()[-1]
+    finally:
+        process.kill()
+        process.communicate(timeout=HANG)
+
+
+def serve(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "stream_protocol.cli", "serve", *arguments, "--port", "0"]
+
+
+def test_a_recording_is_printed_as_its_stream(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text(recording("Hello."))
+    done = cli("replay", str(file))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith('data: {"type":"start","messageId":"e-1"}\n\n')
+    assert done.stdout.endswith("data: [DONE]\n\n")
+
+
+def test_a_recording_may_come_through_a_pipe() -> None:
+    done = cli("replay", "/dev/stdin", stdin=recording("Hello."))
+    assert done.returncode == 0
+    assert '"delta":"Hello."' in done.stdout
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text(recording(*(f"Line {number}. " for number in range(3000))))
+    command = [sys.executable, "-m", "stream_protocol.cli", "replay", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(HANG) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "no events in it"),
+        (b"\x00\xff\xfe", "not a text file"),
+        (recording("Hello.").encode() + b"\n{", "line 2 is not JSON"),
+        (None, "No such file or directory"),
+    ],
+)
+def test_an_unreadable_recording_is_one_line_on_stderr(tmp_path: Path, content: bytes | None, reason: str) -> None:
+    file = tmp_path / "events.jsonl"
+    if content is not None:
+        file.write_bytes(content)
+    result = CliRunner().invoke(main, ["replay", str(file)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"adk-ui-stream: {file}: {reason}\n"
+
+
+def test_the_version_of_the_client_is_six_or_seven(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["replay", "x", "--ai-sdk", "5"])
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("target", ["nowhere:agent", "nowhere", "broken:agent", "empty"])
+def test_a_bad_target_is_one_line_on_stderr(tmp_path: Path, target: str) -> None:
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "empty").mkdir()
+    done = cli("serve", target, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"adk-ui-stream: cannot load {target}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    with serving(serve("agent:root_agent", "--cors-origin", "https://page.example"), tmp_path) as (_, url):
+        headers = {"origin": "https://page.example"}
+        with httpx.stream("POST", f"{url}/api/chat", json=BODY, headers=headers, timeout=HANG) as response:
+            assert response.headers["access-control-allow-origin"] == "https://page.example"
+            lines = [line for line in response.iter_lines() if line]
+        assert lines[0].startswith('data: {"type":"start"')
+        assert lines[-1] == "data: [DONE]"
+        assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
+        port = url.rpartition(":")[2]
+        taken = cli("serve", "agent:root_agent", "--port", port, cwd=tmp_path)
+    assert (taken.returncode, taken.stdout) == (2, "")
+    assert taken.stderr == f"adk-ui-stream: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "agent.py").write_text(AGENT.format(pause=3600))
+    with serving(serve("folder", "--no-page"), tmp_path) as (process, url):
+        with httpx.stream("POST", f"{url}/api/chat", json=BODY, timeout=HANG) as response:
+            lines = (line for line in response.iter_lines() if line)
+            while "text-delta" not in next(lines):
+                pass
+            process.send_signal(number)
+            rest = list(lines)
+        assert rest[-2:] == ['data: {"type":"abort"}', "data: [DONE]"]
+        process.wait(HANG)

@@ -1,0 +1,42 @@
+"""The demo server around the library."""
+
+import pytest
+
+from server.app import create_app, from_env
+from server.settings import Settings
+from tests.serving.support import begin, chat, client, said
+
+
+def test_settings_come_from_the_environment() -> None:
+    env = {
+        "HOST": "0.0.0.0",
+        "PORT": "9000",
+        "AI_SDK": "7",
+        "ALLOW_ORIGINS": "https://a, https://b,",
+        "DISCONNECT_GRACE": "0",
+    }
+    assert Settings.from_env(env) == Settings(
+        host="0.0.0.0", port=9000, ai_sdk=7, allow_origins=("https://a", "https://b"), disconnect_grace=0
+    )
+    assert Settings.from_env({}) == Settings()
+
+
+@pytest.mark.parametrize("env", [{"PORT": "x"}, {"AI_SDK": "5"}, {"DISCONNECT_GRACE": "soon"}])
+def test_settings_that_make_no_sense_are_refused(env: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=next(iter(env.values()))):
+        Settings.from_env(env)
+
+
+async def test_the_demo_shows_its_page_and_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
+    app = create_app(Settings())
+    async with client(app) as http:
+        assert "<!doctype html>" in (await http.get("/")).text
+    async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
+        assert await exchange.status() == 200
+        await exchange.until("start-step")
+
+
+def test_the_factory_takes_its_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOW_ORIGINS", "https://a")
+    assert from_env().user_middleware
