@@ -117,6 +117,7 @@ class Conversion(Generic[T]):
             lane = self._turn_to((author, branch, path), event)
         if (reason := fields["finish_reason"]) is not None:
             self._reason = reason.value
+            self._model_id = fields["model_version"] or self._model_id  # up to ADK 2.0 only fragments name the model
         if not fields["partial"]:
             self._take_complete(event, lane)
         elif (content := fields["content"]) is not None:

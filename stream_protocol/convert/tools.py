@@ -166,7 +166,7 @@ class ToolCalls:
         """The input stands."""
         arguments = json_value(args, lossy=True)
         if call.name == REQUEST_CREDENTIAL:
-            arguments = credential_input(arguments)
+            arguments = self._credential_input(arguments)
         if call.text is not None:
             arguments = integral(arguments)
         call.state = OPEN
@@ -177,6 +177,14 @@ class ToolCalls:
             call.write(rest)
         call.input = arguments
         self._send_input(call)
+
+    def _credential_input(self, args: dict[str, Any]) -> dict[str, Any]:
+        """What a browser may see of a credential request, with the id under which it knows the call that needs it."""
+        shown = credential_input(args)
+        match shown:
+            case {"functionCallId": str(adk_id)} if (call := self._book.get(adk_id)) is not None:
+                return {**shown, "functionCallId": call.id}
+        return shown
 
     def _send_input(self, call: Call) -> None:
         self._sink.tool_input_available(
