@@ -1,10 +1,14 @@
 // The client's own chat, without React: `AbstractChat` over a state like the one in `@ai-sdk/react`, its own
 // `DefaultChatTransport`, and a `fetch` that serves prepared bytes.
 
-class ChatState {
+/** The state that `useChat` keeps (`ReactChatState`), without React. */
+export class ChatState {
   status = 'ready';
   error = undefined;
-  messages = [];
+
+  constructor(messages = []) {
+    this.messages = messages;
+  }
 
   pushMessage = message => {
     this.messages = this.messages.concat(message);

@@ -21,13 +21,12 @@ export function loadFixture(name, protocol) {
   const text = readFileSync(at(name, `expected.v${protocol}.json`), 'utf8');
   const expected = JSON.parse(text);
   const lines = chunkLines(text);
-  return {
-    messages: expected.messages,
-    turns: turns.map(({ actions }, index) => {
-      const { chunks } = expected.turns[index];
-      return { actions, chunks, bytes: sse(lines.splice(0, chunks.length)) };
-    }),
-  };
+  const loaded = turns.map(({ actions }, index) => {
+    const { chunks } = expected.turns[index];
+    return { actions, chunks, bytes: sse(lines.splice(0, chunks.length)) };
+  });
+  if (lines.length > 0) throw new Error(`${name}: not every chunk stands on a line of its own`);
+  return { turns: loaded, messages: expected.messages };
 }
 
 // build.py puts each chunk on a line of its own, exactly as it goes over the wire.

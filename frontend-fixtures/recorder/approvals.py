@@ -126,6 +126,24 @@ def _payer(name: str) -> LlmAgent:
     return named(name, calls(call("pay", {"amount": 5})), text("Paid."), tools=tools)
 
 
+def _delegating_payer(mode: str) -> LlmAgent:
+    tools = [FunctionTool(pay, require_confirmation=True)]
+    done = calls(call("finish_task", {"result": "paid"})) if mode == "task" else text("Paid 5.")
+    payer = named("payer", calls(call("pay", {"amount": 5})), done, mode=mode, tools=tools)
+    return agent(calls(call("payer", {"request": "pay 5"})), text("Done."), sub_agents=[payer])
+
+
+def _delegating_picker() -> LlmAgent:
+    picker = named(
+        "picker",
+        calls(call("pick_colour", {"colours": ["red"]})),
+        calls(call("finish_task", {"result": "red"})),
+        mode="task",
+        tools=[LongRunningFunctionTool(pick_colour)],
+    )
+    return agent(calls(call("picker", {"request": "a colour"})), text("Red it is."), sub_agents=[picker])
+
+
 def _resumable_sequence() -> App:
     sequence = SequentialAgent(name="seq", sub_agents=[_payer("payer"), named("thanker", text("Thank ", "you."))])
     return App(name="app", root_agent=sequence, resumability_config=ResumabilityConfig(is_resumable=True))
@@ -210,6 +228,24 @@ APPROVALS = (
         description="The same denied.",
         build=_resumable_sequence,
         turns=[say("pay 5"), decide(False)],
+    ),
+    Scenario(
+        name="approval_in_task",
+        description="A task agent waits for an approval: the delegation must not keep the answer from being sent.",
+        build=lambda: _delegating_payer("task"),
+        turns=[say("pay 5"), decide(True)],
+    ),
+    Scenario(
+        name="approval_in_single_turn_agent",
+        description="So does a sub-agent that is called like a function.",
+        build=lambda: _delegating_payer("single_turn"),
+        turns=[say("pay 5"), decide(True)],
+    ),
+    Scenario(
+        name="client_tool_in_task",
+        description="A task agent calls a tool that runs in the browser.",
+        build=_delegating_picker,
+        turns=[say("a colour"), answer("pick_colour", {"colour": "red"})],
     ),
     Scenario(
         name="approval_in_branch",

@@ -75,6 +75,17 @@ def _next(replies: Iterator[T]) -> T:
     raise AssertionError("the model is asked more often than the scenario has replies")
 
 
+def fragment_of(*parts: types.Part) -> LlmResponse:
+    """A fragment as another adapter than Gemini's yields it."""
+    return LlmResponse(partial=True, content=types.Content(role="model", parts=list(parts)))
+
+
+def whole_of(*parts: types.Part) -> LlmResponse:
+    """The complete response behind fragments."""
+    content = types.Content(role="model", parts=list(parts))
+    return LlmResponse(partial=False, content=content, finish_reason=types.FinishReason.STOP)
+
+
 async def _said(item: Chunk | Exception | Hang) -> Chunk:
     await asyncio.sleep(0)  # branches that run in parallel take turns
     match item:

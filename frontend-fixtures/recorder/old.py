@@ -179,6 +179,14 @@ OLD = (
         },
     ),
     Scenario(
+        name="nameless_call_hidden",
+        description="The aggregate names the call, and it is a hidden one: nothing was sent.",
+        build=_streamed,
+        turns=[say("weather?")],
+        edit=_each_partial_call(_no_name),
+        options={"hidden_tools": ["get_weather"]},
+    ),
+    Scenario(
         name="no_ids",
         description="Neither calls nor responses have ids: counted ones, outputs in order.",
         build=_two_calls_twice,

@@ -12,7 +12,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel
 
-from recorder.model import GeminiScript, call, calls, chunk, end, text, thought
+from recorder.model import GeminiScript, ResponseScript, call, calls, chunk, end, fragment_of, text, thought, whole_of
 from recorder.scenario import Scenario, say
 
 SIGNATURE = b"\xfb\xef\xbesignature"
@@ -130,6 +130,25 @@ def _thoughts() -> LlmAgent:
     )
 
 
+def _other_adapter(*responses: LlmResponse) -> LlmAgent:
+    return LlmAgent(name="root", model=ResponseScript(responses))
+
+
+def _longer() -> LlmAgent:
+    return _other_adapter(fragment_of(types.Part(text="Hello")), whole_of(types.Part(text="Hello, Ann.")))
+
+
+def _reordered() -> LlmAgent:
+    words, idea = types.Part(text="Hello."), thought("Greet her.")
+    return _other_adapter(fragment_of(words), fragment_of(idea), whole_of(idea, words))
+
+
+def _whole_adds() -> LlmAgent:
+    picture = types.Part(file_data=types.FileData(file_uri="https://files.example/rose.png", mime_type="image/png"))
+    one, two = types.Part(text="Here: "), types.Part(text="a rose.")
+    return _other_adapter(fragment_of(one), whole_of(one, picture, two))
+
+
 def _thought_then_call() -> LlmAgent:
     return agent(
         [
@@ -208,6 +227,24 @@ TEXTS = (
             [chunk(types.Part(text="One. ")), chunk(thought("Go on.")), chunk(types.Part(text="Two.")), end()]
         ),
         turns=[say("count")],
+    ),
+    Scenario(
+        name="aggregate_longer",
+        description="The aggregate says more than was streamed: only the rest is added.",
+        build=_longer,
+        turns=[say("hi")],
+    ),
+    Scenario(
+        name="aggregate_reordered",
+        description="The aggregate has thought and text the other way round: nothing is said twice.",
+        build=_reordered,
+        turns=[say("hi")],
+    ),
+    Scenario(
+        name="aggregate_adds_parts",
+        description="Only the aggregate has the picture and the text behind it.",
+        build=_whole_adds,
+        turns=[say("a rose")],
     ),
     Scenario(
         name="redacted",

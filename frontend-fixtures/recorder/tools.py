@@ -5,10 +5,9 @@ from typing import Any
 
 from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
-from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from recorder.model import ResponseScript, call, calls, chunk, end, text
+from recorder.model import ResponseScript, call, calls, chunk, end, fragment_of, text, whole_of
 from recorder.scenario import Scenario, say
 from recorder.texts import agent, get_weather
 
@@ -135,6 +134,36 @@ def _nested() -> LlmAgent:
     )
 
 
+def _out_of_order() -> LlmAgent:
+    return agent(
+        [
+            chunk(opening("book")),
+            chunk(fragment(string("$.trip.to", "Paris"))),
+            chunk(fragment(string("$.note", "window"))),
+            chunk(fragment(number("$.trip.days", 3.0))),
+            chunk(closing()),
+            end(),
+        ],
+        text("Booked."),
+        tools=[book],
+    )
+
+
+def _unclosed() -> LlmAgent:
+    return agent(
+        [
+            chunk(opening("book")),
+            chunk(fragment(string("$.trip.to", "Par", more=True))),
+            chunk(fragment(string("$.trip.to", "is", more=True))),
+            chunk(fragment(string("$.note", "win", more=True))),
+            chunk(fragment(string("$.note", "dow", more=True))),
+            end(),
+        ],
+        text("Booked."),
+        tools=[book],
+    )
+
+
 def _interleaved() -> LlmAgent:
     return agent(
         [
@@ -153,27 +182,11 @@ def _interleaved() -> LlmAgent:
 def _accumulated() -> LlmAgent:
     steps: list[dict[str, Any]] = [{"trip": {}}, {"trip": {"to": "Par"}}, {"trip": {"to": "Paris"}}]
     last = {"trip": {"to": "Paris", "days": 3}, "note": "window"}
-    grown = [
-        LlmResponse(
-            partial=True,
-            content=types.Content(
-                role="model",
-                parts=[
-                    types.Part(
-                        function_call=types.FunctionCall(id="call_A", name="book", args=args, will_continue=True)
-                    )
-                ],
-            ),
-        )
-        for args in [*steps, last]
-    ]
-    whole = LlmResponse(
-        partial=False,
-        finish_reason=types.FinishReason.STOP,
-        content=types.Content(role="model", parts=[call("book", last, "call_A")]),
-    )
-    done = LlmResponse(partial=False, content=types.Content(role="model", parts=[types.Part(text="Booked.")]))
-    return LlmAgent(name="root", model=ResponseScript([*grown, whole], [done]), tools=[book])
+    grown = [types.FunctionCall(id="call_A", name="book", args=args, will_continue=True) for args in [*steps, last]]
+    fragments = [fragment_of(types.Part(function_call=one)) for one in grown]
+    whole = whole_of(call("book", last, "call_A"))
+    done = whole_of(types.Part(text="Booked."))
+    return LlmAgent(name="root", model=ResponseScript([*fragments, whole], [done]), tools=[book])
 
 
 def _calls_then_text(*parts: types.Part, tools: list[Any], words: str = "Done.") -> LlmAgent:
@@ -218,6 +231,18 @@ TOOLS = (
         name="streamed_arguments_nested",
         description="Streamed arguments: nested paths, arrays by index, a quoted key, numbers, a bool, a null.",
         build=_nested,
+        turns=[say("book")],
+    ),
+    Scenario(
+        name="streamed_arguments_out_of_order",
+        description="An object gets another key after it was left: no deltas can say that; the final input is right.",
+        build=_out_of_order,
+        turns=[say("book")],
+    ),
+    Scenario(
+        name="streamed_arguments_unclosed",
+        description="Neither the strings nor the call are closed before the aggregate comes.",
+        build=_unclosed,
         turns=[say("book")],
     ),
     Scenario(

@@ -2,32 +2,9 @@
 //   {"ai": 6 | 7, "body": "<the SSE text>", "messages": [UIMessage], "trigger": "submit" | "resume"}
 // and one a line on stdout, in the same order: what that client makes of it.
 import { createInterface } from 'node:readline';
+import { ChatState } from '../harness/chat.js';
 
 const clients = { 6: await import('ai-v6'), 7: await import('ai-v7') };
-
-/** The state that `useChat` keeps (`ReactChatState`), without React. */
-class ListState {
-  status = 'ready';
-  error = undefined;
-
-  constructor(messages) {
-    this.messages = messages;
-  }
-
-  pushMessage = message => {
-    this.messages = this.messages.concat(message);
-  };
-
-  popMessage = () => {
-    this.messages = this.messages.slice(0, -1);
-  };
-
-  replaceMessage = (index, message) => {
-    this.messages = this.messages.with(index, this.snapshot(message));
-  };
-
-  snapshot = value => structuredClone(value);
-}
 
 async function fold({ ai, body, messages, trigger }) {
   const { AbstractChat, DefaultChatTransport } = clients[ai];
@@ -36,7 +13,7 @@ async function fold({ ai, body, messages, trigger }) {
   const chat = new Chat({
     id: 'chat',
     generateId: () => 'new',
-    state: new ListState(messages),
+    state: new ChatState(messages),
     transport: new DefaultChatTransport({ fetch: async () => new Response(body) }),
     onData: part => seen.data.push(structuredClone(part)),
     onFinish: finish => {

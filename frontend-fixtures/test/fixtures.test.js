@@ -26,3 +26,11 @@ for (const client of CLIENTS) {
     }
   });
 }
+
+for (const client of CLIENTS.filter(client => client.protocol > 6)) {
+  test(`${client.name} takes the streams for v6 as well`, async () => {
+    for (const name of fixtureNames) {
+      await judgeChunks(client, loadFixture(name, 6).turns.flatMap(turn => turn.chunks));
+    }
+  });
+}
