@@ -4,8 +4,9 @@ Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/a
 ``ai@7.0.173``. Keys that only later clients know are left out on purpose: clients before 6.0.231 and 7.0.32 validate
 with ``z.strictObject`` and die of a key they do not know. What remains is accepted by every v6 client from 6.0.39 on.
 
-A key that is ``NotRequired`` must be absent rather than ``None``: the client's schema rejects ``null`` there. ``input``,
-``output``, ``data`` and the ``messageMetadata`` of ``message-metadata`` may be ``null`` but must be present.
+A key that is ``NotRequired`` must be absent rather than ``None``: the client's schema rejects ``null`` there.
+``input``, ``output``, ``data`` and the ``messageMetadata`` of ``message-metadata`` may be ``null`` but must be
+present.
 """
 
 from typing import Any, Literal, NotRequired, TypedDict

@@ -1,8 +1,9 @@
 """The schema that the client checks every chunk with, before its reducer sees it.
 
-Source: ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, as zod 4.4
-and later apply it: a key without ``?`` there must be present, also where any value will do; ``null`` is a value; keys
-that are not named are kept. ``chunks.py`` types the part of this that we send; this is all that the clients accept.
+Source: ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, as zod
+4.4 and later apply it: a key without ``?`` there must be present, also where any value will do; ``null`` is a value;
+keys that are not named are kept. ``chunks.py`` types the part of this that we send; this is all that the clients
+accept.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +31,7 @@ def check_chunk(chunk: object, *, ai_sdk: AiSdkVersion) -> None:
     raise ClientStreamError(f"Type validation failed: Value: {value}.", error_class="AI_TypeValidationError")
 
 
-def _any(value: Any) -> bool:
+def _any(_: Any) -> bool:
     return True
 
 

@@ -1,7 +1,7 @@
 """The keys that kill a page: ``__proto__`` anywhere, and ``prototype`` in an object called ``constructor``.
 
-The client parses every chunk with ``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``, which throws on both, wherever
-they stand. A tool that returns such a key must not end the conversation, so the key is renamed in sight.
+The client parses every chunk with ``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``, which throws on both,
+wherever they stand. A tool that returns such a key must not end the conversation, so the key is renamed in sight.
 """
 
 from collections.abc import Collection

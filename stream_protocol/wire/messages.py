@@ -156,7 +156,8 @@ UIPart = (
 
 
 class UIMessage(TypedDict):
-    """One message of a chat. ``role`` is ``system``, ``user`` or ``assistant``; parts of types unknown here may occur."""
+    """One message of a chat. ``role`` is ``system``, ``user`` or ``assistant``; parts of types unknown here may
+    occur."""
 
     id: str
     role: str
@@ -186,7 +187,8 @@ def parse_chat_request(body: bytes | str | Mapping[str, Any]) -> ChatRequest:
     """Returns the request that a body holds; a mapping is a body that some framework has parsed already.
 
     Raises ``ChatRequestError``: 400 for what is not JSON or has no usable chat id, 422 for what is no list of messages.
-    Bounds the nesting to the 254 levels that orjson can write again. The size is the server's to bound, before it reads.
+    Bounds the nesting to the 254 levels that orjson can write again. The size is the server's to bound, before it
+    reads.
     """
     fields = _object(_json_object(body), "The request body")
     chat_id = parse_chat_id(fields.get("id"))

@@ -1,16 +1,17 @@
 """The client's reducer: chunks in, the message that the page shows out. It judges every stream that we write.
 
-Source: ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, behind the schema
-check of ``ui/default-chat-transport.ts``. Where the client writes ``undefined`` the key is absent here.
+Source: ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, behind the
+schema check of ``ui/default-chat-transport.ts``. Where the client writes ``undefined`` the key is absent here.
 
 The client joins every delta to the text so far and parses a tool call's input anew each time. Here deltas are collected
-and joined when somebody looks: at the end of a part, or when ``message`` is read. The result is the same, in linear time.
+and joined when somebody looks: at the end of a part, or when ``message`` is read. The result is the same, in linear
+time.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Literal, cast
+from typing import Any, ClassVar, Final, Literal, cast
 
 from stream_protocol.wire.chunks import AiSdkVersion, AnyChunk, DataChunk
 from stream_protocol.wire.client_schema import check_chunk
@@ -34,8 +35,9 @@ def reduce_chunks(
 ) -> UIMessage:
     """Returns the message that a client of this version folds the chunks into.
 
-    The arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client does: for a chunk that it
-    refuses, an ``error`` chunk, or one that came out of ``parse_sse``; its ``message`` holds what had been received.
+    The arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client does: for a chunk that
+    it refuses, an ``error`` chunk, or one that came out of ``parse_sse``; its ``message`` holds what had been
+    received.
     """
     reducer = MessageReducer(ai_sdk=ai_sdk, message=message, message_id=message_id, replay=replay)
     try:
@@ -45,6 +47,19 @@ def reduce_chunks(
         error.message = reducer.message
         raise
     return reducer.message
+
+
+_WHOLE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "file": ("mediaType", "url", "providerMetadata"),
+        "reasoning-file": ("mediaType", "url", "providerMetadata"),
+        "source-url": ("sourceId", "url", "title", "providerMetadata"),
+        "source-document": ("sourceId", "mediaType", "title", "filename", "providerMetadata"),
+        "custom": ("kind", "providerMetadata"),
+        "steering-message": ("id", "parts"),
+    }
+)
+"""The keys that a part takes from its chunk, where one chunk is the whole part."""
 
 
 @dataclass(slots=True)
@@ -63,8 +78,8 @@ class MessageReducer:
     """One response on its way into a message.
 
     ``message`` is the assistant message that the response continues; it is copied. ``message_id`` is what the client
-    calls a new message until a ``start`` chunk renames it. ``replay``: the response resumes a stream from its beginning,
-    so its first ``start``, and any with another id, forgets what there was.
+    calls a new message until a ``start`` chunk renames it. ``replay``: the response resumes a stream from its
+    beginning, so its first ``start``, and any with another id, forgets what there was.
     """
 
     def __init__(
@@ -103,7 +118,7 @@ class MessageReducer:
         if kind in TOOL_HANDLERS:
             TOOL_HANDLERS[kind](self._tools, chunk)
             return "streaming"
-        return _HANDLERS.get(kind, MessageReducer._data)(self, cast("Mapping[str, Any]", chunk))
+        return self._handlers.get(kind, MessageReducer._data)(self, cast("Mapping[str, Any]", chunk))
 
     def _begin(self, message: dict[str, Any]) -> None:
         self._message = message
@@ -232,6 +247,26 @@ class MessageReducer:
         self._parts.append(dict(chunk))
         return "streaming"
 
+    _handlers: ClassVar[Mapping[str, Callable[["MessageReducer", Mapping[str, Any]], Write]]] = MappingProxyType(
+        {
+            "start": _start,
+            "finish": _finish,
+            "abort": _abort,
+            "error": _error,
+            "message-metadata": _metadata,
+            "start-step": _start_step,
+            "finish-step": _finish_step,
+            "reset-step": _reset_step,
+            "text-start": _text_start,
+            "text-delta": _text_delta,
+            "text-end": _text_end,
+            "reasoning-start": _text_start,
+            "reasoning-delta": _text_delta,
+            "reasoning-end": _text_end,
+            **dict.fromkeys(_WHOLE, _whole),
+        }
+    )
+
 
 def _set_provider(part: Part, chunk: Mapping[str, Any]) -> None:
     if "providerMetadata" in chunk:
@@ -245,36 +280,3 @@ def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
     keys = ("type", "sourceType", "id", "title", "providerMetadata", *own)
     known = {key: citation[key] for key in ("startIndex", "endIndex", "citedText") if key in citation}
     return {"source": {key: source[key] for key in keys if key in source}, **known}
-
-
-_WHOLE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "file": ("mediaType", "url", "providerMetadata"),
-        "reasoning-file": ("mediaType", "url", "providerMetadata"),
-        "source-url": ("sourceId", "url", "title", "providerMetadata"),
-        "source-document": ("sourceId", "mediaType", "title", "filename", "providerMetadata"),
-        "custom": ("kind", "providerMetadata"),
-        "steering-message": ("id", "parts"),
-    }
-)
-"""The keys that a part takes from its chunk, where one chunk is the whole part."""
-
-_HANDLERS: Final[Mapping[str, Callable[[MessageReducer, Mapping[str, Any]], Write]]] = MappingProxyType(
-    {
-        "start": MessageReducer._start,
-        "finish": MessageReducer._finish,
-        "abort": MessageReducer._abort,
-        "error": MessageReducer._error,
-        "message-metadata": MessageReducer._metadata,
-        "start-step": MessageReducer._start_step,
-        "finish-step": MessageReducer._finish_step,
-        "reset-step": MessageReducer._reset_step,
-        "text-start": MessageReducer._text_start,
-        "text-delta": MessageReducer._text_delta,
-        "text-end": MessageReducer._text_end,
-        "reasoning-start": MessageReducer._text_start,
-        "reasoning-delta": MessageReducer._text_delta,
-        "reasoning-end": MessageReducer._text_end,
-        **dict.fromkeys(_WHOLE, MessageReducer._whole),
-    }
-)

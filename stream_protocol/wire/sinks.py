@@ -1,12 +1,13 @@
 """What the converter writes to. The one place that builds chunks.
 
 A ``Sink`` has one method per chunk type; each builds the chunk and hands it to ``emit``. ``ChunkSink`` keeps the
-dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first. All values given to a sink are plain
-JSON already.
+dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first. All values given to a sink are
+plain JSON already.
 
 Deltas are nearly all of a stream, so they are not built one by one: ``text_start``, ``reasoning_start`` and
 ``tool_input_start`` return a function that writes that part's deltas, and ``SseSink`` encodes the constant front of
-such a chunk once, when the part starts. A property test holds ``SseSink`` to the bytes of ``encode_sse`` over ``ChunkSink``.
+such a chunk once, when the part starts. A property test holds ``SseSink`` to the bytes of ``encode_sse`` over
+``ChunkSink``.
 """
 
 from abc import ABC, abstractmethod
@@ -17,11 +18,14 @@ import orjson
 
 from stream_protocol.wire.chunks import (
     AnyChunk,
+    CustomChunk,
     DataChunk,
+    FileChunk,
     FinishChunk,
     FinishReason,
     ProviderMetadata,
     ReasoningEndChunk,
+    ReasoningFileChunk,
     ReasoningStartChunk,
     SourceDocumentChunk,
     SourceUrlChunk,
@@ -275,8 +279,29 @@ class Sink(ABC, Generic[T]):
             chunk["providerMetadata"] = provider
         self.emit(chunk)
 
-    def file(self, url: str, media_type: str) -> None:
-        self.emit({"type": "file", "url": url, "mediaType": media_type})
+    def file(self, url: str, media_type: str, provider: ProviderMetadata | None = None) -> None:
+        chunk: FileChunk = {"type": "file", "url": url, "mediaType": media_type}
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def reasoning_file(self, url: str, media_type: str, provider: ProviderMetadata | None = None) -> None:
+        """v7 only."""
+        chunk: ReasoningFileChunk = {"type": "reasoning-file", "url": url, "mediaType": media_type}
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def custom(self, kind: str, provider: ProviderMetadata | None = None) -> None:
+        """v7 only."""
+        chunk: CustomChunk = {"type": "custom", "kind": kind}
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def steering_message(self, message_id: str, parts: list[dict[str, Any]]) -> None:
+        """v7 only, since 7.0.163."""
+        self.emit({"type": "steering-message", "id": message_id, "parts": parts})
 
     def data(self, name: str, value: Any, *, data_id: str | None = None, transient: bool = False) -> None:
         """An app-defined part ``data-<name>``; the same name and id again replace the value."""

@@ -1,9 +1,9 @@
 """The bytes of a response -> chunks, by the client's framing rules.
 
-Source: ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and other
-fields are skipped, lines end in LF, CR or both, several ``data`` lines are joined, ``[DONE]`` is skipped wherever it
-stands, bad UTF-8 becomes U+FFFD. An event without a blank line behind it is dropped, and so is one that ends in a bare CR
-at the very end: the client waits for the LF.
+Source: ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and
+other fields are skipped, lines end in LF, CR or both, several ``data`` lines are joined, ``[DONE]`` is skipped
+wherever it stands, bad UTF-8 becomes U+FFFD. An event without a blank line behind it is dropped, and so is one that
+ends in a bare CR at the very end: the client waits for the LF.
 """
 
 import codecs

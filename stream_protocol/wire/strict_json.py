@@ -12,7 +12,8 @@ _ESCAPE: Final = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
-"""One escape: a surrogate pair, a half alone, any other. All are matched, so that an escaped backslash hides nothing."""
+"""One escape: a surrogate pair, a half alone, any other. All are matched, so that an escaped backslash hides
+nothing."""
 
 
 def parse_json(text: bytes | str) -> Any:

@@ -3,8 +3,8 @@
 Source: ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. A key that is
 ``undefined`` there is absent here.
 
-A call that is being made is looked for in the current step, static and dynamic calls apart, and gets a new part if it is
-not there. A result, a denial or a request for approval finds any part of that call, in the current step first, then
+A call that is being made is looked for in the current step, static and dynamic calls apart, and gets a new part if it
+is not there. A result, a denial or a request for approval finds any part of that call, in the current step first, then
 backwards through the message; there must be one.
 """
 

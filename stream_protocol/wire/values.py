@@ -1,4 +1,4 @@
-"""Whatever a tool returned -> plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, ``int``, ``float``, ``bool``, ``None``.
+"""Whatever a tool returned -> plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, a number, ``bool``, ``None``.
 
 A value is made JSON once, before a chunk holds it; from then on nothing about it can fail, neither our encoder nor the
 client's parser. The result is a copy: a tool may change its own dictionary later.
@@ -12,8 +12,7 @@ import base64
 import math
 import sys
 from collections import UserString
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
-from collections.abc import Set as AbstractSet
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, Set as AbstractSet, ValuesView
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -48,9 +47,11 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     """Returns the value as plain JSON that shares nothing with it.
 
     - not a number and infinities -> ``None``; integers beyond 64 bits and ``Decimal`` -> their digits as text
-    - bytes -> standard base64; date and time -> ISO 8601; ``timedelta`` -> seconds; UUID, path -> text; enum -> its value
+    - bytes -> standard base64; date and time -> ISO 8601; ``timedelta`` -> seconds; UUID, path -> text; enum -> its
+      value
     - sets -> sorted lists; any ``Mapping`` -> object; any ``Sequence`` (a named tuple, too) and dict view -> list
-    - dataclass -> object of its fields; pydantic model -> ``model_dump(by_alias=True)``, as ADK stores it; numpy -> ``tolist``
+    - dataclass -> object of its fields; pydantic model -> ``model_dump(by_alias=True)``, as ADK stores it; numpy ->
+      ``tolist``
     - keys -> what JSON makes of them (``True`` -> ``"true"``), others by ``str``; keys that become one are numbered
     - halves of a surrogate pair -> joined, or U+FFFD if alone; ``__proto__`` keys -> see ``forbidden_keys``
 

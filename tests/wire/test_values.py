@@ -17,8 +17,7 @@ from uuid import UUID
 import orjson
 import pydantic
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from stream_protocol.wire.forbidden_keys import has_forbidden_key
 from stream_protocol.wire.sse import encode_sse
