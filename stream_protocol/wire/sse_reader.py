@@ -78,9 +78,9 @@ def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> It
         if "\n" in text or "\r" in text:
             *split, rest = _LINE_END.split("".join(pending))
             pending, length = [rest], len(rest)
-            for number, (line, end) in enumerate(zip(split[::2], split[1::2], strict=True), number):
+            for line, end in zip(split[::2], split[1::2], strict=True):
                 yield Line(number, line, end)
-            number += len(split) > 0
+                number += 1
         if max_length is not None and length > max_length:
             raise OverlongLineError(number)
     if length:

@@ -28,7 +28,7 @@ _KEPT: Final = ("title", "toolMetadata", "providerExecuted")
 """An update may say these; what it leaves out stays."""
 
 
-def step_start(parts: Sequence[Part]) -> int:
+def step_start(parts: Sequence[Fields]) -> int:
     """Returns where the current step begins: behind the last ``step-start``, or at 0."""
     for index in range(len(parts) - 1, -1, -1):
         if parts[index]["type"] == "step-start":
