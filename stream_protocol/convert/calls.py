@@ -63,7 +63,7 @@ class Call:
     """Writes ``tool-input-delta``; ``None`` while the call has not been announced or is hidden."""
     backlog: list[str] = field(default_factory=list)
     """Deltas of a held call, sent when it is named."""
-    paths: list[str] = field(default_factory=list)
+    paths: set[str] = field(default_factory=set)
     """JSON paths seen while held: they may tell the tool."""
     awaiting: Awaiting | None = None
     approval_id: str | None = None

@@ -91,8 +91,11 @@ class ToolCalls:
 
     def _hold(self, lane: Lane, call: Call, fragment: "FunctionCall", text: str) -> None:
         """Announces the call as soon as its tool is known; until then its text waits."""
-        call.paths.extend(argument.json_path or "" for argument in fragment.partial_args or ())
-        name = fragment.name or fitting_tool(call.paths, self._settings.tool_schemas)
+        name = fragment.name
+        paths = {argument.json_path or "" for argument in fragment.partial_args or ()}
+        if not name and not paths <= call.paths:
+            call.paths |= paths
+            name = fitting_tool(call.paths, self._settings.tool_schemas)
         if text:
             call.backlog.append(text)
         if name:
