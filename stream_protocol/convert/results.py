@@ -6,7 +6,6 @@ import orjson
 
 from stream_protocol.wire.values import json_text, json_value
 
-
 RESULT = "result"
 """The one key of the object that stands for any other value: ADK wraps what tools return, we what a client answers."""
 

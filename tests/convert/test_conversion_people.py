@@ -311,7 +311,7 @@ def test_a_request_for_input_is_a_tool_of_the_page() -> None:
         }
     ]
     answered = run([user(response("adk_request_input", {"result": "Ada"}, "I"))], past=[ask], onto=message_of(chunks))
-    assert outputs(answered) == {"I": {"result": "Ada"}}
+    assert outputs(answered) == {"I": "Ada"}
 
 
 AUTH = AuthConfig.model_validate(
