@@ -78,10 +78,12 @@ class ToolCalls:
     def _text_of(call: Call, fragment: "FunctionCall") -> str:
         """The argument text that this fragment adds."""
         if partial_args := fragment.partial_args:
-            text = ""
-            for argument in partial_args:
-                text += _write_partial(call, argument)
-            return text
+            if call.text is None:
+                call.text = PathText() if partial_args[0].json_path else RawText()
+            if isinstance(call.text, GrowingText):
+                return ""
+            write = call.text.write
+            return write(partial_args[0]) if len(partial_args) == 1 else "".join(map(write, partial_args))
         if not (args := fragment.args):
             return ""
         call.text = call.text or GrowingText()
@@ -271,8 +273,8 @@ class ToolCalls:
     def free_questions(self) -> None:
         """Lets the answers to this step's questions be sent when the response is over.
 
-        The client's helpers wait for every output behind the last ``start-step`` to be final. An interim one will not be
-        before the next response, which is the one that the answers ask for; so it is said once more as final.
+        The client's helpers wait for every output behind the last ``start-step`` to be final. An interim one will not
+        be before the next response, which is the one that the answers ask for; so it is said once more as final.
         """
         tools = self._steps.tools
         if any(call.pending for call in tools):
@@ -334,15 +336,6 @@ class ToolCalls:
                 self._fail(call, text)
             else:
                 self._book.answer(call)
-
-
-def _write_partial(call: Call, argument: Any) -> str:
-    """Feeds one partial argument to the call's text, which takes the form that the first one has."""
-    if argument.json_path:
-        call.text = call.text or PathText()
-        return call.text.write(argument) if isinstance(call.text, PathText) else ""
-    call.text = call.text or RawText()
-    return call.text.write(argument.string_value or "") if isinstance(call.text, RawText) else ""
 
 
 def _continues(call: Call, fragment: "FunctionCall") -> bool:
