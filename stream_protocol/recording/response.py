@@ -110,7 +110,7 @@ class Response:
             self._terminal = chunk["type"]
         light = {**chunk, **{key: value for key, value in _LIGHT.items() if key in chunk}}
         try:
-            write = self._reducer.apply(cast("AnyChunk", light))
+            write = self._reducer.apply_checked(cast("AnyChunk", light))
         except ClientStreamError as error:
             if chunk["type"] == "error":
                 self._terminal = "error"
