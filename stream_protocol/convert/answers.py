@@ -2,19 +2,19 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert.calls import Call, CallBook, CallState
+from stream_protocol.convert.calls import Call, CallBook, CallState, Known
 from stream_protocol.convert.data import write_actions
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
-from stream_protocol.convert.people import REQUEST_CREDENTIAL, is_confirmed
-from stream_protocol.convert.results import failure_text
+from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, is_confirmed
+from stream_protocol.convert.results import client_output, failure_text
 from stream_protocol.convert.skipped import Skipped
 from stream_protocol.convert.tools import ToolCalls
 from stream_protocol.wire.sinks import Sink
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import FunctionResponse
+    from google.genai.types import FunctionCall, FunctionResponse
 
 
 class Answers:
@@ -38,7 +38,7 @@ class Answers:
             if (call := self._book.approval(response.id)) is not None:
                 self._take_approval(call, response)
             else:
-                self.take_response(event, response)
+                self.take_response(event, response, {})
 
     def _take_approval(self, call: Call, response: "FunctionResponse") -> None:
         confirmed = is_confirmed(response.response)
@@ -51,9 +51,9 @@ class Answers:
         if confirmed and call.long_running:
             self._tools.ask_client(call)
 
-    def take_response(self, event: "Event", response: "FunctionResponse") -> None:
-        """A function response: a result, or a placeholder for one."""
-        call = self._book.answered_by(response.id, response.name or "")
+    def take_response(self, event: "Event", response: "FunctionResponse", known: Known) -> None:
+        """A function response: a result, or a placeholder for one. ``known`` are the calls of who reports it."""
+        call = self._book.answered_by(response.id, response.name or "", known)
         if call is None:
             # The client dies of an output whose call is in another message; history shows it where the call is.
             self._skipped.add(f"a response of `{response.name}` to a call outside this message")
@@ -62,7 +62,8 @@ class Answers:
         if response.id in event.actions.requested_tool_confirmations:
             # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
             call.gated = failed
-            call.awaiting = "approval"
+            if call.awaiting != "approval":  # its request is still to come
+                call.awaiting, call.approval_id = "approval", None
         elif response.id in event.actions.requested_auth_configs:
             call.awaiting = "credential"
         elif failed and call.gated and call.approved is False:
@@ -76,31 +77,47 @@ class Answers:
         elif call.awaiting == "client" and event.author != "user" and not failed:
             # A long-running tool's first word; its last one comes from outside, in a later event.
             self._tools.add_interim(call, response.response)
+        elif call.long_running and event.author == "user":
+            self._tools.add_result(call, client_output(response.response))
         else:
             self._tools.add_result(call, response.response, preliminary=bool(response.will_continue))
-            for media in response.parts or ():
+            for media in () if call.hidden else response.parts or ():
                 write_media(self._sink, media)
 
     def take_progress(self, event: "Event") -> bool:
         """Takes an event in which a running tool speaks, as its branch tells: it ends in ``<tool>@<call id>``."""
-        if event.branch is None or (event.content is not None and event.content.role != "user"):
+        if event.branch is None or event.error_code or (event.content is not None and event.content.role != "user"):
             return False
+        parts = (event.content.parts if event.content is not None else None) or []
+        if any(part.function_call or part.function_response for part in parts):
+            return False  # an agent that runs in the tool's place uses tools of its own
         head, _, call_id = event.branch.rpartition("@")
         call = self._book.get(call_id)
         if call is None or call.state is not CallState.OPEN or not call.name == event.author == head.rpartition(".")[2]:
             return False
         write_actions(self._sink, event, with_state=self._settings.send_state)
-        parts = (event.content.parts if event.content is not None else None) or []
         if text := "".join(part.text or "" for part in parts):
             self._tools.add_result(call, text, preliminary=True)
         elif event.output is not None:
             self._tools.add_result(call, event.output, preliminary=True)
-        for part in parts:
+        for part in () if call.hidden else parts:
             write_media(self._sink, part)
         return True
 
+    def await_credential(self, request: "FunctionCall") -> None:
+        """ADK asks for a credential: the call that needs it waits for that, not for its tool."""
+        call = self._book.get(credential_input(request.args or {}).get("functionCallId"))
+        if call is not None and call.state is CallState.OPEN:
+            call.awaiting = "credential"
+
     def take_delegation(self, event: "Event") -> None:
-        """A call that handed over to a task agent has its result in a later message: it is not left running here."""
+        """A call in whose place an agent speaks: this shows it as handed over, and it holds up no step.
+
+        Its result comes when that agent is done: a task agent's in a later message, perhaps, and any agent's when
+        somebody has answered what it asked.
+        """
         call = self._book.get(event.isolation_scope)
+        if call is None and event.branch is not None and event.content is not None and event.content.role == "model":
+            call = self._book.get(event.branch.rpartition("@")[2])
         if call is not None and call.state is CallState.OPEN and call.awaiting is None:
             self._tools.add_interim(call, {"agent": event.author})

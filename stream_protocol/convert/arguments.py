@@ -7,10 +7,10 @@ Adapters stream arguments in three forms:
 * ``args`` that repeat and grow (custom models): ``GrowingText``.
 
 Each takes fragments and returns the text that is new; nothing is ever written twice or taken back, so a client may
-concatenate. ``complete`` gets the arguments of the finished call and returns what is missing so that the concatenation is
-JSON equal to them, or ``None`` where the text already written can't become that: a value was revisited after something
-else had followed it, or an empty container, which fragments cannot express, sits in a place that is already closed. The
-deltas just stop then, and the finished call's own input stands.
+concatenate. ``complete`` gets the arguments of the finished call and returns what is missing so that the concatenation
+is JSON equal to them, or ``None`` where the text already written can't become that: a value was revisited after
+something else had followed it, or an empty container, which fragments cannot express, sits in a place that is already
+closed. The deltas just stop then, and the finished call's own input stands.
 
 A fragment that can't be appended in order freezes its text: later fragments are ignored, and ``complete`` still tries.
 
@@ -90,7 +90,25 @@ def _quoted(text: str) -> str:
 
 
 def _same(one: Any, other: Any) -> bool:
-    return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
+    """Whether a client reads both as one value: its numbers are floats, as those of fragments are."""
+    return _sorted_json(_floats(one)) == _sorted_json(_floats(other))
+
+
+def _sorted_json(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _floats(value: Any) -> Any:
+    match value:
+        case bool():
+            return value
+        case int() | float():
+            return value + 0.0  # and never -0.0
+        case dict():
+            return {key: _floats(item) for key, item in value.items()}
+        case list():
+            return [_floats(item) for item in value]
+    return value
 
 
 class ArgumentText(Protocol):
@@ -142,12 +160,12 @@ class PathText:
         self._written: list[str] = []
         self._open_path: str | None = None
         """Path of the string that is being written; its closing quote is still to come."""
+        self._string_at = 0
+        """Where in ``_written`` that string begins."""
+        self._half = ""
+        """First half of a surrogate pair at its end, which is no character yet."""
         self._last_path: str | None = None
         self._frozen = False
-
-    @property
-    def open_path(self) -> str | None:
-        return self._open_path
 
     def accepts(self, json_path: str) -> bool:
         """Whether a fragment with this path could be appended now."""
@@ -158,32 +176,55 @@ class PathText:
         if self._frozen:
             return ""
         path = fragment.json_path or ""
-        text = self._continue(fragment) if path == self._open_path else self._begin(path, fragment)
-        if text:
-            self._written.append(text)
-        return text
+        return self._continue(fragment) if path == self._open_path else self._begin(path, fragment)
 
     def _continue(self, fragment: "PartialArg") -> str:
-        text = _quoted(fragment.string_value or "")
-        if fragment.will_continue:
-            return text[1:-1]
-        self._open_path = None
-        return text[1:]
+        text = fragment.string_value or ""
+        return self._emit(self._more(self._unrepeated(text) if self._half else text, fragment))
 
     def _begin(self, path: str, fragment: "PartialArg") -> str:
-        value, opens = _first_text(fragment)
-        if value is None or (path == self._last_path and value in ('"', '""')):
+        scalar, string = _scalar(fragment), fragment.string_value
+        if (scalar is None and string is None) or (string == "" and path == self._last_path):
             return ""  # an empty container, which has no fragments, or a string's end said once more
         tokens = self._path(path)
         depth = self._place(tokens)
         if depth is None:
             self._frozen = True
             return ""
-        text = self._close_to(depth) + self._open_to(depth, tokens)
+        head = self._emit(self._close_to(depth) + self._open_to(depth, tokens))
         self._last_path = path
-        if opens:
-            self._open_path = path
-        return text + value
+        if string is None:
+            return head + self._emit(scalar or "")
+        self._open_path, self._string_at = path, len(self._written)
+        return head + self._emit('"' + self._more(string, fragment))
+
+    def _emit(self, text: str) -> str:
+        self._written.append(text)
+        return text
+
+    def _more(self, text: str, fragment: "PartialArg") -> str:
+        """The text inside the open string; a half of a surrogate pair at its end waits for the other half."""
+        if not fragment.will_continue:
+            return self._end_string(text)
+        if self._half:
+            text, self._half = self._half + text, ""
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return _quoted(text)[1:-1]
+
+    def _end_string(self, text: str = "") -> str:
+        text, self._half = self._half + text, ""
+        self._open_path = None
+        return _quoted(text)[1:]
+
+    def _unrepeated(self, text: str) -> str:
+        """What a fragment adds to a string that ends in half a surrogate pair: ADK's ``_JsonPathTracker``, which reads
+        escapes, says all of the string once more when the other half comes."""
+        sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
+        if not _utf16(text).startswith(_utf16(sent + self._half)):
+            return text
+        self._half = ""
+        return text[len(sent) :]
 
     @staticmethod
     def _path(json_path: str) -> Path:
@@ -201,12 +242,11 @@ class PathText:
         depth = 0
         while depth < min(len(levels), len(tokens)) - 1 and levels[depth].open_child == tokens[depth]:
             depth += 1
-        new_arrays_start_at_zero = all(token in {0} or isinstance(token, str) for token in tokens[depth + 1 :])
+        new_arrays_start_at_zero = all(token == 0 or isinstance(token, str) for token in tokens[depth + 1 :])
         return depth if levels[depth].accepts(tokens[depth]) and new_arrays_start_at_zero else None
 
     def _close_to(self, depth: int) -> str:
-        text = '"' if self._open_path is not None else ""
-        self._open_path = None
+        text = self._end_string() if self._open_path is not None else ""
         closers = [level.closer for level in reversed(self._levels[depth + 1 :])]
         del self._levels[depth + 1 :]
         return text + "".join(closers)
@@ -265,16 +305,16 @@ def _has(container: Any, key: Any) -> bool:
     return key < len(container) if isinstance(container, list) else key in container
 
 
-def _first_text(fragment: "PartialArg") -> tuple[str | None, bool]:
-    """The text of a value's first fragment, and whether that leaves a string open."""
-    if (text := fragment.string_value) is not None:
-        opening = _quoted(text)
-        return (opening[:-1], True) if fragment.will_continue else (opening, False)
+def _scalar(fragment: "PartialArg") -> str | None:
     if (number := fragment.number_value) is not None:
-        return _dumps(integral(number)), False
+        return _dumps(integral(number))
     if (flag := fragment.bool_value) is not None:
-        return _dumps(flag), False
-    return (None if fragment.null_value is None else "null"), False
+        return _dumps(flag)
+    return None if fragment.null_value is None else "null"
+
+
+def _utf16(text: str) -> bytes:
+    return text.encode("utf-16-le", "surrogatepass")
 
 
 class RawText:
@@ -292,7 +332,7 @@ class RawText:
             sent = orjson.loads("".join(self._written) or "{}")
         except orjson.JSONDecodeError:
             return None
-        return "" if _same(integral(sent), arguments) else None
+        return "" if _same(sent, arguments) else None
 
     def so_far(self) -> Any:
         return "".join(self._written)

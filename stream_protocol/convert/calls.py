@@ -2,17 +2,17 @@
 
 The client finds a call by its ``toolCallId`` alone, so that id is fixed when the call is first seen. ADK's id for the
 same call can be missing, can differ from fragment to fragment (before 2.11) or between fragments and the finished call
-(models that give no ids), and can come twice in one message (servers that count from zero in every response). The book
-maps every id that ADK used to the one call; nothing is ever looked up by a tool's name alone except a response without an
-id, which answers the oldest unanswered call of that name.
+(models that give no ids), and can come twice in one message (servers that count from zero in every response, agents in
+parallel). So an id is looked up among the calls of its own speaker first, then among all; nothing is ever looked up by
+a tool's name alone except a response without an id, which answers the oldest unanswered call of that name.
 
-A call's life: ``HELD`` (nothing sent: it has no name yet) -> ``STREAMING`` (announced; its input grows) -> ``OPEN`` (its
-input stands; an output is awaited, from the tool or from a person) -> ``ANSWERED``. A hidden call lives the same life and
-sends nothing.
+A call's life: ``HELD`` (nothing sent: it has no name yet) -> ``STREAMING`` (announced; its input grows) -> ``OPEN``
+(its input stands; an output is awaited, from the tool or from a person) -> ``ANSWERED``. A hidden call lives the same
+life and sends nothing.
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Literal
@@ -32,6 +32,9 @@ class CallState(IntEnum):
     OPEN = 2
     ANSWERED = 3
 
+
+Known = MutableMapping[str, "Call"]
+"""One speaker's calls, by every id that ADK has used for them."""
 
 Awaiting = Literal["approval", "credential", "client"]
 """Who a call waits for, where that is not its tool: its gate, somebody's credential, the client itself."""
@@ -60,9 +63,11 @@ class Call:
     """Writes ``tool-input-delta``; ``None`` while the call has not been announced or is hidden."""
     backlog: list[str] = field(default_factory=list)
     """Deltas of a held call, sent when it is named."""
-    paths: list[str] = field(default_factory=list)
+    paths: set[str] = field(default_factory=set)
     """JSON paths seen while held: they may tell the tool."""
     awaiting: Awaiting | None = None
+    approval_id: str | None = None
+    """The newest approval request that the client has seen."""
     approved: bool | None = None
     """The person's answer to the newest approval request; ``None`` before it."""
     long_running: bool = False
@@ -76,6 +81,11 @@ class Call:
     def visible(self) -> bool:
         return not self.hidden and self.state is not CallState.HELD
 
+    @property
+    def pending(self) -> bool:
+        """Whether somebody outside can still answer: not if a run broke off before it asked for an approval."""
+        return self.awaiting is not None and (self.awaiting != "approval" or self.approval_id is not None)
+
 
 class CallBook:
     """All calls of a message, in order of first sight."""
@@ -86,13 +96,12 @@ class CallBook:
         self._approvals: dict[str, Call] = {}
         self._unnamed = 0
 
-    def new(self, adk_id: str | None) -> Call:
-        """Enters a call under a client id of its own."""
+    def new(self, adk_id: str | None, known: Known) -> Call:
+        """Enters a call under a client id of its own, and among those of its speaker."""
         call = Call(id=self._client_id(adk_id), name="")
-        self._by_id[call.id] = call
         self._unanswered[call.id] = call
-        if adk_id:
-            self._by_id[adk_id] = call
+        self.alias(call.id, call, known)
+        self.alias(adk_id, call, known)
         return call
 
     def _client_id(self, adk_id: str | None) -> str:
@@ -112,19 +121,24 @@ class CallBook:
             if call_id not in self._by_id:
                 return call_id
 
-    def alias(self, adk_id: str | None, call: Call) -> None:
-        """Lets ``adk_id``, too, find the call."""
-        if adk_id:
+    def alias(self, adk_id: str | None, call: Call, known: Known) -> None:
+        """Lets ``adk_id``, too, find the call: for its speaker, and for others if no older call waits under it."""
+        if not adk_id:
+            return
+        known[adk_id] = call
+        holder = self._by_id.setdefault(adk_id, call)
+        if holder.state is CallState.ANSWERED:
             self._by_id[adk_id] = call
 
     def get(self, adk_id: str | None) -> Call | None:
         return self._by_id.get(adk_id) if adk_id else None
 
-    def answered_by(self, adk_id: str | None, name: str) -> Call | None:
-        """The call that a function response answers."""
+    def answered_by(self, adk_id: str | None, name: str, known: Known) -> Call | None:
+        """The call that a function response answers; its speaker's own come first."""
         if adk_id:
-            return self._by_id.get(adk_id)
-        return next((call for call in self._unanswered.values() if call.name == name), None)
+            return known.get(adk_id) or self._by_id.get(adk_id)
+        named = [call for call in self._unanswered.values() if call.name == name]
+        return next((call for call in named if call.id in known), named[0] if named else None)
 
     def unanswered(self) -> Iterable[Call]:
         return tuple(self._unanswered.values())
@@ -141,9 +155,12 @@ class CallBook:
     def request_approval(self, approval_id: str, call: Call) -> None:
         call.state = CallState.OPEN
         call.awaiting = "approval"
+        call.approval_id = approval_id
         call.approved = None
         self._unanswered[call.id] = call
         self._approvals[approval_id] = call
 
     def approval(self, approval_id: str | None) -> Call | None:
-        return self._approvals.get(approval_id) if approval_id else None
+        """The call of which this is the newest approval request; an answer to an older one means nothing."""
+        call = self._approvals.get(approval_id) if approval_id else None
+        return call if call is not None and call.approval_id == approval_id else None

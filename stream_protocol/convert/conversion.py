@@ -3,9 +3,9 @@
 A response is fed event by event and ends exactly once: ``finish``, ``fail`` or ``abort``. Everything here is plain
 computation over what was fed before, so the same events give the same chunks.
 
-An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what its
-lane's fragments said, so only the difference is shown; an event that differs from what was streamed (a callback redacted
-it) is not shown on top of it.
+An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what
+its lane's fragments said, so only the difference is shown; an event that differs from what was streamed (a callback
+redacted it) is not shown on top of it.
 """
 
 import logging
@@ -19,7 +19,7 @@ from stream_protocol.convert.finish import ABORTED, DEFAULT_ERROR_TEXT, FINISH_R
 from stream_protocol.convert.lanes import Kind, Lane, LaneKey, Ordinals
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
-from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CONFIRMATION
+from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL
 from stream_protocol.convert.skipped import Skipped
 from stream_protocol.convert.sources import Sources
 from stream_protocol.convert.steps import Steps
@@ -27,6 +27,7 @@ from stream_protocol.convert.tools import NO_RESULT, ToolCalls
 from stream_protocol.wire.chunks import FinishReason
 from stream_protocol.wire.errors import StreamProtocolError
 from stream_protocol.wire.sinks import Sink
+from stream_protocol.wire.values import json_text, json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -71,8 +72,6 @@ class Conversion(Generic[T]):
         self._failures: list[tuple[str | None, AgentRunError]] = []
         """What events reported and nobody has mended since, with the branch where it happened."""
         self._aborted = False
-        self._shown = False
-        """Something of this response can be seen."""
         self._running = False
         """Between ``start`` and the end."""
         self._ended = False
@@ -99,14 +98,14 @@ class Conversion(Generic[T]):
         self.written.clear()
         self._failures.clear()
         self._reason = None
-        self._aborted = self._shown = False
+        self._aborted = self._steps.shown = False
 
     def feed(self, event: "Event") -> None:
         """Writes what this event adds to the stream."""
         if not self._running:
             self._start(event.invocation_id)
-        # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps fields
-        # in the instance's dict; reading them there costs a fourth of its attribute access.
+        # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps
+        # fields in the instance's dict; reading them there costs a fourth of its attribute access.
         fields = event.__dict__
         author = fields["author"]
         if author == "user":
@@ -115,7 +114,10 @@ class Conversion(Generic[T]):
         lane = self._lane
         branch, path = fields["branch"], fields["node_info"].path
         if author != lane.author or branch != lane.branch or path != lane.path:
-            lane = self._turn_to((author, branch, path))
+            lane = self._turn_to((author, branch, path), event)
+        if (reason := fields["finish_reason"]) is not None:
+            self._reason = reason.value
+            self._model_id = fields["model_version"] or self._model_id  # up to ADK 2.0 only fragments name the model
         if not fields["partial"]:
             self._take_complete(event, lane)
         elif (content := fields["content"]) is not None:
@@ -131,10 +133,11 @@ class Conversion(Generic[T]):
                     if thought and part.thought_signature:
                         lane.sign(part.thought_signature)
                 else:
-                    touched = self._take_fragment(event, lane, part, touched)
+                    touched = self._take_fragment(lane, part, touched)
 
-    def _turn_to(self, key: LaneKey) -> Lane:
+    def _turn_to(self, key: LaneKey, event: "Event") -> Lane:
         """The lane that is spoken in from now on."""
+        self._answers.take_delegation(event)
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Lane(key, self._sink)
@@ -195,7 +198,7 @@ class Conversion(Generic[T]):
 
     def _error_text(self, error: BaseException) -> str:
         try:
-            return self._settings.on_error(error)
+            return json_text(self._settings.on_error(error))
         except Exception:
             logger.exception("`on_error` raised")
             return DEFAULT_ERROR_TEXT
@@ -210,7 +213,7 @@ class Conversion(Generic[T]):
         if any(call.awaiting is not None for call in self._book.waiting()):
             return "tool-calls"
         if self._reason is None:
-            return "stop" if self._shown else "other"
+            return "stop" if self._steps.shown else "other"
         return FINISH_REASONS.get(self._reason, "other")
 
     def _metadata(self) -> dict[str, Any] | None:
@@ -218,18 +221,15 @@ class Conversion(Generic[T]):
         metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
         if self._model_id is not None:
             metadata["modelId"] = self._model_id
-        return self._settings.message_metadata(metadata) or None
+        return json_value(self._settings.message_metadata(metadata), lossy=True) or None
 
     # Events ----------------------------------------------------------------------------------------------------------
 
-    def _take_fragment(self, event: "Event", lane: Lane, part: "Part", touched: list[Call] | None) -> list[Call] | None:
+    def _take_fragment(self, lane: Lane, part: "Part", touched: list[Call] | None) -> list[Call] | None:
         """A fragment without text. ``touched`` are the calls that this event has spoken of already."""
-        if event.finish_reason is not None:
-            self._reason = event.finish_reason.value
         if (function_call := part.function_call) is not None:
             touched = [] if touched is None else touched
             self._tools.add_fragment(lane, part, function_call, touched)
-            self._shown = True
             return touched
         if part.text is None:
             self._take_other(lane, part)
@@ -245,22 +245,21 @@ class Conversion(Generic[T]):
             return False
         self._tools.enter(lane)
         lane.open(kind, self._ordinals.next(kind))
-        self._shown = True
         return True
 
     def _take_complete(self, event: "Event", lane: Lane) -> None:
         if self._answers.take_progress(event):
             return
-        self._answers.take_delegation(event)
         content = event.content
         parts = content.parts if content is not None and content.parts else []
         if parts:
             self._take_parts(event, lane, parts)
         elif event.output is not None:
             write_output(self._sink, event)
+            self._steps.shown = True
         write_actions(self._sink, event, with_state=self._settings.send_state)
         self._take_sources(event)
-        self._take_outcome(event, bool(parts))
+        self._take_outcome(event, has_content=bool(parts))
         if parts or event.finish_reason is not None or event.error_code:
             lane.end_response()
 
@@ -275,11 +274,13 @@ class Conversion(Generic[T]):
                 repeated[kind] = max(0, repeated[kind] - len(part.text))
                 if text and (lane.kind is kind or self._open(lane, kind)):
                     lane.write(text)
+                if repeated[kind] or lane.kind is not kind:
+                    continue  # streamed, and over: a signature here is not the open part's
             elif part.function_call is not None:
                 self._take_call(event, lane, part, part.function_call, ids)
                 continue
             elif part.function_response is not None:
-                self._answers.take_response(event, part.function_response)
+                self._answers.take_response(event, part.function_response, lane.known)
             elif part.text is None and others.get(kind_name := _other_kind(part), 0) > 0:
                 others[kind_name] -= 1
             elif part.text is None:
@@ -290,10 +291,11 @@ class Conversion(Generic[T]):
     def _take_call(
         self, event: "Event", lane: Lane, part: "Part", function_call: "FunctionCall", ids: set[str | None]
     ) -> None:
-        self._shown = True
         if function_call.name == REQUEST_CONFIRMATION:
             self._tools.request_approval(lane, function_call)
             return
+        if function_call.name == REQUEST_CREDENTIAL:
+            self._answers.await_credential(function_call)
         call = self._tools.complete(lane, part, function_call, ids)
         if call is not None and (
             function_call.id in (event.long_running_tool_ids or ()) or function_call.name in PERSON_ASKED
@@ -307,26 +309,23 @@ class Conversion(Generic[T]):
             lane.close()
             self._tools.enter(lane)
             write_media(self._sink, part)
-            self._shown = True
         elif (code := part.executable_code) is not None:
             value = {"language": code.language.value if code.language else None, "code": code.code}
             self._tools.run_by_provider(lane, code.id, CODE_EXECUTION, value)
-            self._shown = True
         elif (result := part.code_execution_result) is not None:
             output = {"outcome": result.outcome.value if result.outcome else None, "output": result.output}
-            self._answer_provider(result.id, CODE_EXECUTION, output)
+            self._answer_provider(lane, result.id, CODE_EXECUTION, output)
         elif (server_call := part.tool_call) is not None:
             name = _server_tool(server_call.tool_type)
             self._tools.run_by_provider(lane, server_call.id, name, server_call.args or {})
-            self._shown = True
         elif (server_response := part.tool_response) is not None:
             name = _server_tool(server_response.tool_type)
-            self._answer_provider(server_response.id, name, server_response.response)
+            self._answer_provider(lane, server_response.id, name, server_response.response)
         elif not part.thought_signature:
             self._skipped.add(f"a part with {_other_kind(part) or 'nothing in it'}")
 
-    def _answer_provider(self, adk_id: str | None, name: str, output: Any) -> None:
-        call = self._book.answered_by(adk_id, name)
+    def _answer_provider(self, lane: Lane, adk_id: str | None, name: str, output: Any) -> None:
+        call = self._book.answered_by(adk_id, name, lane.known)
         if call is not None:
             self._tools.add_result(call, output)
 
@@ -340,13 +339,11 @@ class Conversion(Generic[T]):
         if event.citation_metadata is not None:
             self._sources.add_citations(event.citation_metadata)
 
-    def _take_outcome(self, event: "Event", has_content: bool) -> None:
+    def _take_outcome(self, event: "Event", *, has_content: bool) -> None:
         if event.usage_metadata is not None:
             self._usage.add(event.usage_metadata)
         if event.model_version:
             self._model_id = event.model_version
-        if event.finish_reason is not None:
-            self._reason = event.finish_reason.value
         if event.error_code:
             self._take_error(event, event.error_code)
         elif has_content and self._failures:
@@ -357,7 +354,7 @@ class Conversion(Generic[T]):
     def _take_error(self, event: "Event", code: str) -> None:
         if code == ABORTED:
             self._aborted = True
-        elif self._shown and (code in FINISH_REASONS or code == NO_CONTENT):
+        elif self._steps.shown and (code in FINISH_REASONS or code == NO_CONTENT):
             self._reason = code
         else:
             self._failures.append((event.branch, AgentRunError(code, event.error_message)))

@@ -1,17 +1,18 @@
 """Lanes: who is speaking, and which part of theirs is open.
 
 Agents that run in parallel interleave their fragments, so each (author, branch, node path) has a lane with at most one
-open part. The event id is no key: it changes with every fragment before ADK 2.6, and again in turns with a code executor.
+open part. The event id is no key: it changes with every fragment before ADK 2.6, and again in turns with a code
+executor.
 
-What a lane streamed since its last complete event is kept as the list of its pieces, since the complete event repeats it
-and only the difference may be shown.
+What a lane streamed since its last complete event is kept as the list of its pieces, since the complete event repeats
+it and only the difference may be shown.
 """
 
 from base64 import b64encode
 from enum import IntEnum
 from typing import Any
 
-from stream_protocol.convert.calls import Call
+from stream_protocol.convert.calls import Call, Known
 from stream_protocol.wire.chunks import ProviderMetadata
 from stream_protocol.wire.sinks import Sink, WriteDelta
 
@@ -50,6 +51,7 @@ class Lane:
         "fresh",
         "keep",
         "kind",
+        "known",
         "overdue",
         "path",
         "provider",
@@ -78,6 +80,8 @@ class Lane:
         """Appends to ``streamed`` of the open part's kind."""
         self.shown: dict[str, int] = {}
         """How many parts of other kinds have been shown of that response, by kind."""
+        self.known: Known = {}
+        """All calls of this lane."""
         self.calls: list[Call] = []
         """Calls that fragments of the current response speak of; their complete form is still to come."""
         self.overdue: list[Call] = []
@@ -92,9 +96,9 @@ class Lane:
 
     def open(self, kind: Kind, part_id: str) -> None:
         start = self._sink.text_start if kind is Kind.TEXT else self._sink.reasoning_start
+        self.write = start(part_id, self.provider)
         self.kind = kind
         self._part_id = part_id
-        self.write = start(part_id, self.provider)
         self.keep = self.streamed[kind].append
 
     def sign(self, signature: bytes) -> None:

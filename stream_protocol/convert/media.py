@@ -17,10 +17,25 @@ if TYPE_CHECKING:
 
 UNKNOWN_MEDIA_TYPE = "application/octet-stream"
 
+_DOCUMENT_TYPES = {
+    "pdf": "application/pdf",
+    "txt": "text/plain",
+    "md": "text/markdown",
+    "markdown": "text/markdown",
+    "html": "text/html",
+    "doc": "application/msword",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+}
+
 
 def is_web_url(uri: str) -> bool:
     """Whether a browser can load it over the network."""
     return uri.lower().startswith(("http://", "https://"))
+
+
+def document_type(name: str) -> str:
+    """The media type that a document's name tells, as the AI SDK's Google provider has it."""
+    return _DOCUMENT_TYPES.get(name.lower().rpartition(".")[2], UNKNOWN_MEDIA_TYPE)
 
 
 def write_media(sink: Sink[Any], part: "Part | FunctionResponsePart") -> None:
@@ -41,4 +56,5 @@ def _write_reference(sink: Sink[Any], uri: str, reference: "FileData | FunctionR
     if is_web_url(uri):
         sink.file(uri, reference.mime_type or UNKNOWN_MEDIA_TYPE)
     else:
-        sink.data("adk-file", {"uri": uri, "mediaType": reference.mime_type, "filename": reference.display_name})
+        said = {"uri": uri, "mediaType": reference.mime_type, "filename": reference.display_name}
+        sink.data("adk-file", {key: value for key, value in said.items() if value is not None})

@@ -1,10 +1,21 @@
-"""Whether a function response reports a failure, by its shape alone."""
+"""What a function response says, by its shape alone: a failure, or what a client answered."""
 
 from typing import Any
 
 import orjson
 
-from stream_protocol.wire.values import json_value
+from stream_protocol.wire.values import json_text, json_value
+
+RESULT = "result"
+"""The one key of the object that stands for any other value: ADK wraps what tools return, we what a client answers."""
+
+
+def client_output(response: Any) -> Any:
+    """What a client answered, out of the object that ADK stores."""
+    match response:
+        case {"result": output, **rest} if not rest:
+            return output
+    return response
 
 
 def failure_text(response: Any) -> str | None:
@@ -28,8 +39,8 @@ def _mcp_text(response: dict[str, Any]) -> str:
         if isinstance(content, list)
         else []
     )
-    return "\n".join(texts) or _text(response)
+    return _text("\n".join(texts) or response)
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode()
+    return json_text(value) if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert.media import is_web_url
+from stream_protocol.convert.media import document_type, is_web_url
 from stream_protocol.wire.sinks import Sink
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Sources:
             self._sink.source_url(source_id, source.uri, source.title)
         else:
             title = source.title or source.filename or source.uri
-            self._sink.source_document(source_id, "text/plain", title, source.filename)
+            self._sink.source_document(source_id, document_type(source.filename or source.uri), title, source.filename)
 
 
 def _of_chunk(chunk: "GroundingChunk") -> Iterator[_Source]:
@@ -54,6 +54,6 @@ def _of_chunk(chunk: "GroundingChunk") -> Iterator[_Source]:
         yield _Source(place.uri, place.title)
     if (image := chunk.image) and (uri := image.source_uri or image.image_uri):
         yield _Source(uri, image.title)
-    if document := chunk.retrieved_context:
-        if name := document.uri or document.document_name or document.title:
-            yield _Source(name, document.title, document.document_name)
+    document = chunk.retrieved_context
+    if document and (name := document.uri or document.document_name or document.title):
+        yield _Source(name, document.title, document.document_name)

@@ -8,8 +8,9 @@ The AI SDK's auto-send helpers look only behind the last ``step-start`` of the l
   answer given in the browser would never be sent.
 * A response must not end behind outputs alone: the helper would send again, for ever. A bare step closes it.
 
-A step ends only when nothing is open in any lane: ``finish-step`` makes a v6 client forget all open text parts, and a tool
-input that streams on behind a ``start-step`` would become a second part. Agents in parallel therefore share steps.
+A step ends only when nothing is open in any lane: ``finish-step`` makes a v6 client forget all open text parts, and a
+tool input that streams on behind a ``start-step`` would become a second part. Agents in parallel therefore share
+steps.
 """
 
 from collections.abc import Collection
@@ -27,6 +28,8 @@ class Steps:
         self._sink = sink
         self._lanes = lanes
         self._calls = calls
+        self.shown = False
+        """Something of this response can be seen."""
         self._open = False
         self._used = False
         """Something stands in the open step."""
@@ -35,14 +38,20 @@ class Steps:
         self._tools: list[Call] = []
         """Calls behind the last ``start-step``, also of an earlier response of this message."""
 
-    def enter(self, lane: Lane) -> None:
-        """Makes the step right for content of this lane. The lane has no open part."""
-        wanted = not self._open or self._has_output or (lane.fresh and self._used)
-        if wanted and not any(self._calls.waiting()) and not any(other.busy for other in self._lanes):
+    def enter(self, lane: Lane, *, asks: bool = False) -> None:
+        """Makes the step right for content of this lane, which has no open part. ``asks``: it asks for a credential.
+
+        A running call holds a step back, since it may yet turn out to need approval. It does not hold back a request
+        for a credential: the call that needs it must not stand behind the same ``start-step``, or the answer would
+        not be sent.
+        """
+        wanted = not self._open or self._has_output or ((lane.fresh or asks) and self._used)
+        held = any(call.awaiting != "credential" and (call.awaiting or not asks) for call in self._calls.waiting())
+        if wanted and not held and not any(other.busy for other in self._lanes):
             self.finish()
             self._start()
         lane.fresh = False
-        self._used = True
+        self._used = self.shown = True
 
     def _start(self) -> None:
         self._sink.start_step()
@@ -57,6 +66,7 @@ class Steps:
 
     def add_output(self, call: Call) -> None:
         """The call's result stands in this step."""
+        self.shown = True
         self._has_output = self._has_output or not call.provider_executed
 
     def finish(self) -> None:

@@ -1,8 +1,9 @@
 """Tool calls on the wire: announced, filled, answered, ended. Exactly one input and one end for each.
 
 Matching comes first: which call does this fragment, complete call or response speak of? By id wherever ids can be
-trusted. Ids that ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment with
-a new one may continue the newest call that is still open; a model's own ids never change, so a new one is a new call.
+trusted. Ids that ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment
+with a new one may continue the newest call that is still open; a model's own ids never change, so a new one is a new
+call.
 """
 
 from collections.abc import Collection
@@ -16,7 +17,7 @@ from stream_protocol.convert.options import Settings
 from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, gated_call
 from stream_protocol.convert.results import failure_text
 from stream_protocol.convert.steps import Steps
-from stream_protocol.wire.sinks import Sink
+from stream_protocol.wire.sinks import Sink, WriteDelta
 from stream_protocol.wire.values import UnrepresentableValueError, json_value
 
 if TYPE_CHECKING:
@@ -45,15 +46,15 @@ class ToolCalls:
     def add_fragment(self, lane: Lane, part: "Part", fragment: "FunctionCall", touched: list[Call]) -> None:
         """A streamed piece of a call. ``touched`` are the calls that this event has spoken of already."""
         adk_id = fragment.id
-        call = self._book.get(adk_id)
+        call = lane.known.get(adk_id) if adk_id else None
         if call is not None and call.state is OPEN:
             return
         if call is None or call not in lane.calls:
             call = self._continued(lane, fragment, touched)
             if call is None:
-                call = self._book.new(adk_id)
+                call = self._book.new(adk_id, lane.known)
                 lane.calls.append(call)
-            self._book.alias(adk_id, call)
+            self._book.alias(adk_id, call, lane.known)
         touched.append(call)
         call.more_to_come = bool(fragment.will_continue)
         if call.provider is None or part.thought_signature:
@@ -90,8 +91,11 @@ class ToolCalls:
 
     def _hold(self, lane: Lane, call: Call, fragment: "FunctionCall", text: str) -> None:
         """Announces the call as soon as its tool is known; until then its text waits."""
-        call.paths.extend(argument.json_path or "" for argument in fragment.partial_args or ())
-        name = fragment.name or fitting_tool(call.paths, self._settings.tool_schemas)
+        name = fragment.name
+        paths = {argument.json_path or "" for argument in fragment.partial_args or ()}
+        if not name and not paths <= call.paths:
+            call.paths |= paths
+            name = fitting_tool(call.paths, self._settings.tool_schemas)
         if text:
             call.backlog.append(text)
         if name:
@@ -104,25 +108,26 @@ class ToolCalls:
 
     def _announce(self, lane: Lane, call: Call, name: str) -> None:
         """The call gets its name and, unless it is hidden, its part."""
+        self._name(call, name)
+        if call.hidden:
+            call.state = STREAMING
+            return
+        write = self._show(lane, call)
+        for text in call.backlog:
+            write(text)
+        call.backlog.clear()
+
+    def _name(self, call: Call, name: str) -> None:
         call.name = name
         call.hidden = self._settings.hides(name)
         call.dynamic = self._settings.is_dynamic(name)
         call.title = self._settings.tool_titles.get(name)
-        if call.hidden:
-            call.state = STREAMING
-            return
-        self._show(lane, call)
-        for text in call.backlog:
-            if call.write is not None:
-                call.write(text)
-        call.backlog.clear()
 
-    def _show(self, lane: Lane, call: Call) -> None:
+    def _show(self, lane: Lane, call: Call) -> WriteDelta:
         lane.close()
-        self.enter(lane)
+        self.enter(lane, asks=call.name == REQUEST_CREDENTIAL)
         self._steps.add_tool(call)
-        call.state = STREAMING
-        call.write = self._sink.tool_input_start(
+        call.write = write = self._sink.tool_input_start(
             call.id,
             call.name,
             dynamic=call.dynamic,
@@ -130,19 +135,21 @@ class ToolCalls:
             title=call.title,
             provider=call.provider,
         )
+        call.state = STREAMING
+        return write
 
     # Complete calls --------------------------------------------------------------------------------------------------
 
     def complete(
         self, lane: Lane, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
     ) -> Call | None:
-        """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it is a repetition."""
+        """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it repeats one."""
         call = self._completed(lane, function_call, ids)
         if call is not None and call.state is OPEN:
             return None
         if call is None or call.state is ANSWERED:
-            call = self._book.new(function_call.id)
-        self._book.alias(function_call.id, call)
+            call = self._book.new(function_call.id, lane.known)
+        self._book.alias(function_call.id, call, lane.known)
         for calls in (lane.calls, lane.overdue):
             if call in calls:
                 calls.remove(call)
@@ -153,7 +160,7 @@ class ToolCalls:
         return call
 
     def _completed(self, lane: Lane, complete: "FunctionCall", ids: Collection[str | None]) -> Call | None:
-        if (known := self._book.get(complete.id)) is not None:
+        if complete.id and (known := lane.known.get(complete.id)) is not None:
             return known
         unclaimed = (call for call in lane.calls + lane.overdue if call.id not in ids)
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
@@ -162,7 +169,7 @@ class ToolCalls:
         """The input stands."""
         arguments = json_value(args, lossy=True)
         if call.name == REQUEST_CREDENTIAL:
-            arguments = credential_input(arguments)
+            arguments = self._credential_input(arguments)
         if call.text is not None:
             arguments = integral(arguments)
         call.state = OPEN
@@ -173,6 +180,14 @@ class ToolCalls:
             call.write(rest)
         call.input = arguments
         self._send_input(call)
+
+    def _credential_input(self, args: dict[str, Any]) -> dict[str, Any]:
+        """What a browser may see of a credential request, with the id under which it knows the call that needs it."""
+        shown = credential_input(args)
+        match shown:
+            case {"functionCallId": str(adk_id)} if (call := self._book.get(adk_id)) is not None:
+                return {**shown, "functionCallId": call.id}
+        return shown
 
     def _send_input(self, call: Call) -> None:
         self._sink.tool_input_available(
@@ -187,7 +202,7 @@ class ToolCalls:
 
     def run_by_provider(self, lane: Lane, adk_id: str | None, name: str, value: Any) -> None:
         """A tool that the model's provider runs itself, such as code execution: complete when it is seen."""
-        call = self._book.new(adk_id)
+        call = self._book.new(adk_id, lane.known)
         call.name, call.provider = name, lane.provider
         call.dynamic = call.provider_executed = True
         call.hidden = self._settings.hides(name)
@@ -198,19 +213,21 @@ class ToolCalls:
     def request_approval(self, lane: Lane, function_call: "FunctionCall") -> None:
         """ADK's made-up confirmation call: an approval request on the call that it gates."""
         original = gated_call(function_call.args or {})
-        call = self._book.get(original.get("id"))
+        call_id = original.get("id")
+        call = lane.known.get(call_id or "") or self._book.get(call_id)
         if call is None:
-            call = self._book.new(original.get("id"))
+            call = self._book.new(call_id, lane.known)
         if not call.visible:
             self._reveal(lane, call, original)
         approval_id = function_call.id or self._book.next_id()
-        self._book.request_approval(approval_id, call)
         self._sink.tool_approval_request(approval_id, call.id)
+        self._book.request_approval(approval_id, call)
 
     def _reveal(self, lane: Lane, call: Call, original: dict[str, Any]) -> None:
         """Shows a hidden or unknown call after all: somebody has to answer for it."""
-        call.name = call.name or str(original.get("name") or "")
+        self._name(call, call.name or str(original.get("name") or ""))
         call.hidden = False
+        call.state, call.text = HELD, None  # nothing of it has been sent
         call.provider = call.provider or lane.provider
         self._show(lane, call)
         args = original.get("args")
@@ -221,10 +238,11 @@ class ToolCalls:
     def add_result(self, call: Call, response: Any, *, preliminary: bool = False) -> None:
         """What a tool or a client gave back."""
         if call.state is HELD or call.hidden:
-            self._book.answer(call)
+            if not preliminary:
+                self._book.answer(call)
             return
         if call.state is STREAMING:
-            self._fill(call, {})
+            self._fill(call, call.text.so_far() if call.text is not None else {})
         if not preliminary and (text := failure_text(response)) is not None:
             self._fail(call, text)
             return
@@ -252,37 +270,36 @@ class ToolCalls:
     def ask_client(self, call: Call) -> None:
         """An approved call whose output the client gives.
 
-        Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals helper
-        would otherwise send again and again until there is an output.
+        Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals
+        helper would otherwise send again and again until there is an output.
         """
-        call.awaiting = "client"
         self._send_input(call)
+        call.awaiting = "client"
 
     def deny(self, call: Call) -> None:
         self._steps.add_output(call)
-        self._book.answer(call)
         self._sink.tool_output_denied(call.id)
+        self._book.answer(call)
 
     def _fail(self, call: Call, text: str) -> None:
         self._steps.add_output(call)
-        self._book.answer(call)
         self._sink.tool_output_error(call.id, text, dynamic=call.dynamic, provider_executed=call.provider_executed)
+        self._book.answer(call)
 
     # Bounds ----------------------------------------------------------------------------------------------------------
 
-    def enter(self, lane: Lane) -> None:
+    def enter(self, lane: Lane, *, asks: bool = False) -> None:
         """Makes the step right for new content of this lane."""
         if lane.fresh:
             self.cut(lane)
-        self._steps.enter(lane)
+        self._steps.enter(lane, asks=asks)
 
     def cut(self, lane: Lane) -> None:
         """Ends the calls of the lane's earlier responses whose complete form never came."""
         for call in lane.overdue:
             if call.state > STREAMING:
                 continue
-            self._book.answer(call)
-            if call.write is not None:
+            if call.visible:
                 self._steps.add_output(call)
                 self._sink.tool_input_error(
                     call.id,
@@ -292,12 +309,13 @@ class ToolCalls:
                     dynamic=call.dynamic,
                     title=call.title,
                 )
+            self._book.answer(call)
         lane.overdue.clear()
 
     def end(self, text: str) -> None:
         """Ends the calls that nothing will answer any more; those that wait for a person stay."""
         for call in self._book.unanswered():
-            if call.awaiting is not None:
+            if call.pending:
                 continue
             if call.visible:
                 self._fail(call, text)

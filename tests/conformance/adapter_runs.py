@@ -1,0 +1,155 @@
+"""One turn of an agent with a real model adapter, driven by ADK's Runner and told by our stream."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Unpack
+
+import pytest
+from google.adk.agents import LlmAgent, RunConfig
+from google.adk.agents.run_config import StreamingMode
+from google.adk.events import Event
+from google.adk.runners import InMemoryRunner
+from google.genai.types import UserContent
+
+from stream_protocol import ConverterOptions, StreamProtocolConverter, encode_sse, stream_chunks, stream_sse
+from stream_protocol.wire.chunks import AiSdkVersion, AnyChunk
+from stream_protocol.wire.errors import ClientStreamError
+from stream_protocol.wire.messages import UIMessage
+from stream_protocol.wire.reducer import MessageReducer
+from stream_protocol.wire.sse import SSE_DONE
+from tests.stream_order import check_order
+
+
+@dataclass
+class Told:
+    """What a page got of one turn."""
+
+    events: list[Event]
+    failure: Exception | None
+    """What the run raised."""
+    chunks: list[AnyChunk]
+    message: UIMessage
+    """The message as every client folds it."""
+    error: str | None
+    """The text of the ``error`` chunk."""
+    by_event: list[tuple[Event, list[dict[str, Any]]]] = field(default_factory=list)
+    """Each event with the chunks that it became."""
+
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        return [dict(part) for part in self.message["parts"]]
+
+    def part(self, kind: str) -> dict[str, Any]:
+        (part,) = self.all_parts(kind)
+        return part
+
+    def all_parts(self, kind: str) -> list[dict[str, Any]]:
+        return [part for part in self.parts if part["type"] == kind]
+
+    def text(self) -> str:
+        return "".join(part["text"] for part in self.all_parts("text"))
+
+    def outline(self) -> list[str]:
+        return [part["type"] for part in self.parts]
+
+    def of_type(self, kind: str) -> list[dict[str, Any]]:
+        return [dict(chunk) for chunk in self.chunks if chunk["type"] == kind]
+
+    def deltas(self, call_id: str) -> list[str]:
+        return [chunk["inputTextDelta"] for chunk in self.of_type("tool-input-delta") if chunk["toolCallId"] == call_id]
+
+    def finish_reason(self) -> str:
+        (finish,) = self.of_type("finish")
+        reason: str = finish["finishReason"]
+        return reason
+
+
+async def turn(agent: LlmAgent, *, streaming: bool = True, **options: Unpack[ConverterOptions]) -> Told:
+    """Runs one turn and checks what holds for every stream: its order, both clients, and the byte path."""
+    runner = InMemoryRunner(agent=agent)
+    session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
+    config = RunConfig(streaming_mode=StreamingMode.SSE if streaming else StreamingMode.NONE)
+    run = runner.run_async(
+        user_id="u",
+        session_id=session.id,
+        new_message=UserContent("Hi"),
+        run_config=config,
+        yield_user_message=True,
+    )
+    events: list[Event] = []
+    failures: list[Exception] = []
+    chunks = [chunk async for chunk in stream_chunks(recorded(run, events, failures), **options)]
+    await runner.close()
+    check_order(chunks)
+    body = [item async for item in stream_sse(replayed(events, failures), **options)]
+    assert body == [*map(encode_sse, chunks), SSE_DONE]
+    message, error = folded(chunks)
+    failure = failures[0] if failures else None
+    return Told(events, failure, chunks, message, error, list(by_event(events, options)))
+
+
+async def recorded(
+    run: AsyncGenerator[Event, None], events: list[Event], failures: list[Exception]
+) -> AsyncIterator[Event]:
+    try:
+        async with aclosing(run) as source:
+            async for event in source:
+                events.append(event)
+                yield event
+    except Exception as error:
+        failures.append(error)
+        raise
+
+
+async def replayed(events: list[Event], failures: list[Exception]) -> AsyncIterator[Event]:
+    for event in events:
+        yield event
+    for failure in failures:
+        raise failure
+
+
+def by_event(events: list[Event], options: ConverterOptions) -> Iterator[tuple[Event, list[dict[str, Any]]]]:
+    converter = StreamProtocolConverter(**options)
+    for event in events:
+        yield event, [dict(chunk) for chunk in converter.convert(event)]
+
+
+def folded(chunks: list[AnyChunk]) -> tuple[UIMessage, str | None]:
+    """The message, the same in v6 and v7, and the error that its page shows."""
+    message, error = fold(chunks, 6)
+    newer, newer_error = fold(chunks, 7)
+    assert newer_error == error
+    assert list(map(without_raw_input, newer["parts"])) == list(map(without_raw_input, message["parts"]))
+    return message, error
+
+
+def fold(chunks: list[AnyChunk], version: AiSdkVersion) -> tuple[UIMessage, str | None]:
+    reducer = MessageReducer(ai_sdk=version)
+    *body, terminal = chunks
+    for chunk in body:
+        reducer.apply(chunk)
+    if terminal["type"] != "error":
+        reducer.apply(terminal)
+        return reducer.message, None
+    with pytest.raises(ClientStreamError) as raised:
+        reducer.apply(terminal)
+    assert raised.value.error_class == "Error", "the client refused the chunk"
+    return reducer.message, raised.value.text
+
+
+def without_raw_input(part: Any) -> dict[str, Any]:
+    """The part without the key that v7 renamed."""
+    return {key: value for key, value in part.items() if key not in {"rawInput", "input"} or "errorText" not in part}
+
+
+def check_streamed_arguments(told: Told) -> None:
+    """Every call's deltas concatenate to its input, and with the last fragment only brackets are still to be closed."""
+    calls = {chunk["toolCallId"]: chunk["input"] for chunk in told.of_type("tool-input-available")}
+    assert calls
+    for call_id, value in calls.items():
+        assert json.loads("".join(told.deltas(call_id))) == value
+    for event, chunks in told.by_event:
+        deltas = [chunk["inputTextDelta"] for chunk in chunks if chunk["type"] == "tool-input-delta"]
+        assert event.partial or all(set(delta) <= set("]}") for delta in deltas), deltas

@@ -1,0 +1,102 @@
+"""Gemini's HTTP API as the page of recorded bytes that it is to google-genai, and agents that talk to it."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import respx
+from google.adk.agents import LlmAgent
+from google.adk.models.google_llm import Gemini
+from google.genai import Client
+from google.genai.types import (
+    AutomaticFunctionCallingConfig,
+    FunctionCallingConfig,
+    GenerateContentConfig,
+    HttpOptions,
+    ToolConfig,
+)
+from google.oauth2.credentials import Credentials
+
+MODEL = "gemini-3-pro-preview"
+WHOLE = 1 << 20
+"""A cut beyond every reply: it comes in one piece."""
+
+
+def said(*parts: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
+    """One ``GenerateContentResponse`` of a stream."""
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
+    if finish is not None:
+        candidate["finishReason"] = finish
+    usage = {"promptTokenCount": 3, "candidatesTokenCount": 4, "totalTokenCount": 7}
+    return {"candidates": [candidate | more], "usageMetadata": usage, "modelVersion": MODEL, "responseId": "r"}
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"text": words, **more}
+
+
+def call(**fields: Any) -> dict[str, Any]:
+    return {"functionCall": fields}
+
+
+def done(finish: str = "STOP", **part: Any) -> dict[str, Any]:
+    """The last chunk of every recorded stream."""
+    return said(text("", **part), finish=finish)
+
+
+def reply(*chunks: dict[str, Any], cut: int = WHOLE, broken: bool = False) -> httpx.Response:
+    """A streamed reply, in network pieces of ``cut`` bytes; ``broken``: the connection is reset behind it."""
+    body = b"".join(b"data: " + json.dumps(chunk).encode() + b"\r\n\r\n" for chunk in chunks)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), cut):
+            yield body[start : start + cut]
+        if broken:
+            raise httpx.ReadError("Connection reset by peer")
+
+    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=pieces())
+
+
+@contextmanager
+def gemini(*replies: httpx.Response) -> Iterator[respx.Router]:
+    """Answers the model's requests, one reply each."""
+    with respx.mock(assert_all_called=False) as router:
+        router.post(url__regex=r".*:streamGenerateContent.*").mock(side_effect=list(replies))
+        yield router
+        assert len(router.calls) == len(replies)
+
+
+def developer_agent(*tools: Callable[..., Any]) -> LlmAgent:
+    """An agent on the Developer API."""
+    return _agent(Client(api_key="no-key", http_options=_httpx()), tools)
+
+
+def vertex_agent(*tools: Callable[..., Any]) -> LlmAgent:
+    """An agent on Vertex that asks for streamed arguments."""
+    client = Client(
+        vertexai=True,
+        project="p",
+        location="us-central1",
+        credentials=Credentials("no-token"),  # type: ignore[no-untyped-call]  # google.oauth2 is not annotated
+        http_options=_httpx(),
+    )
+    config = GenerateContentConfig(
+        tool_config=ToolConfig(function_calling_config=FunctionCallingConfig(stream_function_call_arguments=True)),
+        automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
+    )
+    return _agent(client, tools, config)
+
+
+def _httpx() -> HttpOptions:
+    # google-genai takes aiohttp where it is installed, which respx does not see.
+    return HttpOptions(httpx_async_client=httpx.AsyncClient())
+
+
+def _agent(
+    client: Client, tools: tuple[Callable[..., Any], ...], config: GenerateContentConfig | None = None
+) -> LlmAgent:
+    return LlmAgent(
+        name="assistant", model=Gemini(model=MODEL, client=client), tools=list(tools), generate_content_config=config
+    )
