@@ -74,6 +74,8 @@ class Call:
     """The client or a backend gives the output."""
     input: Any = None
     """The complete input as it was sent, plain JSON."""
+    interim: Any = None
+    """The output that stands in for one that comes in a later response; ``None`` where there is none."""
     gated: bool = True
     """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
 

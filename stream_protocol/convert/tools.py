@@ -202,7 +202,7 @@ class ToolCalls:
 
     def run_by_provider(self, lane: Lane, adk_id: str | None, name: str, value: Any) -> None:
         """A tool that the model's provider runs itself, such as code execution: complete when it is seen."""
-        call = self._book.new(adk_id, lane.known)
+        call = self._book.new(adk_id or self._book.next_id(), lane.known)
         call.name, call.provider = name, lane.provider
         call.dynamic = call.provider_executed = True
         call.hidden = self._settings.hides(name)
@@ -266,6 +266,19 @@ class ToolCalls:
         """A first word after which nothing more is expected in this response."""
         self.add_result(call, value, preliminary=True)
         self._book.answer(call)
+        call.interim = value
+
+    def free_questions(self) -> None:
+        """Lets the answers to this step's questions be sent when the response is over.
+
+        The client's helpers wait for every output behind the last ``start-step`` to be final. An interim one will not be
+        before the next response, which is the one that the answers ask for; so it is said once more as final.
+        """
+        tools = self._steps.tools
+        if any(call.pending for call in tools):
+            for call in tools:
+                if call.interim is not None:
+                    self.add_result(call, call.interim)
 
     def ask_client(self, call: Call) -> None:
         """An approved call whose output the client gives.
