@@ -176,9 +176,10 @@ class Conversion(Generic[T]):
 
     def abort(self, reason: str | None = None) -> None:
         """The run was stopped: ends what is open, also what waits for a person (ADK closes it, too), then ``abort``."""
+        closes_pending = self._running  # before its first event a run has touched nothing
         self._check_running()
         metadata = self._metadata()
-        self._end_parts(RUN_STOPPED, closes_pending=True)
+        self._end_parts(RUN_STOPPED, closes_pending=closes_pending)
         bare_step = self._steps.finish_last()
         if metadata is not None or bare_step:
             self._sink.message_metadata(metadata or {})
