@@ -90,6 +90,8 @@ class ChatService:
             if isinstance(turn, AsItStands):
                 events = iter_sse(turn.events, past=turn.past, message_id=turn.message_id, **self._options)
                 return _async_iterator(list(events))
+            if isinstance(turn, NewText) and turn.rewind_before is not None:
+                session = await self._rewind(key, turn.rewind_before)
             session = session or await self._create_session(key)
             self._start(run, turn, session, claim.pop_all())
             return run.read()
@@ -191,6 +193,12 @@ class ChatService:
         return await self.runner.session_service.get_session(
             app_name=self.runner.app_name, user_id=user_id, session_id=chat_id
         )
+
+    async def _rewind(self, key: ChatKey, invocation_id: str) -> Session | None:
+        """Takes back an invocation and all that came after it, with its state and artifacts, as ADK does that."""
+        user_id, chat_id = key
+        await self.runner.rewind_async(user_id=user_id, session_id=chat_id, rewind_before_invocation_id=invocation_id)
+        return await self._find_session(key)
 
     async def _create_session(self, key: ChatKey) -> Session:
         user_id, chat_id = key
