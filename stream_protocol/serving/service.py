@@ -19,10 +19,11 @@ from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings, ToolSelection
 from stream_protocol.convert.streams import iter_sse
 from stream_protocol.serving.content import default_run_config, run_config_for, user_content
-from stream_protocol.serving.run import RUN_TIMEOUT, Run, RunLimits
+from stream_protocol.serving.run import RUN_TIMEOUT, Planned, Run, RunLimits
 from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.sealing import sealing_events
 from stream_protocol.serving.target import Target, announces_user_message, as_runner, delegation_tools
+from stream_protocol.wire.errors import ChatRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,6 +83,8 @@ class ChatService:
         Raises ``ChatRequestError`` for a request that is refused; nothing has been stored and nothing runs then.
         """
         key: ChatKey = (user_id, request.id)
+        if (other := self._runs.get(key)) is not None and await self._does(other, request):
+            return other.read()
         with ExitStack() as claim:
             run = await self._runs.claim(key, self._limits)
             claim.callback(self._runs.release, key)
@@ -93,8 +96,23 @@ class ChatService:
             if isinstance(turn, NewText) and turn.rewind_before is not None:
                 session = await self._rewind(key, turn.rewind_before)
             session = session or await self._create_session(key)
+            run.planned.set_result(Planned(turn=turn, stored=session.events))
             self._start(run, turn, session, claim.pop_all())
             return run.read()
+
+    @staticmethod
+    async def _does(run: Run, request: ChatRequest) -> bool:
+        """Whether the run is what the request asks for: it brings the same answers, as a double click does.
+
+        Words said twice are no such case: they are not answers, and mean two turns or a mistake.
+        """
+        planned = await asyncio.shield(run.planned)
+        if planned is None or not isinstance(planned.turn, Answers):
+            return False
+        try:
+            return plan(request, planned.stored) == planned.turn
+        except ChatRequestError:
+            return False
 
     async def history(self, chat_id: str, *, user_id: str) -> list[UIMessage] | None:
         """The messages of a chat as its client has them; ``None`` if this user has no such chat.
