@@ -1,1 +1,5 @@
-"""A request and a stored session -> what to do next. Pure: no I/O, no clock, no random ids, no ADK import."""
+"""A request and a stored session -> what to do next. Pure: no I/O, no clock, no random ids."""
+
+from stream_protocol.conversation.importing import messages_to_events
+
+__all__ = ["messages_to_events"]
