@@ -63,7 +63,7 @@ class Call:
     """Writes ``tool-input-delta``; ``None`` while the call has not been announced or is hidden."""
     backlog: list[str] = field(default_factory=list)
     """Deltas of a held call, sent when it is named."""
-    paths: list[str] = field(default_factory=list)
+    paths: set[str] = field(default_factory=set)
     """JSON paths seen while held: they may tell the tool."""
     awaiting: Awaiting | None = None
     approval_id: str | None = None
@@ -74,6 +74,8 @@ class Call:
     """The client or a backend gives the output."""
     input: Any = None
     """The complete input as it was sent, plain JSON."""
+    interim: Any = None
+    """The output that stands in for one that comes in a later response; ``None`` where there is none."""
     gated: bool = True
     """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
 

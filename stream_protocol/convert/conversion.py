@@ -157,6 +157,7 @@ class Conversion(Generic[T]):
         self._check_running()
         metadata = self._metadata()
         self._end_parts(NO_RESULT)
+        self._tools.free_questions()
         bare_step = self._steps.finish_last()
         self._sink.finish(self._finish_reason(), {} if metadata is None and bare_step else metadata)
         self._end()

@@ -74,8 +74,12 @@ def sse_conversion(past: "Iterable[Event]", message_id: str | None, settings: Se
 
 
 def _conversion(sink: Sink[T], past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[T]:
-    conversion = Conversion(
-        sink if settings.transform is None else TransformedSink(sink, settings.transform), settings, message_id
-    )
+    if settings.transform is None:
+        conversion = Conversion(sink, settings, message_id)
+        conversion.replay(past)
+        return conversion
+    transformed = TransformedSink(sink)
+    conversion = Conversion(transformed, settings, message_id)
     conversion.replay(past)
+    transformed.transform = settings.transform  # from here on: the hook has seen the past when it was written
     return conversion

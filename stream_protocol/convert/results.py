@@ -1,4 +1,4 @@
-"""Whether a function response reports a failure, by its shape alone."""
+"""What a function response says, by its shape alone: a failure, or what a client answered."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ class Steps:
         """Something stands in the open step."""
         self._has_output = False
         """A tool's output stands in the open step."""
-        self._tools: list[Call] = []
+        self.tools: list[Call] = []
         """Calls behind the last ``start-step``, also of an earlier response of this message."""
 
     def enter(self, lane: Lane, *, asks: bool = False) -> None:
@@ -57,12 +57,12 @@ class Steps:
         self._sink.start_step()
         self._open = True
         self._used = self._has_output = False
-        self._tools.clear()
+        self.tools.clear()
 
     def add_tool(self, call: Call) -> None:
         """The call's part stands in this step."""
         if not call.provider_executed:
-            self._tools.append(call)
+            self.tools.append(call)
 
     def add_output(self, call: Call) -> None:
         """The call's result stands in this step."""
@@ -80,7 +80,7 @@ class Steps:
         The client stores a bare step only with the next change of the message: metadata must follow.
         """
         self.finish()
-        if not self._tools or any(call.state is not CallState.ANSWERED for call in self._tools):
+        if not self.tools or any(call.state is not CallState.ANSWERED for call in self.tools):
             return False
         self._start()
         self.finish()

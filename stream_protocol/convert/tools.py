@@ -78,10 +78,12 @@ class ToolCalls:
     def _text_of(call: Call, fragment: "FunctionCall") -> str:
         """The argument text that this fragment adds."""
         if partial_args := fragment.partial_args:
-            text = ""
-            for argument in partial_args:
-                text += _write_partial(call, argument)
-            return text
+            if call.text is None:
+                call.text = PathText() if partial_args[0].json_path else RawText()
+            if isinstance(call.text, GrowingText):
+                return ""
+            write = call.text.write
+            return write(partial_args[0]) if len(partial_args) == 1 else "".join(map(write, partial_args))
         if not (args := fragment.args):
             return ""
         call.text = call.text or GrowingText()
@@ -91,8 +93,11 @@ class ToolCalls:
 
     def _hold(self, lane: Lane, call: Call, fragment: "FunctionCall", text: str) -> None:
         """Announces the call as soon as its tool is known; until then its text waits."""
-        call.paths.extend(argument.json_path or "" for argument in fragment.partial_args or ())
-        name = fragment.name or fitting_tool(call.paths, self._settings.tool_schemas)
+        name = fragment.name
+        paths = {argument.json_path or "" for argument in fragment.partial_args or ()}
+        if not name and not paths <= call.paths:
+            call.paths |= paths
+            name = fitting_tool(call.paths, self._settings.tool_schemas)
         if text:
             call.backlog.append(text)
         if name:
@@ -199,7 +204,7 @@ class ToolCalls:
 
     def run_by_provider(self, lane: Lane, adk_id: str | None, name: str, value: Any) -> None:
         """A tool that the model's provider runs itself, such as code execution: complete when it is seen."""
-        call = self._book.new(adk_id, lane.known)
+        call = self._book.new(adk_id or self._book.next_id(), lane.known)
         call.name, call.provider = name, lane.provider
         call.dynamic = call.provider_executed = True
         call.hidden = self._settings.hides(name)
@@ -263,6 +268,19 @@ class ToolCalls:
         """A first word after which nothing more is expected in this response."""
         self.add_result(call, value, preliminary=True)
         self._book.answer(call)
+        call.interim = value
+
+    def free_questions(self) -> None:
+        """Lets the answers to this step's questions be sent when the response is over.
+
+        The client's helpers wait for every output behind the last ``start-step`` to be final. An interim one will not
+        be before the next response, which is the one that the answers ask for; so it is said once more as final.
+        """
+        tools = self._steps.tools
+        if any(call.pending for call in tools):
+            for call in tools:
+                if call.interim is not None:
+                    self.add_result(call, call.interim)
 
     def ask_client(self, call: Call) -> None:
         """An approved call whose output the client gives.
@@ -318,15 +336,6 @@ class ToolCalls:
                 self._fail(call, text)
             else:
                 self._book.answer(call)
-
-
-def _write_partial(call: Call, argument: Any) -> str:
-    """Feeds one partial argument to the call's text, which takes the form that the first one has."""
-    if argument.json_path:
-        call.text = call.text or PathText()
-        return call.text.write(argument) if isinstance(call.text, PathText) else ""
-    call.text = call.text or RawText()
-    return call.text.write(argument.string_value or "") if isinstance(call.text, RawText) else ""
 
 
 def _continues(call: Call, fragment: "FunctionCall") -> bool:

@@ -110,7 +110,7 @@ class Response:
             self._terminal = chunk["type"]
         light = {**chunk, **{key: value for key, value in _LIGHT.items() if key in chunk}}
         try:
-            write = self._reducer.apply(cast("AnyChunk", light))
+            write = self._reducer.apply_checked(cast("AnyChunk", light))
         except ClientStreamError as error:
             if chunk["type"] == "error":
                 self._terminal = "error"
@@ -254,25 +254,28 @@ class Response:
             yield Problem(Rule.TEXT_LEFT_OPEN, f"{what} is not ended.")
         parts = self.message["parts"]
         begin = step_start(parts)
+        waits = any(is_tool_part(part) and self._waits_for_page(part) for part in parts[begin:])
         for index, part in enumerate(parts):
             if is_tool_part(part):
-                yield from self._left_call(part, last_step=index >= begin)
+                yield from self._left_call(part, held_up=waits, in_last_step=index >= begin)
 
-    def _left_call(self, part: ToolPart, *, last_step: bool) -> Iterator[Problem]:
-        call = f"Call {shown(part['toolCallId'])}"
-        match part["state"]:
+    def _left_call(self, call: ToolPart, *, held_up: bool, in_last_step: bool) -> Iterator[Problem]:
+        """``held_up``: something waits for the user, and so may this call for that."""
+        name = f"Call {shown(call['toolCallId'])}"
+        match call["state"]:
             case "input-streaming":
-                yield Problem(Rule.INPUT_INCOMPLETE, f"{call} never gets its whole input.")
-            case "input-available" if not (last_step and self._may_wait_for_page(part)):
-                yield Problem(Rule.CALL_WITHOUT_END, f"{call} gets no output, error or denial.")
-            case "approval-responded" if not last_step:
-                yield Problem(Rule.CALL_WITHOUT_END, f"{call} was answered by the user and gets no output or denial.")
-            case "output-available" if part.get("preliminary"):
-                yield Problem(Rule.PRELIMINARY_LEFT, f"{call} has only a preliminary output.")
+                yield Problem(Rule.INPUT_INCOMPLETE, f"{name} never gets its whole input.")
+            case "input-available" if not held_up:
+                yield Problem(Rule.CALL_WITHOUT_END, f"{name} gets no output, error or denial.")
+            case "approval-responded" if not held_up and not in_last_step:
+                yield Problem(Rule.CALL_WITHOUT_END, f"{name} was answered by the user and gets no output or denial.")
+            case "output-available" if not held_up and call.get("preliminary"):
+                yield Problem(Rule.PRELIMINARY_LEFT, f"{name} has only a preliminary output.")
 
-    def _may_wait_for_page(self, part: ToolPart) -> bool:
-        finished = self._terminal == "finish"
-        return finished and not part.get("providerExecuted") and self._reducer.finish_reason in _WAITS_FOR_PAGE
+    def _waits_for_page(self, call: ToolPart) -> bool:
+        if call["state"] == "input-available" and not call.get("providerExecuted"):
+            return self._terminal == "finish" and self._reducer.finish_reason in _WAITS_FOR_PAGE
+        return call["state"] == "approval-requested"
 
 
 def _is_data(chunk: Any) -> bool:

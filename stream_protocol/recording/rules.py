@@ -106,7 +106,7 @@ class Rule(StrEnum):
     CALL_WITHOUT_END = (
         "call-without-end",
         Level.ERROR,
-        "A call that neither ends nor waits for the page in the last step works for ever.",
+        "A call that does not end, while nothing in the last step waits for the page, works for ever.",
     )
     OPEN_ON_FAILURE = (
         "open-on-failure",

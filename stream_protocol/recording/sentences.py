@@ -41,5 +41,4 @@ def schema_problem(chunk: Any, refused: Refusal) -> Problem:
             return Problem(Rule.NULL_KEY, f"{key} of {kind} is null, which is not the same as absent.")
         case "value" if refused.key == "finishReason":
             return Problem(Rule.FINISH_REASON, f"{shown(chunk[refused.key])} is no finish reason of the client.")
-        case "value":
-            return Problem(Rule.WRONG_VALUE, f"{key} of {kind} cannot be {shown(chunk[refused.key])}.")
+    return Problem(Rule.WRONG_VALUE, f"{key} of {kind} cannot be {shown(chunk[refused.key])}.")

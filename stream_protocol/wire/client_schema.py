@@ -98,24 +98,23 @@ class _Fields:
     """An object with these keys; one that ends in ``_`` may be absent."""
 
     def __init__(self, **checks: Check) -> None:
-        self._needed = {key: check for key, check in checks.items() if not key.endswith("_")}
-        self._optional = {key.removesuffix("_"): check for key, check in checks.items() if key.endswith("_")}
+        self._checks = {key.removesuffix("_"): check for key, check in checks.items()}
+        self._needed = {key: None for key in checks if not key.endswith("_")}.keys()
 
     def __call__(self, value: Any) -> bool:
-        return (
-            isinstance(value, Mapping)
-            and all(key in value and check(value[key]) for key, check in self._needed.items())
-            and all(check(value[key]) for key, check in self._optional.items() if key in value)
-        )
+        if not isinstance(value, Mapping) or not self._needed <= value.keys():
+            return False
+        return all(check(value[key]) for key, check in self._checks.items() if key in value)
 
     def fault(self, value: Mapping[str, Any]) -> Refusal:
         """Why this object, which is refused, is."""
-        missing = [key for key in self._needed if key not in value]
-        if missing:
-            return Refusal("missing", missing[0])
-        checks = {**self._needed, **self._optional}
-        key = next(key for key, check in checks.items() if key in value and not check(value[key]))
-        return Refusal("null" if value[key] is None else "value", key)
+        for key, check in self._checks.items():
+            if key not in value:
+                if key in self._needed:
+                    return Refusal("missing", key)
+            elif not check(value[key]):
+                return Refusal("null" if value[key] is None else "value", key)
+        raise ValueError("the object is not refused")
 
 
 _data = _Fields(data=_any, id_=_text, transient_=_flag)

@@ -123,6 +123,10 @@ class MessageReducer:
     def apply(self, chunk: AnyChunk) -> Write:
         """Takes the next chunk. Raises ``ClientStreamError`` where the client does."""
         check_chunk(chunk, ai_sdk=self._ai_sdk)
+        return self.apply_checked(chunk)
+
+    def apply_checked(self, chunk: AnyChunk) -> Write:
+        """``apply`` for a chunk that is known to pass ``check_chunk``."""
         kind = chunk["type"]
         if kind in TOOL_HANDLERS:
             TOOL_HANDLERS[kind](self._tools, chunk)

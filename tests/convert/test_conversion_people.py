@@ -285,6 +285,15 @@ def test_the_first_word_of_a_long_running_tool_is_preliminary_until_the_last_one
     assert outputs(last) == {"A": {"at": "home"}}
 
 
+def test_a_first_word_beside_a_question_becomes_final_so_that_the_answer_is_sent() -> None:
+    both = event(call("locate", {}, "L"), call("pay", {"sum": 5}, "A"), long_running_tool_ids={"L"})
+    started = results(response("locate", {"status": "pending"}, "L"))
+    past = [both, *ASK[1:], started]
+    assert outputs(run(past)) == {"L": {"status": "pending"}}
+    chunks = continued(past, {"B": True}, [PAID, event(text("Paid."))])
+    assert outputs(chunks) == {"A": {"ok": True}}
+
+
 def test_a_long_running_tool_that_fails_at_once_has_failed() -> None:
     assert outputs(run([LOCATE, results(response("locate", {"error": "no"}, "A"))])) == {"A": "no"}
 

@@ -182,8 +182,9 @@ def test_a_transform_that_raises_raises_out_of_convert_and_is_not_called_again()
 
 
 def test_contradictory_options_are_refused_before_anything_is_converted() -> None:
+    version: Any = 5
     with pytest.raises(StreamProtocolError, match="`ai_sdk` is 6 or 7, not 5"):
-        StreamProtocolConverter(ai_sdk=5)  # type: ignore[arg-type]
+        StreamProtocolConverter(ai_sdk=version)
 
 
 def test_nothing_is_logged_for_an_ordinary_run(caplog: pytest.LogCaptureFixture) -> None:

@@ -29,15 +29,17 @@ def test_only_two_versions_of_the_client_are_known(version: Any) -> None:
 
 @pytest.mark.parametrize("option", ["hidden_tools", "dynamic_tools"])
 def test_one_name_is_no_collection_of_names(option: str) -> None:
+    options: Any = {option: "pay"}
     with pytest.raises(
         StreamProtocolError, match=f"`{option}` is a collection of names, a predicate or \"all\", not 'pay'"
     ):
-        Settings(**{option: "pay"})  # type: ignore[arg-type]
+        Settings(**options)
 
 
 def test_an_unknown_option_is_refused() -> None:
+    unknown: Any = {"send_everything": True}
     with pytest.raises(TypeError, match="send_everything"):
-        StreamProtocolConverter(send_everything=True)  # type: ignore[call-arg]
+        StreamProtocolConverter(**unknown)
 
 
 @pytest.mark.parametrize(

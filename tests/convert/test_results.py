@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.convert.results import failure_text
+from stream_protocol.convert.results import client_output, failure_text
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,18 @@ def test_a_failure_and_its_text(response: Any, text: str) -> None:
 )
 def test_everything_else_is_a_result(response: Any) -> None:
     assert failure_text(response) is None
+
+
+@pytest.mark.parametrize(
+    ("stored", "given"),
+    [
+        ({"result": "Ada"}, "Ada"),
+        ({"result": {"result": 1}}, {"result": 1}),
+        ({"result": None}, None),
+        ({"result": 1, "at": 2}, {"result": 1, "at": 2}),
+        ({"at": 2}, {"at": 2}),
+        (None, None),
+    ],
+)
+def test_what_a_client_gave_comes_out_of_the_object_that_is_stored(stored: Any, given: Any) -> None:
+    assert client_output(stored) == given

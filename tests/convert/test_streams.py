@@ -1,6 +1,6 @@
 """A whole run as a stream: the terminal, the boundary of exceptions, and who closes what."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 import orjson
@@ -82,7 +82,8 @@ async def test_a_consumer_that_stops_early_closes_the_run() -> None:
     source = Source(EVENTS)
     stream = stream_chunks(source.run())
     assert (await anext(stream))["type"] == "start"
-    await stream.aclose()  # type: ignore[attr-defined]
+    assert isinstance(stream, AsyncGenerator)
+    await stream.aclose()
     assert source.closed
 
 
