@@ -67,7 +67,7 @@ def messages_to_events(
     """
     history = _History({agent, *agents}, agent, start)
     parsed = [parse_message(message) for message in messages]
-    for message, following in zip(parsed, [*parsed[1:], None], strict=True):
+    for message, following in zip(parsed, [*parsed[1:], None], strict=False):
         if message["role"] == "user":
             history.begin_turn(following["id"] if following is not None and following["role"] == "assistant" else "")
             history.add("user", "user", [said_part(said) for said in _said(message)])

@@ -336,3 +336,7 @@ async def test_every_kind_of_session_keeps_the_events_in_order(tmp_path: Any) ->
         stored = await service.get_session(app_name="app", user_id="u", session_id="c1")
         assert stored is not None
         assert stored.events == imported(*CHAT)
+
+
+def test_an_empty_chat_is_an_empty_history() -> None:
+    assert imported() == []
