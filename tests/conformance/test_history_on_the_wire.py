@@ -1,5 +1,6 @@
 """What a model is asked when its chat's history comes from the client, against what it is asked in the live session."""
 
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +13,7 @@ from google.adk.runners import InMemoryRunner
 from google.genai.types import UserContent
 
 from stream_protocol import UIMessage
-from stream_protocol.conversation import messages_to_events
+from stream_protocol.conversation import messages_to_events, repair_thought_signatures
 from stream_protocol.serving import ChatService
 from stream_protocol.testing import Call, Thought
 from tests.conformance.model_wires import WIRES, Page, Said
@@ -170,3 +171,16 @@ async def test_gemini_gets_each_response_right_behind_its_call_and_no_foreign_id
         assert calls == results
     assert [content["role"] for content in contents] == ["user", "model"] * 4 + ["user"]
     assert not [part for content in contents for part in content["parts"] if "id" in next(iter(part.values()))]
+
+
+@pytest.mark.parametrize(("signature", "sent"), [(None, b"skip_thought_signature_validator"), (SIGNATURE, SIGNATURE)])
+async def test_a_call_that_gemini_did_not_sign_goes_back_with_the_value_that_it_takes(
+    signature: bytes | None, sent: bytes
+) -> None:
+    requests: list[dict[str, Any]] = []
+    call = Call("get_weather", {"city": "Rome"}, signature=signature)
+    async with WIRES["google-genai"].agent([[call], ["Sunny."]], requests) as agent:
+        agent.before_model_callback = repair_thought_signatures
+        await Page(ChatService(agent)).say("Weather?")
+    parts = [part for content in requests[-1]["contents"] for part in content["parts"] if "functionCall" in part]
+    assert [urlsafe_b64decode(part["thoughtSignature"]) for part in parts] == [sent]
