@@ -1,6 +1,6 @@
-"""``adk-ui-stream``: serve an agent to ``useChat``, replay recorded events.
+"""``adk-ui-stream``: serve an agent to ``useChat``, replay recorded events, check a stream.
 
-Exit codes: 0 fine, 2 bad usage or unreadable input, told in one line on stderr.
+Exit codes: 0 fine, 1 the check found something, 2 bad usage or unreadable input, told in one line on stderr.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
 import click
+
+from stream_protocol.recording.check_command import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,6 +36,9 @@ ai_sdk_option = click.option(
 @click.version_option(package_name="adk-ui-stream")
 def main() -> None:
     """Google ADK agents for the AI SDK's useChat."""
+
+
+main.add_command(check)
 
 
 @main.command()
