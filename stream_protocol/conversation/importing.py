@@ -18,9 +18,11 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.conversation.files import URL_SAFE, InlineFile, LinkedFile, read_file
+from stream_protocol.conversation.metadata import METADATA_KEY
 from stream_protocol.conversation.parts import said_part
 from stream_protocol.convert.conversion import CODE_EXECUTION
 from stream_protocol.convert.options import CONTROL_TOOLS
+from stream_protocol.convert.tools import INPUT_CUT
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import (
     FilePart,
@@ -70,7 +72,7 @@ def messages_to_events(
     for message, following in zip(parsed, [*parsed[1:], None], strict=False):
         if message["role"] == "user":
             history.begin_turn(following["id"] if following is not None and following["role"] == "assistant" else "")
-            history.add("user", "user", [said_part(said) for said in _said(message)])
+            history.add("user", "user", [said_part(said) for said in _said(message)], message_id=message["id"])
         elif message["role"] == "assistant":
             history.begin_turn(message["id"], only_first=True)
             history.add_answer(message["parts"])
@@ -98,7 +100,7 @@ class _History:
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
         self._invocations.append(name if usable else f"imported.{len(self._invocations) + 1}")
 
-    def add(self, author: str, role: str, parts: list[types.Part]) -> None:
+    def add(self, author: str, role: str, parts: list[types.Part], *, message_id: str = "") -> None:
         if not parts:
             return
         self.events.append(
@@ -108,6 +110,7 @@ class _History:
                 invocation_id=self._invocations[-1],
                 author=author,
                 content=types.Content(role=role, parts=parts),
+                custom_metadata={METADATA_KEY: {"message_id": message_id}} if message_id else None,
             )
         )
 
@@ -150,7 +153,7 @@ class _History:
                 self._speak(provider, *_code(part))
             return
         response = _response(part)
-        if response is None or "input" not in part or not _is_tool_name(name):
+        if response is None or not _is_complete(part) or not _is_tool_name(name):
             return
         call_id = self._call_id(part["toolCallId"])
         call = types.FunctionCall(id=call_id, name=name, args=_object(part["input"], "input"))
@@ -196,6 +199,11 @@ def _said(message: UIMessage) -> Iterator[str | InlineFile | LinkedFile]:
 
 def _is_tool_name(name: str) -> bool:
     return bool(TOOL_NAME.fullmatch(name)) and not name.startswith(RESERVED) and name not in CONTROL_TOOLS
+
+
+def _is_complete(part: ToolPart) -> bool:
+    """Whether the model finished the call. If not, v6 clients have no input, and v7 clients what there was of it."""
+    return "input" in part and part.get("errorText") != INPUT_CUT
 
 
 def _response(part: ToolPart) -> dict[str, Any] | None:

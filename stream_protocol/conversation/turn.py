@@ -10,11 +10,12 @@ An answer that came before is no error: the client may have lost the response. I
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from stream_protocol.conversation.calls import CallKind, OutsideCall, outside_calls
 from stream_protocol.conversation.files import InlineFile, LinkedFile, read_file
-from stream_protocol.conversation.stretches import current_stretch, live_events, stretch_id
+from stream_protocol.conversation.metadata import client_message_id
+from stream_protocol.conversation.stretches import current_stretch, is_user_text, live_events, stretch_id
 from stream_protocol.convert.people import is_confirmed
 from stream_protocol.convert.results import RESULT
 from stream_protocol.wire.errors import ChatRequestError
@@ -29,15 +30,19 @@ if TYPE_CHECKING:
 
 CONFLICT: Final = 409
 
+Said: TypeAlias = str | InlineFile | LinkedFile
+
 
 @dataclass(frozen=True, kw_only=True)
 class NewText:
     """The user said something: start a new assistant message."""
 
-    texts_and_files: tuple[str | InlineFile | LinkedFile, ...]
+    texts_and_files: tuple[Said, ...]
     """In the order of the message's parts; never empty."""
     client_message_id: str
     """The id that the client gave the user's message."""
+    rewind_before: str | None = None
+    """The invocation that goes first, with everything behind it: the words were said before, and are answered anew."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,29 +87,67 @@ def plan(request: ChatRequest, events: Sequence[Event]) -> Turn:
     target = _target(request)
     match target["role"]:
         case "user":
-            return _new_text(target)
+            return _user_turn(request, target, live_events(events))
+        case "assistant" if request.trigger == "regenerate-message":
+            raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
             return _continuation(target, live_events(events))
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
-def _new_text(message: UIMessage) -> NewText:
-    said: list[str | InlineFile | LinkedFile] = []
+def _user_turn(request: ChatRequest, message: UIMessage, events: Sequence[Event]) -> NewText:
+    """New words, or words that the server knows: then what followed from them goes, and they are answered anew.
+
+    Words that it does not know are new whatever else the request says: a retry after a request that failed looks so.
+    """
+    known = next((index for index in reversed(range(len(events))) if _is_message(events[index], message["id"])), None)
+    if known is None:
+        return _new_text(_said(message), message["id"])
+    event = events[known]
+    if any(earlier.invocation_id == event.invocation_id for earlier in events[:known]):
+        raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
+    said = _stored(event) if request.trigger == "regenerate-message" else _said(message)
+    return _new_text(said, message["id"], rewind_before=event.invocation_id)
+
+
+def _is_message(event: Event, message_id: str) -> bool:
+    return is_user_text(event) and bool(message_id) and message_id in (client_message_id(event), event.id)
+
+
+def _new_text(said: list[Said], message_id: str, *, rewind_before: str | None = None) -> NewText:
+    said = [text_or_file for text_or_file in said if text_or_file]
+    if not said:
+        raise ChatRequestError("The message is empty.", status=422)
+    return NewText(texts_and_files=tuple(said), client_message_id=message_id, rewind_before=rewind_before)
+
+
+def _stored(event: Event) -> list[Said]:
+    """What the user said, as it is stored: a page that was reloaded may have only links to its files."""
+    said: list[Said] = []
+    for part in (event.content.parts if event.content is not None else None) or ():
+        if part.text:
+            said.append(part.text)
+        elif (blob := part.inline_data) is not None:
+            said.append(InlineFile(media_type=blob.mime_type or "", data=blob.data or b"", name=blob.display_name))
+        elif (link := part.file_data) is not None:
+            said.append(LinkedFile(media_type=link.mime_type or "", url=link.file_uri or "", name=link.display_name))
+    return said
+
+
+def _said(message: UIMessage) -> list[Said]:
+    said: list[Said] = []
     for part in message["parts"]:
         match part["type"]:
             case "text":
                 said.append(cast("TextPart", part)["text"])
             case "file":
                 said.append(read_file(cast("FilePart", part)))
-    said = [text_or_file for text_or_file in said if text_or_file]
-    if not said:
-        raise ChatRequestError("The message is empty.", status=422)
-    return NewText(texts_and_files=tuple(said), client_message_id=message["id"])
+    return said
 
 
 def _target(request: ChatRequest) -> UIMessage:
     """The assistant message that the client names, as it does when the answered one is not its last; else its last."""
-    for message in request.messages:
+    for message in request.messages if request.trigger == "submit-message" else ():
         if message["id"] and message["id"] == request.message_id and message["role"] == "assistant":
             return message
     return request.messages[-1]

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert.calls import Call, CallBook, CallState, Known
 from stream_protocol.convert.data import write_actions
+from stream_protocol.convert.finish import ABORTED
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, is_confirmed
@@ -54,12 +55,16 @@ class Answers:
     def take_response(self, event: "Event", response: "FunctionResponse", known: Known) -> None:
         """A function response: a result, or a placeholder for one. ``known`` are the calls of who reports it."""
         call = self._book.answered_by(response.id, response.name or "", known)
+        if event.error_code == ABORTED:
+            call = self._book.approval(response.id) or call
         if call is None:
             # The client dies of an output whose call is in another message; history shows it where the call is.
             self._skipped.add(f"a response of `{response.name}` to a call outside this message")
             return
         failed = failure_text(response.response) is not None
-        if response.id in event.actions.requested_tool_confirmations:
+        if event.error_code == ABORTED:
+            call.awaiting = None  # closed with its run: the end of the response says so, as it does of any other call
+        elif response.id in event.actions.requested_tool_confirmations:
             # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
             call.gated = failed
             if call.awaiting != "approval":  # its request is still to come

@@ -353,8 +353,11 @@ class GrowingText:
         self._frozen = False
 
     def grows_to(self, arguments: dict[str, Any]) -> bool:
-        """Whether ``arguments`` could be a later state of the same call."""
-        return self._latest is None or _dumps(arguments).startswith(_stable(self._latest))
+        """Whether ``arguments`` could be a later state of the same call. A number may grow, but not become another."""
+        if self._latest is None:
+            return True
+        text = _dumps(self._latest).rstrip("]}")
+        return _dumps(arguments).startswith(text.removesuffix('"'))
 
     def write(self, arguments: dict[str, Any], *, streaming: bool) -> str:
         """The text that this state of the arguments (plain JSON) adds."""

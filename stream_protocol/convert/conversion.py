@@ -10,7 +10,7 @@ redacted it) is not shown on top of it.
 
 import logging
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.convert.answers import Answers
 from stream_protocol.convert.calls import Call, CallBook
@@ -43,6 +43,9 @@ RUN_STOPPED = "The run was stopped before the tool finished."
 CODE_EXECUTION = "code_execution"
 """Name of the provider-executed tool that stands for code which the model's provider or ADK runs."""
 
+Outcome = Literal["finish", "error", "abort"]
+"""The terminal that a response ended with."""
+
 T = TypeVar("T")
 
 
@@ -74,7 +77,8 @@ class Conversion(Generic[T]):
         self._aborted = False
         self._running = False
         """Between ``start`` and the end."""
-        self._ended = False
+        self.outcome: Outcome | None = None
+        """How the response ended; ``None`` before."""
 
     # The life of a response ------------------------------------------------------------------------------------------
 
@@ -160,7 +164,7 @@ class Conversion(Generic[T]):
         self._tools.free_questions()
         bare_step = self._steps.finish_last()
         self._sink.finish(self._finish_reason(), {} if metadata is None and bare_step else metadata)
-        self._end()
+        self._end("finish")
 
     def fail(self, error: BaseException) -> None:
         """The run failed: ends what is open, then the one ``error`` chunk, in the words of ``on_error``."""
@@ -168,21 +172,22 @@ class Conversion(Generic[T]):
         self._end_parts(RUN_FAILED)
         self._steps.finish()  # no helper sends after an error
         self._sink.error(self._error_text(error))
-        self._end()
+        self._end("error")
 
     def abort(self, reason: str | None = None) -> None:
-        """The run was stopped: ends what is open, then ``abort``."""
+        """The run was stopped: ends what is open, also what waits for a person (ADK closes it, too), then ``abort``."""
+        closes_pending = self._running  # before its first event a run has touched nothing
         self._check_running()
         metadata = self._metadata()
-        self._end_parts(RUN_STOPPED)
+        self._end_parts(RUN_STOPPED, closes_pending=closes_pending)
         bare_step = self._steps.finish_last()
         if metadata is not None or bare_step:
             self._sink.message_metadata(metadata or {})
         self._sink.abort(reason)
-        self._end()
+        self._end("abort")
 
     def _start(self, invocation_id: str | None) -> None:
-        if self._ended:
+        if self.outcome is not None:
             raise StreamProtocolError("the response has ended; nothing can follow")
         self._running = True
         self._message_id = self._message_id or invocation_id or None
@@ -192,9 +197,9 @@ class Conversion(Generic[T]):
         if not self._running:
             self._start(None)
 
-    def _end(self) -> None:
+    def _end(self, outcome: Outcome) -> None:
         # Last of all: if a hook raises on the way here, the response can still be failed.
-        self._ended = True
+        self.outcome = outcome
         self._running = False
 
     def _error_text(self, error: BaseException) -> str:
@@ -204,11 +209,11 @@ class Conversion(Generic[T]):
             logger.exception("`on_error` raised")
             return DEFAULT_ERROR_TEXT
 
-    def _end_parts(self, text: str) -> None:
+    def _end_parts(self, text: str, *, closes_pending: bool = False) -> None:
         for lane in self._lanes.values():
             lane.end_response()
             self._tools.cut(lane)
-        self._tools.end(text)
+        self._tools.end(text, closes_pending=closes_pending)
 
     def _finish_reason(self) -> FinishReason:
         if any(call.awaiting is not None for call in self._book.waiting()):

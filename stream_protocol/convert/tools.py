@@ -327,10 +327,10 @@ class ToolCalls:
             self._book.answer(call)
         lane.overdue.clear()
 
-    def end(self, text: str) -> None:
-        """Ends the calls that nothing will answer any more; those that wait for a person stay."""
+    def end(self, text: str, *, closes_pending: bool) -> None:
+        """Ends the calls that nothing will answer any more; those that wait for a person stay, unless told otherwise."""
         for call in self._book.unanswered():
-            if call.pending:
+            if call.pending and not closes_pending:
                 continue
             if call.visible:
                 self._fail(call, text)

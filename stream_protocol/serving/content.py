@@ -5,11 +5,9 @@ from typing import Final
 from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
 from google.genai import types
 
+from stream_protocol.conversation.metadata import METADATA_KEY
 from stream_protocol.conversation.parts import said_part
 from stream_protocol.conversation.turn import Answers, NewText
-
-METADATA_KEY: Final = "adk_ui_stream"
-"""Our key in ``RunConfig.custom_metadata``, which ADK stores on the user's event: client ids and denial reasons."""
 
 TOOL_THREADS: Final = 32
 """Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""

@@ -1,6 +1,7 @@
 """The chat endpoint as Starlette routes, for any Starlette or FastAPI app."""
 
 import inspect
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
@@ -40,7 +41,8 @@ def chat_routes(
     max_body_bytes: int = MAX_BODY_BYTES,
     keep_alive: float | None = KEEP_ALIVE,
 ) -> list[BaseRoute]:
-    """Routes for ``POST /api/chat``, what ``useChat`` posts to, and ``GET /healthz``.
+    """Routes for ``POST /api/chat``, what ``useChat`` posts to, ``GET /api/chat/{id}``, the chat's messages as
+    ``{"messages": […]}`` (404 for a chat that is not there or not this user's), and ``GET /healthz``.
 
     ``target``: an agent, an ``App`` or a ``Runner``, served with the defaults of ``ChatService``; or a ``ChatService``
     with other options, whose ``aclose`` belongs into the app's lifespan.
@@ -67,8 +69,16 @@ def chat_routes(
             return PlainTextResponse(DEFAULT_ERROR_TEXT, 500)
         return UIMessageStreamResponse(events, keep_alive=keep_alive)
 
+    async def get_chat(request: Request) -> Response:
+        user_id = await _user_id(identify, request)
+        messages = await service.history(request.path_params["chat_id"], user_id=user_id)
+        if messages is None:
+            return PlainTextResponse("There is no such chat.", 404)
+        return Response(json.dumps({"messages": messages}), media_type="application/json")
+
     return [
         Route(path, post_chat, methods=["POST"], name="chat"),
+        Route(f"{path}/{{chat_id}}", get_chat, methods=["GET"], name="chat_history"),
         Route("/healthz", _healthz, methods=["GET"], name="healthz"),
     ]
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert.conversion import Conversion
+from stream_protocol.convert.conversion import Conversion, Outcome
 from stream_protocol.serving.log import MemoryRunLog
+from stream_protocol.serving.sealing import Fragments
 from stream_protocol.wire.sse import SSE_DONE
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Run:
         self.abort_signal = asyncio.Event()
         self.ended = asyncio.Event()
         """Set by whoever claimed the chat when it is free again."""
+        self.fragments = Fragments()
         self._limits = limits
         self._readers = 0
         self._begin: BeginResponse | None = None
@@ -66,6 +68,11 @@ class Run:
     def stopping(self) -> bool:
         """Whether the response has ended: what is left of the run, if anything, only has to die down."""
         return self.log.closed
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the response ended; ``None`` while it goes on, and if there never was one."""
+        return None if self._conversion is None else self._conversion.outcome
 
     async def drive(self, events: AsyncGenerator[Event], begin: BeginResponse) -> None:
         """Runs the agent to its end and writes the log. The one task that touches ``events``."""
@@ -106,7 +113,10 @@ class Run:
 
     def _feed(self, event: Event) -> None:
         if self.log.closed:
+            if not event.partial:
+                self.fragments.store(event)
             return
+        self.fragments.add(event)
         with self._failure_ends_response():
             response = self._response(event.invocation_id)
             response.feed(event)

@@ -1,6 +1,7 @@
 """One run at a time in a chat, within this process."""
 
 import asyncio
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from stream_protocol.serving.run import Run, RunLimits
@@ -24,6 +25,9 @@ class ActiveRuns:
     def __len__(self) -> int:
         return len(self._runs)
 
+    def __contains__(self, key: ChatKey) -> bool:
+        return key in self._runs
+
     async def claim(self, key: ChatKey, limits: RunLimits) -> Run:
         """A new run that has the chat to itself until ``release``.
 
@@ -40,6 +44,13 @@ class ActiveRuns:
             raise ChatRequestError("The server is shutting down.", status=503)
         run = self._runs[key] = Run(limits)
         return run
+
+    async def settle(self, key: ChatKey) -> None:
+        """Waits until a run of the chat that is stopping has ended and been stored, but not for ever."""
+        run = self._runs.get(key)
+        if run is not None and run.stopping:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(run.ended.wait(), self._stopping_wait)
 
     def release(self, key: ChatKey) -> None:
         """Makes the chat free again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack, aclosing
 from copy import copy
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.events import Event
 
+from stream_protocol.conversation.history import session_to_messages
 from stream_protocol.conversation.stretches import is_user_text, live_events, message_id
 from stream_protocol.conversation.turn import Answers, AsItStands, NewText, plan
 from stream_protocol.convert.converter import sse_conversion
@@ -21,6 +23,7 @@ from stream_protocol.serving.content import default_run_config, run_config_for, 
 from stream_protocol.serving.histories import restored_session
 from stream_protocol.serving.run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
+from stream_protocol.serving.sealing import sealing_events
 from stream_protocol.serving.target import Target, announces_user_message, as_runner, delegation_tools
 
 if TYPE_CHECKING:
@@ -32,7 +35,9 @@ if TYPE_CHECKING:
 
     from stream_protocol.conversation.stateless import HistoryMode
     from stream_protocol.convert.conversion import Conversion
-    from stream_protocol.wire.messages import ChatRequest
+    from stream_protocol.wire.messages import ChatRequest, UIMessage
+
+logger = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs. Longer than a stopped run may take before it is cancelled."""
@@ -98,9 +103,23 @@ class ChatService:
             if isinstance(turn, AsItStands):
                 events = iter_sse(turn.events, past=turn.past, message_id=turn.message_id, **self._options)
                 return _async_iterator(list(events))
+            if isinstance(turn, NewText) and turn.rewind_before is not None:
+                session = await self._rewind(key, turn.rewind_before)
             session = session or await self._create_session(key)
             self._start(run, turn, session, claim.pop_all())
             return run.read()
+
+    async def history(self, chat_id: str, *, user_id: str) -> list[UIMessage] | None:
+        """The messages of a chat as its client has them; ``None`` if this user has no such chat.
+
+        While a run goes on, what is stored of its message is in it, with calls that have no result yet left open.
+        """
+        key: ChatKey = (user_id, chat_id)
+        await self._runs.settle(key)
+        session = await self._find_session(key)
+        if session is None:
+            return None
+        return session_to_messages(session, running=key in self._runs, **self._options)
 
     async def aclose(self) -> None:
         """Stops all runs and waits for them, but not for ever; requests that come later are refused."""
@@ -121,7 +140,31 @@ class ChatService:
 
     async def _drive(self, run: Run, turn: NewText | Answers, session: Session, claim: ExitStack) -> None:
         with claim:
-            await run.drive(self._events(run, turn, session), partial(self._begin, turn, session.events))
+            try:
+                await run.drive(self._events(run, turn, session), partial(self._begin, turn, session.events))
+            finally:
+                await self._seal(run, session)
+
+    async def _seal(self, run: Run, before: Session) -> None:
+        """Stores what a run that broke off has shown, while the chat is still its own."""
+        outcome = run.outcome
+        if outcome is None or outcome == "finish":
+            return
+        try:
+            session = await self._find_session((before.user_id, before.id))
+            if session is None:
+                return
+            sealing = sealing_events(
+                session.events,
+                run.fragments,
+                outcome,
+                begun_at=len(before.events),
+                agent=self.runner.agent.name,
+            )
+            for event in sealing:
+                await self.runner.session_service.append_event(session, event)
+        except Exception:  # the run is over; its chat must become free whatever its store says
+            logger.exception("What a broken run has shown could not be stored.")
 
     def _begin(self, turn: NewText | Answers, stored: Sequence[Event], invocation_id: str | None) -> Conversion[bytes]:
         """The conversion of a response whose run has begun in this invocation; ``stored`` is what there was before."""
@@ -169,6 +212,12 @@ class ChatService:
         return await self.runner.session_service.get_session(
             app_name=self.runner.app_name, user_id=user_id, session_id=chat_id
         )
+
+    async def _rewind(self, key: ChatKey, invocation_id: str) -> Session | None:
+        """Takes back an invocation and all that came after it, with its state and artifacts, as ADK does that."""
+        user_id, chat_id = key
+        await self.runner.rewind_async(user_id=user_id, session_id=chat_id, rewind_before_invocation_id=invocation_id)
+        return await self._find_session(key)
 
     async def _create_session(self, key: ChatKey) -> Session:
         user_id, chat_id = key

@@ -129,6 +129,7 @@ def test_an_outcome_is_a_response(part: dict[str, Any], response: dict[str, Any]
         tool(state="approval-responded", approval={"id": "P", "approved": True}),
         tool(state="a-state-of-the-future"),
         {"type": "tool-look", "toolCallId": "A", "state": "output-error", "rawInput": {"q": 1}, "errorText": "cut"},
+        tool(state="output-error", errorText="The model did not finish this call."),
         tool(name="adk_request_confirmation"),
         tool(name="adk_request_credential"),
         tool(name="adk_request_input"),

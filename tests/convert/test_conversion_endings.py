@@ -106,8 +106,15 @@ def test_an_aborted_tool_has_failed_and_the_response_is_aborted() -> None:
         response("f", {"error": "Invocation was aborted by client."}, "A"), error_code="INVOCATION_ABORTED"
     )
     chunks = run([event(call("f", {}, "A")), aborted])
-    assert outputs(chunks) == {"A": "Invocation was aborted by client."}
+    assert outputs(chunks) == {"A": "The run was stopped before the tool finished."}
     assert kinds(chunks)[-2:] == ["message-metadata", "abort"]
+
+
+def test_an_abort_closes_what_waits_for_a_person_too_since_adk_takes_no_answer_any_more() -> None:
+    approval, client_tool = waiting("f", "A", "B"), event(call("ask", {}, "C"), long_running_tool_ids={"C"})
+    closed = results(response("ask", {"error": "aborted"}, "C"), error_code="INVOCATION_ABORTED")
+    stopped = "The run was stopped before the tool finished."
+    assert outputs(run([*approval, client_tool, closed])) == {"A": stopped, "C": stopped}
 
 
 # In every state -------------------------------------------------------------------------------------------------------
