@@ -5,13 +5,17 @@ from itertools import pairwise
 from typing import Any, cast
 
 import pytest
+from google.adk.agents import LlmAgent, RunConfig
 from google.adk.events import Event, EventActions
+from google.adk.runners import InMemoryRunner
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
-from stream_protocol.conversation import messages_to_events
+from stream_protocol.conversation import messages_to_events, session_to_messages
 from stream_protocol.conversation.importing import NOT_APPROVED_YET, REJECTED
+from stream_protocol.conversation.metadata import METADATA_KEY
+from stream_protocol.testing import Call, ScriptedLlm, Thought
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import UIMessage
 
@@ -341,3 +345,37 @@ async def test_every_kind_of_session_keeps_the_events_in_order(tmp_path: Any) ->
 
 def test_an_empty_chat_is_an_empty_history() -> None:
     assert imported() == []
+
+
+async def test_an_imported_chat_shows_the_messages_that_it_was_made_of() -> None:
+    def look(q: int) -> dict[str, int]:
+        """Looks."""
+        return {"ok": q}
+
+    model = ScriptedLlm(
+        turns=[
+            [
+                Thought("Hm.", SIGNATURE),
+                "Let me see. ",
+                Call("look", {"q": 1}, signature=SIGNATURE),
+                Call("look", {"q": 2}),
+            ],
+            "Two things.",
+            ["Anything else?"],
+        ]
+    )
+    runner = InMemoryRunner(agent=LlmAgent(name="root", model=model, tools=[look]))
+    sessions = runner.session_service
+    live = await sessions.create_session(app_name=runner.app_name, user_id="u", session_id="live")
+    for message_id in ("u1", "u2"):
+        config = RunConfig(custom_metadata={METADATA_KEY: {"message_id": message_id}})
+        content = types.UserContent(f"This is {message_id}.")
+        assert [
+            e async for e in runner.run_async(user_id="u", session_id="live", new_message=content, run_config=config)
+        ]
+    stored = await sessions.get_session(app_name=live.app_name, user_id="u", session_id="live")
+    assert stored is not None
+    messages = session_to_messages(stored)
+    assert [message["id"] for message in messages][::2] == ["u1", "u2"]
+    copied = live.model_copy(update={"events": messages_to_events(messages, agent="root")})
+    assert session_to_messages(copied) == [{k: v for k, v in m.items() if k != "metadata"} for m in messages]
