@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack, aclosing
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
@@ -19,6 +20,7 @@ from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings, ToolSelection
 from stream_protocol.convert.streams import iter_sse
 from stream_protocol.serving.content import default_run_config, run_config_for, user_content
+from stream_protocol.serving.histories import restored_session
 from stream_protocol.serving.run import RUN_TIMEOUT, Planned, Run, RunLimits
 from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.sealing import sealing_events
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from google.adk.agents.run_config import RunConfig
+    from google.adk.runners import Runner
     from google.adk.sessions import BaseSessionService, Session
 
+    from stream_protocol.conversation.stateless import HistoryMode
     from stream_protocol.convert.conversion import Conversion
     from stream_protocol.wire.messages import ChatRequest, UIMessage
 
@@ -46,6 +50,9 @@ class ChatService:
     ``target``: an agent, an ``App`` or a ``Runner``. One ADK session per user and chat, named by the chat's id and made
     when the first message comes, in ``session_service`` (in memory by default; a ``Runner`` brings its own).
 
+    ``history``: whose history the model reads. ``"server"``, the default: that of the stored session; of a request only
+    the last message counts. ``"client"``: what the request says has happened. Nothing is stored, each request has a
+    session of its own, in memory, and approvals are refused. ``"text"``: of that, only what was said.
     ``run_config``: ``default_run_config()`` if not given: ``StreamingMode.SSE``, and plain ``def`` tools in threads.
     ``disconnect_grace``: seconds that a run goes on without a reader. ``None``, the default, lets it run to its end, so
     that a reload loses nothing; 0 stops it when the client leaves.
@@ -60,6 +67,7 @@ class ChatService:
         target: Target,
         *,
         session_service: BaseSessionService | None = None,
+        history: HistoryMode = "server",
         run_config: RunConfig | None = None,
         disconnect_grace: float | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
@@ -67,6 +75,7 @@ class ChatService:
         **options: Unpack[ConverterOptions],
     ) -> None:
         self.runner = as_runner(target, session_service)
+        self._history = history
         self._run_config = run_config or default_run_config()
         self._limits = RunLimits(disconnect_grace=disconnect_grace, run_timeout=run_timeout)
         self._options: ConverterOptions = {
@@ -88,6 +97,10 @@ class ChatService:
         with ExitStack() as claim:
             run = await self._runs.claim(key, self._limits)
             claim.callback(self._runs.release, key)
+            if self._history != "server":
+                runner, own, asked = await restored_session(self.runner, request, user_id=user_id, mode=self._history)
+                ChatService._start(self._with_runner(runner), run, asked, own, claim.pop_all())
+                return run.read()
             session = await self._find_session(key)
             turn = plan(request, session.events if session else ())
             if isinstance(turn, AsItStands):
@@ -131,6 +144,12 @@ class ChatService:
         self._runs.close()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
+
+    def _with_runner(self, runner: Runner) -> ChatService:
+        """The same service, its runs and its options, with another runner."""
+        other = copy(self)
+        other.runner = runner
+        return other
 
     def _start(self, run: Run, turn: NewText | Answers, session: Session, claim: ExitStack) -> None:
         task = asyncio.create_task(self._drive(run, turn, session, claim))
@@ -200,7 +219,7 @@ class ChatService:
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(turn, Answers):
-            return turn.past[0].invocation_id
+            return turn.past[0].invocation_id if turn.past else None
         resumable = self.runner.resumability_config
         if resumable is not None and resumable.is_resumable and not session.events:
             return None  # ADK refuses an invocation by name in a session without events: it takes it for a resumption

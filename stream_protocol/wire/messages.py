@@ -251,10 +251,14 @@ def _trigger(value: object) -> Trigger:
 def _messages(value: object) -> tuple[UIMessage, ...]:
     if not isinstance(value, list) or not value:
         raise ChatRequestError("The request needs a list of messages that is not empty.", status=422)
-    return tuple(_message(item, f"Message {number}") for number, item in enumerate(value, 1))
+    return tuple(parse_message(item, f"Message {number}") for number, item in enumerate(value, 1))
 
 
-def _message(value: object, name: str) -> UIMessage:
+def parse_message(value: object, name: str = "The message") -> UIMessage:
+    """Returns the message that a JSON value holds; ``name`` is what a refusal calls it. The value stays as it is.
+
+    Raises ``ChatRequestError`` (422) for what is no message.
+    """
     message = _object(value, name)
     _need(message, name, "role")
     _allow(message, name, "id", str)
