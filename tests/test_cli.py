@@ -154,3 +154,12 @@ def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort(tmp_path: Pat
             rest = list(lines)
         assert rest[-2:] == ['data: {"type":"abort"}', "data: [DONE]"]
         process.wait(HANG)
+
+
+def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    with serving(serve("agent:root_agent", "--no-page", "--user-header", "X-User"), tmp_path) as (_, url):
+        refused = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG)
+        accepted = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG, headers={"X-User": "ann"})
+    assert (refused.status_code, refused.text) == (401, "Sign in first.")
+    assert accepted.status_code == 200

@@ -3,9 +3,10 @@
 from stream_protocol.serving.app import create_app
 from stream_protocol.serving.content import default_run_config
 from stream_protocol.serving.data import emit_data
+from stream_protocol.serving.identity import Identify, header_user, local_user
 from stream_protocol.serving.log import MemoryRunLog
 from stream_protocol.serving.response import UIMessageStreamResponse
-from stream_protocol.serving.routes import Identify, chat_routes, local_user
+from stream_protocol.serving.routes import chat_routes
 from stream_protocol.serving.service import ChatService
 from stream_protocol.serving.target import Target
 
@@ -19,5 +20,6 @@ __all__ = [
     "create_app",
     "default_run_config",
     "emit_data",
+    "header_user",
     "local_user",
 ]

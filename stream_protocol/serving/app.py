@@ -14,7 +14,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 import stream_protocol
-from stream_protocol.serving.routes import Identify, chat_routes, local_user
+from stream_protocol.serving.identity import Identify, local_user
+from stream_protocol.serving.routes import chat_routes
 from stream_protocol.serving.service import ChatService
 from stream_protocol.serving.target import Target
 

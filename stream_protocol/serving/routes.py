@@ -1,35 +1,21 @@
 """The chat endpoint as Starlette routes, for any Starlette or FastAPI app."""
 
-import inspect
-import logging
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeAlias
+from typing import Final
 
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from stream_protocol.convert.finish import DEFAULT_ERROR_TEXT
+from stream_protocol.serving.identity import Identify, identified, local_user
+from stream_protocol.serving.refusals import plainly
 from stream_protocol.serving.response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.service import ChatService
 from stream_protocol.serving.target import Target
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import parse_chat_request
 
-logger = logging.getLogger(__name__)
-
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """Bytes of a request body. Generous, since the client sends its whole history again, attached files included."""
-
-LOCAL_USER: Final = "local"
-
-Identify: TypeAlias = Callable[[Request], str | Awaitable[str]]
-"""Request -> the user's id. Raise ``starlette.exceptions.HTTPException(401)`` for a request that is nobody's."""
-
-
-def local_user(_request: Request) -> str:
-    """The one user of a server that has only one."""
-    return LOCAL_USER
 
 
 def chat_routes(
@@ -53,33 +39,20 @@ def chat_routes(
     service = target if isinstance(target, ChatService) else ChatService(target)
 
     async def post_chat(request: Request) -> Response:
-        user_id = await _user_id(identify, request)
-        try:
-            _require_json(request)
-            body = await _read_body(request, max_body_bytes)
-            events = await service.respond(parse_chat_request(body), user_id=user_id)
-        except ChatRequestError as refusal:
-            return PlainTextResponse(str(refusal), refusal.status)
-        except ClientDisconnect:
-            return Response(status_code=400)  # nobody is there to read it
-        except Exception:  # answered here, inside CORS: a page can read this, not what an outer middleware says
-            logger.exception("A chat request failed.")
-            return PlainTextResponse(DEFAULT_ERROR_TEXT, 500)
+        user_id = await identified(identify, request)
+        _require_json(request)
+        body = await _read_body(request, max_body_bytes)
+        events = await service.respond(parse_chat_request(body), user_id=user_id)
         return UIMessageStreamResponse(events, keep_alive=keep_alive)
 
     return [
-        Route(path, post_chat, methods=["POST"], name="chat"),
+        Route(path, plainly(post_chat), methods=["POST"], name="chat"),
         Route("/healthz", _healthz, methods=["GET"], name="healthz"),
     ]
 
 
 async def _healthz(_request: Request) -> Response:
     return JSONResponse({"status": "ok"})
-
-
-async def _user_id(identify: Identify, request: Request) -> str:
-    user_id = identify(request)
-    return await user_id if inspect.isawaitable(user_id) else user_id
 
 
 def _require_json(request: Request) -> None:
