@@ -1,11 +1,10 @@
-"""Whether a function response reports a failure, by its shape alone."""
+"""What a function response says, by its shape alone: a failure, or what a client answered."""
 
 from typing import Any
 
 import orjson
 
 from stream_protocol.wire.values import json_text, json_value
-
 
 RESULT = "result"
 """The one key of the object that stands for any other value: ADK wraps what tools return, we what a client answers."""

@@ -8,7 +8,7 @@ and joined when somebody looks: at the end of a part, or when ``message`` is rea
 time.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, cast
@@ -110,6 +110,15 @@ class MessageReducer:
                 open_text.settle()
         self._tools.settle()
         return cast("UIMessage", self._message)
+
+    @property
+    def tools(self) -> ToolParts:
+        """The message's tool calls; to be asked, not told."""
+        return self._tools
+
+    def open_ids(self, kind: str) -> Collection[str]:
+        """The ids whose deltas may still come, of ``"text"`` or of ``"reasoning"``."""
+        return self._lane(kind).keys()
 
     def apply(self, chunk: AnyChunk) -> Write:
         """Takes the next chunk. Raises ``ClientStreamError`` where the client does."""

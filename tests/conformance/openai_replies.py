@@ -1,0 +1,96 @@
+"""An OpenAI-compatible server on loopback, and an agent that talks to it through ADK's LiteLlm."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from google.adk.agents import LlmAgent
+from google.adk.models.lite_llm import LiteLlm
+
+MODEL = "gpt-x"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server answers to one request."""
+
+    body: bytes
+    status: str = "200 OK"
+    content_type: str = "application/json"
+
+
+def delta(finish: str | None = None, **fields: Any) -> dict[str, Any]:
+    """One ``chat.completion.chunk``."""
+    choice = {"index": 0, "delta": fields, "finish_reason": finish}
+    return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": MODEL, "choices": [choice]}
+
+
+def piece(
+    arguments: str,
+    *,
+    index: int = 0,
+    call_id: str | None = None,
+    name: str | None = None,
+    finish: str | None = None,
+) -> dict[str, Any]:
+    """A chunk with a piece of one tool call's arguments."""
+    function = {"arguments": arguments} | ({} if name is None else {"name": name})
+    call: dict[str, Any] = {"index": index, "function": function}
+    if call_id is not None:
+        call |= {"id": call_id, "type": "function"}
+    return delta(finish, tool_calls=[call])
+
+
+def usage(prompt: int, completion: int) -> dict[str, Any]:
+    """The chunk that follows the last one where ``stream_options`` asks for usage."""
+    tokens = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    return {**delta(), "choices": [], "usage": tokens}
+
+
+def streamed(*chunks: dict[str, Any]) -> Reply:
+    lines = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks]
+    return Reply(b"".join([*lines, b"data: [DONE]\n\n"]), content_type="text/event-stream")
+
+
+def whole(finish: str, **message: Any) -> Reply:
+    """A ``chat.completion``: the answer to a request without streaming."""
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+    tokens = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice], "usage": tokens}
+    return Reply(json.dumps(body).encode())
+
+
+def refused(status: str, message: str) -> Reply:
+    return Reply(json.dumps({"error": {"message": message, "type": "invalid_request_error"}}).encode(), status)
+
+
+@asynccontextmanager
+async def openai_agent(*tools: Callable[..., Any], replies: list[Reply]) -> AsyncIterator[LlmAgent]:
+    """An agent whose model gives these replies, one a request; all of them must have been asked for in the end."""
+    waiting = list(replies)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = next(line for line in head.splitlines() if line.startswith("content-length:")).partition(":")[2]
+        await reader.readexactly(int(length))
+        reply = waiting.pop(0)
+        fields = f"content-type: {reply.content_type}\r\ncontent-length: {len(reply.body)}\r\nconnection: close"
+        writer.write(f"HTTP/1.1 {reply.status}\r\n{fields}\r\n\r\n".encode() + reply.body)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        model = LiteLlm(
+            model=f"openai/{MODEL}",
+            api_base=f"http://127.0.0.1:{port}/v1",
+            api_key="no-key",
+            max_retries=0,
+            _skip_mcp_handler=True,  # else litellm wants the `mcp` package to look for tools of its own gateway
+        )
+        yield LlmAgent(name="assistant", model=model, tools=list(tools))
+    assert not waiting
