@@ -6,7 +6,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from stream_protocol.serving.artifacts import artifact_response, parse_version
 from stream_protocol.serving.identity import Identify, identified, local_user
+from stream_protocol.serving.prepared import Prepare, prepared
 from stream_protocol.serving.refusals import plainly
 from stream_protocol.serving.response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.service import ChatService
@@ -23,14 +25,17 @@ def chat_routes(
     *,
     path: str = "/api/chat",
     identify: Identify = local_user,
+    prepare: Prepare | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
     keep_alive: float | None = KEEP_ALIVE,
 ) -> list[BaseRoute]:
-    """Routes for ``POST /api/chat``, what ``useChat`` posts to, and ``GET /healthz``.
+    """Routes for ``POST /api/chat``, what ``useChat`` posts to, what belongs to a chat, and ``GET /healthz``.
 
     ``target``: an agent, an ``App`` or a ``Runner``, served with the defaults of ``ChatService``; or a ``ChatService``
     with other options, whose ``aclose`` belongs into the app's lifespan.
     ``identify`` says whose chats a request may see; by default all belong to one local user. The body is never asked.
+    ``prepare`` says how a request is run: its agent, run config, state and secrets. Without it nothing but the user's
+    words reaches the agent.
     ``keep_alive``: seconds of silence in a stream before a comment goes out; ``None`` for never.
 
     A refused request gets a 4xx and one short plain sentence, which the page shows; a failure after the stream began is
@@ -42,11 +47,20 @@ def chat_routes(
         user_id = await identified(identify, request)
         _require_json(request)
         body = await _read_body(request, max_body_bytes)
-        events = await service.respond(parse_chat_request(body), user_id=user_id)
+        chat_request = parse_chat_request(body)
+        how = await prepared(prepare, request, chat_request)
+        events = await service.respond(chat_request, user_id=user_id, prepared=how)
         return UIMessageStreamResponse(events, keep_alive=keep_alive)
+
+    async def get_artifact(request: Request) -> Response:
+        user_id = await identified(identify, request)
+        name, version = request.path_params["name"], parse_version(request.query_params.get("version"))
+        part = await service.artifact(request.path_params["chat_id"], name, version, user_id=user_id)
+        return artifact_response(part, name)
 
     return [
         Route(path, plainly(post_chat), methods=["POST"], name="chat"),
+        Route(path + "/{chat_id}/artifacts/{name:path}", plainly(get_artifact), methods=["GET"], name="artifact"),
         Route("/healthz", _healthz, methods=["GET"], name="healthz"),
     ]
 

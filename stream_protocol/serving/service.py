@@ -5,30 +5,37 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack, aclosing
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.events import Event
 
+from stream_protocol.conversation.file_policy import FilePolicy
 from stream_protocol.conversation.stretches import is_user_text, live_events, message_id
 from stream_protocol.conversation.turn import Answers, AsItStands, NewText, plan
 from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings, ToolSelection
-from stream_protocol.convert.streams import iter_sse
+from stream_protocol.convert.streams import iter_chunks, iter_sse
+from stream_protocol.serving.artifacts import artifact_url, load_artifact
 from stream_protocol.serving.content import default_run_config, run_config_for, user_content
+from stream_protocol.serving.finished import OnFinish, tell
+from stream_protocol.serving.prepared import NOTHING, Prepared, runner_for
 from stream_protocol.serving.run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.target import Target, announces_user_message, as_runner, delegation_tools
+from stream_protocol.wire.errors import ChatRequestError
+from stream_protocol.wire.reducer import reduce_chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from google.adk.agents.run_config import RunConfig
+    from google.adk.runners import Runner
     from google.adk.sessions import BaseSessionService, Session
+    from google.genai import types
 
     from stream_protocol.convert.conversion import Conversion
-    from stream_protocol.wire.messages import ChatRequest
+    from stream_protocol.wire.messages import ChatRequest, UIMessage
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs. Longer than a stopped run may take before it is cancelled."""
@@ -45,6 +52,9 @@ class ChatService:
     that a reload loses nothing; 0 stops it when the client leaves.
     ``run_timeout``: seconds that a run may take; ``None`` for no limit.
     ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping.
+    ``files``: which attached files are taken (all that a browser can send, by default), and whether the agent's own go
+    out as links to artifacts.
+    ``on_finish``: called when a run has ended, with the messages as the client has them now: see ``OnFinish``.
 
     Further options are the converter's. Calls of task-mode sub-agents are hidden besides those that it hides by itself.
     """
@@ -58,6 +68,8 @@ class ChatService:
         disconnect_grace: float | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
         stopping_wait: float = STOPPING_WAIT,
+        files: FilePolicy | None = None,
+        on_finish: OnFinish | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
         self.runner = as_runner(target, session_service)
@@ -68,10 +80,14 @@ class ChatService:
             "hidden_tools": _also(delegation_tools(self.runner.agent), options.get("hidden_tools", ())),
         }
         self._settings = Settings(**self._options)
+        self._files = files or FilePolicy()
+        self._on_finish = on_finish
         self._runs = ActiveRuns(stopping_wait)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def respond(self, request: ChatRequest, *, user_id: str) -> AsyncIterator[bytes]:
+    async def respond(
+        self, request: ChatRequest, *, user_id: str, prepared: Prepared = NOTHING
+    ) -> AsyncIterator[bytes]:
         """Does what the request asks for and returns the response's SSE events, which may be read at any pace.
 
         Raises ``ChatRequestError`` for a request that is refused; nothing has been stored and nothing runs then.
@@ -83,11 +99,24 @@ class ChatService:
             session = await self._find_session(key)
             turn = plan(request, session.events if session else ())
             if isinstance(turn, AsItStands):
-                events = iter_sse(turn.events, past=turn.past, message_id=turn.message_id, **self._options)
+                options = self._options_for(request.id)
+                events = iter_sse(turn.events, past=turn.past, message_id=turn.message_id, **options)
                 return _async_iterator(list(events))
+            if isinstance(turn, NewText):
+                self._files.check(turn.texts_and_files)
             session = session or await self._create_session(key)
-            self._start(run, turn, session, claim.pop_all())
+            self._start(run, self._job(request, turn, session, prepared), claim.pop_all())
             return run.read()
+
+    async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
+        """An artifact of the user's chat; the newest version by default.
+
+        Raises ``ChatRequestError`` (404) for one that is not there, and for every chat that is not the user's.
+        """
+        session = await self._find_session((user_id, chat_id))
+        if session is None:
+            raise ChatRequestError("There is no such artifact.", status=404)
+        return await load_artifact(self.runner, session, name, version)
 
     async def aclose(self) -> None:
         """Stops all runs and waits for them, but not for ever; requests that come later are refused."""
@@ -95,55 +124,55 @@ class ChatService:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
 
-    def _start(self, run: Run, turn: NewText | Answers, session: Session, claim: ExitStack) -> None:
-        task = asyncio.create_task(self._drive(run, turn, session, claim))
+    def _job(self, request: ChatRequest, turn: NewText | Answers, session: Session, prepared: Prepared) -> _Job:
+        runner = runner_for(prepared.agent, self.runner)
+        options = self._options_for(request.id)
+        if runner is not self.runner:
+            options["hidden_tools"] = _also(delegation_tools(runner.agent), options.get("hidden_tools", ()))
+        return _Job(request=request, turn=turn, session=session, prepared=prepared, runner=runner, options=options)
+
+    def _options_for(self, chat_id: str) -> ConverterOptions:
+        options: ConverterOptions = {**self._options}
+        if self._files.artifact_base is not None:
+            options["artifact_url"] = partial(artifact_url, self._files.artifact_base, chat_id)
+        return options
+
+    def _start(self, run: Run, job: _Job, claim: ExitStack) -> None:
+        task = asyncio.create_task(self._drive(run, job, claim))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _drive(self, run: Run, turn: NewText | Answers, session: Session, claim: ExitStack) -> None:
+    async def _drive(self, run: Run, job: _Job, claim: ExitStack) -> None:
         with claim:
-            await run.drive(self._events(run, turn, session), partial(self._begin, turn, session.events))
+            try:
+                await run.drive(self._events(run, job), job.begin)
+            finally:
+                await self._tell(run, job)
 
-    def _begin(self, turn: NewText | Answers, stored: Sequence[Event], invocation_id: str | None) -> Conversion[bytes]:
-        """The conversion of a response whose run has begun in this invocation; ``stored`` is what there was before."""
-        match turn:
-            case Answers():
-                return sse_conversion(turn.past, turn.message_id, self._settings)
-            case NewText() if invocation_id is None:
-                return sse_conversion((), None, self._settings)
-            case NewText():
-                texts = sum(e.invocation_id == invocation_id for e in live_events(stored) if is_user_text(e))
-                return sse_conversion((), message_id(invocation_id, texts + 1), self._settings)
+    async def _tell(self, run: Run, job: _Job) -> None:
+        if self._on_finish is not None and run.log.closed:
+            sent = [batch async for batch in run.log.read()]
+            await tell(self._on_finish, job.request, sent, job.continued(), self._settings.ai_sdk)
 
-    async def _events(self, run: Run, turn: NewText | Answers, session: Session) -> AsyncGenerator[Event]:
+    async def _events(self, run: Run, job: _Job) -> AsyncGenerator[Event]:
         """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""
-        content = user_content(turn)
-        invocation_id = self._announced_invocation(turn, session)
+        content = user_content(job.turn)
+        invocation_id = job.announced_invocation()
         if invocation_id is not None:
             yield Event(author="user", invocation_id=invocation_id, content=content)
-        events = self.runner.run_async(
-            user_id=session.user_id,
-            session_id=session.id,
+        events = job.runner.run_async(
+            user_id=job.session.user_id,
+            session_id=job.session.id,
             invocation_id=invocation_id,
             new_message=content,
-            run_config=run_config_for(turn, self._run_config),
+            state_delta=job.prepared.state() or None,
+            run_config=run_config_for(job.turn, job.prepared.run_config or self._run_config),
             yield_user_message=True,
             abort_signal=run.abort_signal,
         )
         async with aclosing(events):
             async for event in events:
                 yield event
-
-    def _announced_invocation(self, turn: NewText | Answers, session: Session) -> str | None:
-        """The invocation that we name, where ADK itself would not tell it before the model speaks."""
-        if announces_user_message(self.runner.agent):
-            return None
-        if isinstance(turn, Answers):
-            return turn.past[0].invocation_id
-        resumable = self.runner.resumability_config
-        if resumable is not None and resumable.is_resumable and not session.events:
-            return None  # ADK refuses an invocation by name in a session without events: it takes it for a resumption
-        return new_invocation_context_id()
 
     async def _find_session(self, key: ChatKey) -> Session | None:
         user_id, chat_id = key
@@ -156,6 +185,51 @@ class ChatService:
         return await self.runner.session_service.create_session(
             app_name=self.runner.app_name, user_id=user_id, session_id=chat_id
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """One turn of a chat, and how this request wants it run."""
+
+    request: ChatRequest
+    turn: NewText | Answers
+    session: Session
+    """As it was stored before the run."""
+    prepared: Prepared
+    runner: Runner
+    options: ConverterOptions
+
+    def begin(self, invocation_id: str | None) -> Conversion[bytes]:
+        """The conversion of a response whose run has begun in this invocation."""
+        settings = Settings(**self.options)
+        match self.turn:
+            case Answers():
+                return sse_conversion(self.turn.past, self.turn.message_id, settings)
+            case NewText() if invocation_id is None:
+                return sse_conversion((), None, settings)
+            case NewText():
+                stored = live_events(self.session.events)
+                texts = sum(event.invocation_id == invocation_id for event in stored if is_user_text(event))
+                return sse_conversion((), message_id(invocation_id, texts + 1), settings)
+
+    def announced_invocation(self) -> str | None:
+        """The invocation that we name, where ADK itself would not tell it before the model speaks."""
+        if announces_user_message(self.runner.agent):
+            return None
+        if isinstance(self.turn, Answers):
+            return self.turn.past[0].invocation_id
+        resumable = self.runner.resumability_config
+        if resumable is not None and resumable.is_resumable and not self.session.events:
+            return None  # ADK refuses an invocation by name in a session without events: it takes it for a resumption
+        return new_invocation_context_id()
+
+    def continued(self) -> UIMessage | None:
+        """The message that the response goes on with, as it stands before."""
+        if not isinstance(self.turn, Answers):
+            return None
+        options: ConverterOptions = {**self.options, "transform": None}
+        chunks = iter_chunks(self.turn.past, message_id=self.turn.message_id, **options)
+        return reduce_chunks(chunks, ai_sdk=options.get("ai_sdk", 6))
 
 
 def _also(names: frozenset[str], hidden: ToolSelection) -> ToolSelection:
