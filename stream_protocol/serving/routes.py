@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from stream_protocol.serving.artifacts import artifact_response, parse_version
+from stream_protocol.serving.chats import parse_limit
 from stream_protocol.serving.identity import Identify, identified, local_user
 from stream_protocol.serving.prepared import Prepare, prepared
 from stream_protocol.serving.refusals import plainly
@@ -58,8 +59,20 @@ def chat_routes(
         part = await service.artifact(request.path_params["chat_id"], name, version, user_id=user_id)
         return artifact_response(part, name)
 
+    async def list_chats(request: Request) -> Response:
+        user_id = await identified(identify, request)
+        limit, cursor = parse_limit(request.query_params.get("limit")), request.query_params.get("cursor")
+        page = await service.chats(user_id=user_id, limit=limit, cursor=cursor)
+        return JSONResponse({"chats": page.chats, "nextCursor": page.next_cursor})
+
+    async def delete_chat(request: Request) -> Response:
+        await service.delete(request.path_params["chat_id"], user_id=await identified(identify, request))
+        return Response(status_code=204)
+
     return [
         Route(path, plainly(post_chat), methods=["POST"], name="chat"),
+        Route(path + "s", plainly(list_chats), methods=["GET"], name="chats"),
+        Route(path + "/{chat_id}", plainly(delete_chat), methods=["DELETE"], name="delete_chat"),
         Route(path + "/{chat_id}/artifacts/{name:path}", plainly(get_artifact), methods=["GET"], name="artifact"),
         Route("/healthz", _healthz, methods=["GET"], name="healthz"),
     ]

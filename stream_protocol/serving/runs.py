@@ -41,6 +41,11 @@ class ActiveRuns:
         run = self._runs[key] = Run(limits)
         return run
 
+    def stop(self, key: ChatKey) -> None:
+        """Stops what runs in this chat, if anything does."""
+        if (run := self._runs.get(key)) is not None:
+            run.stop()
+
     def release(self, key: ChatKey) -> None:
         """Makes the chat free again."""
         self._runs.pop(key).ended.set()

@@ -19,6 +19,7 @@ from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings, ToolSelection
 from stream_protocol.convert.streams import iter_chunks, iter_sse
 from stream_protocol.serving.artifacts import artifact_url, load_artifact
+from stream_protocol.serving.chats import PAGE_SIZE, ChatPage, delete_chat, list_chats
 from stream_protocol.serving.content import default_run_config, run_config_for, user_content
 from stream_protocol.serving.finished import OnFinish, tell
 from stream_protocol.serving.prepared import NOTHING, Prepared, runner_for
@@ -117,6 +118,25 @@ class ChatService:
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
         return await load_artifact(self.runner, session, name, version)
+
+    async def chats(self, *, user_id: str, limit: int = PAGE_SIZE, cursor: str | None = None) -> ChatPage:
+        """The user's chats, newest first. ``cursor``: the page before this one gave it."""
+        return await list_chats(self.runner, user_id, limit=limit, cursor=cursor)
+
+    async def delete(self, chat_id: str, *, user_id: str) -> None:
+        """Deletes a chat of the user's and its artifacts; what runs in it is stopped first.
+
+        Raises ``ChatRequestError``: 404 for a chat that is not there or not the user's, 409 if the run does not end.
+        """
+        key: ChatKey = (user_id, chat_id)
+        with ExitStack() as claim:
+            if await self._find_session(key) is not None:
+                self._runs.stop(key)
+                await self._runs.claim(key, self._limits)
+                claim.callback(self._runs.release, key)
+                if (session := await self._find_session(key)) is not None:
+                    return await delete_chat(self.runner, session)
+        raise ChatRequestError("There is no such chat.", status=404)
 
     async def aclose(self) -> None:
         """Stops all runs and waits for them, but not for ever; requests that come later are refused."""
