@@ -211,6 +211,8 @@ def parse_chat_id(value: object) -> str:
         raise ChatRequestError("The chat id must be a string.")
     if not value.strip():
         raise ChatRequestError("The chat id is empty.")
+    if value != value.strip():  # ADK strips it: two chats here would be one session there
+        raise ChatRequestError("The chat id must not begin or end with a space.")
     if len(value) > MAX_CHAT_ID_LENGTH:
         raise ChatRequestError(f"The chat id is longer than {MAX_CHAT_ID_LENGTH} characters.")
     if value in (".", "..") or re.search(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", value):
