@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from stream_protocol.conversation.answering import PROVIDED, check_input, completed_credential
 from stream_protocol.conversation.calls import CallKind, OutsideCall, outside_calls
 from stream_protocol.conversation.files import InlineFile, LinkedFile, read_file
 from stream_protocol.conversation.metadata import client_message_id
@@ -22,13 +23,15 @@ from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import is_tool_part, tool_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from google.adk.events import Event
 
     from stream_protocol.wire.messages import ChatRequest, FilePart, TextPart, ToolPart, UIMessage
 
 CONFLICT: Final = 409
+
+_CLIENTS: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 Said: TypeAlias = str | InlineFile | LinkedFile
 
@@ -91,7 +94,7 @@ def plan(request: ChatRequest, events: Sequence[Event]) -> Turn:
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
-            return _continuation(target, live_events(events))
+            return _continuation(request, target, live_events(events))
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
@@ -153,25 +156,48 @@ def _target(request: ChatRequest) -> UIMessage:
     return request.messages[-1]
 
 
-def _continuation(message: UIMessage, events: list[Event]) -> Turn:
+def _continuation(request: ChatRequest, message: UIMessage, events: list[Event]) -> Turn:
     stretch = current_stretch(events)
     target_id = message["id"] or (stretch_id(events, stretch[0].invocation_id) if stretch else "")
     calls = {call.answer_id: call for call in outside_calls(stretch)}
+    payloads = _payloads(request)
     matched = [(claim, _called(claim, calls)) for claim in _claims(message, calls, _made_ids(stretch))]
     new = {call.answer_id: (claim, call) for claim, call in matched if call.waits}
     if not new:
         return _answered_before(target_id, matched, stretch)
+    responses = {answer_id: _response(claim, call, payloads) for answer_id, (claim, call) in new.items()}
     touched = {call.response_index for _, call in new.values()}
     if any(call.response_index in touched and call.answer_id not in new for call in calls.values() if _is_owed(call)):
         return AsItStands(message_id=target_id, past=tuple(stretch))
     return Answers(
         answers=tuple(
-            Answer(id=call.answer_id, name=call.answer_name, response=claim.response) for claim, call in new.values()
+            Answer(id=call.answer_id, name=call.answer_name, response=responses[call.answer_id])
+            for _, call in new.values()
         ),
         message_id=target_id,
         past=tuple(stretch),
         reasons={call.answer_id: claim.reason for claim, call in new.values() if claim.reason},
     )
+
+
+def _payloads(request: ChatRequest) -> Mapping[str, Any]:
+    """Approval id -> the payload that goes with it. A message has no place for it, so it rides in the body."""
+    payloads = request.body.get("approvalPayloads") or {}
+    if not isinstance(payloads, dict):
+        raise ChatRequestError("approvalPayloads must be an object: approval id to payload.", status=422)
+    return payloads
+
+
+def _response(claim: _Claim, call: OutsideCall, payloads: Mapping[str, Any]) -> dict[str, Any]:
+    """What ADK is given. Raises ``ChatRequestError`` for what it could not use; the call waits on then."""
+    match call.kind:
+        case CallKind.APPROVAL if call.answer_id in payloads:
+            return {**claim.response, "payload": payloads[call.answer_id]}
+        case CallKind.INPUT if "error" not in claim.response:
+            check_input(call.args, claim.output)
+        case CallKind.CREDENTIAL:
+            return completed_credential(call.args, claim.output)
+    return claim.response
 
 
 def _is_owed(call: OutsideCall) -> bool:
@@ -189,6 +215,8 @@ class _Claim:
 
     answer_id: str
     response: dict[str, Any]
+    output: Any = None
+    """The output of a part, as it came."""
     is_approval: bool = False
     reason: str | None = None
     unseen: bool
@@ -213,7 +241,8 @@ def _claims(message: UIMessage, calls: dict[str, OutsideCall], made_ids: set[str
                 unseen=True,
             )
         elif part["state"] in ("output-available", "output-error") and _takes_output(calls.get(answer_id)):
-            yield _Claim(answer_id=answer_id, response=_output(part), unseen=index > last_step)
+            output = part.get("output")
+            yield _Claim(answer_id=answer_id, response=_output(part), output=output, unseen=index > last_step)
 
 
 def _renamed(parts: list[ToolPart], calls: dict[str, OutsideCall], made_ids: set[str | None]) -> dict[str, str]:
@@ -223,7 +252,7 @@ def _renamed(parts: list[ToolPart], calls: dict[str, OutsideCall], made_ids: set
     for the complete call, which was stored. Such parts and calls of one tool go together in their order.
     """
     shown = {part["toolCallId"] for part in parts}
-    strays = [call for call in calls.values() if call.kind is CallKind.CLIENT_TOOL and call.answer_id not in shown]
+    strays = [call for call in calls.values() if call.kind in _CLIENTS and call.answer_id not in shown]
     renamed: dict[str, str] = {}
     for part in parts:
         stray = next((call for call in strays if call.answer_name == tool_name(part)), None)
@@ -250,8 +279,6 @@ def _called(claim: _Claim, calls: dict[str, OutsideCall]) -> OutsideCall:
     call = calls.get(claim.answer_id)
     if call is None or claim.is_approval is not (call.kind is CallKind.APPROVAL):
         raise ChatRequestError("There is no such request to answer any more.", status=CONFLICT)
-    if call.kind is CallKind.CREDENTIAL and call.waits:
-        raise ChatRequestError("Credentials cannot be sent through the chat.", status=422)
     if not call.waits and call.answer is None:
         raise ChatRequestError("That request was closed before it was answered.", status=CONFLICT)
     return call
@@ -272,4 +299,6 @@ def _same(claim: _Claim, call: OutsideCall) -> bool:
     answer = call.answer or {}
     if call.kind is CallKind.APPROVAL:  # the stored payload may hold more than a page can say
         return claim.response["confirmed"] is is_confirmed(answer)
+    if call.kind is CallKind.CREDENTIAL:  # the page was never given back what it gave
+        return claim.output == PROVIDED or completed_credential(call.args, claim.output) == answer
     return claim.response == answer

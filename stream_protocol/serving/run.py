@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +22,8 @@ from stream_protocol.wire.sse import SSE_DONE
 
 if TYPE_CHECKING:
     from google.adk.events import Event
+
+    from stream_protocol.conversation.turn import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +38,15 @@ STOP_TIMEOUT: Final = 5.0
 
 BeginResponse = Callable[[str | None], Conversion[bytes]]
 """Invocation id of the run's first event, ``None`` if it ended before it had one -> the conversion of the response."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """What a run was begun for."""
+
+    turn: Turn
+    stored: Sequence[Event]
+    """The chat's events when that was decided."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +67,8 @@ class Run:
         self.abort_signal = asyncio.Event()
         self.ended = asyncio.Event()
         """Set by whoever claimed the chat when it is free again."""
+        self.planned: asyncio.Future[Planned | None] = asyncio.get_running_loop().create_future()
+        """What it does, once that is decided; ``None`` if there is nothing to run."""
         self.fragments = Fragments()
         self._limits = limits
         self._readers = 0
