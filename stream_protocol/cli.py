@@ -1,6 +1,7 @@
 """``adk-ui-stream``: serve an agent to ``useChat``, replay recorded events, check a stream.
 
-Exit codes: 0 fine, 1 the check found something, 2 bad usage or unreadable input, told in one line on stderr.
+Exit codes: 0 fine, 1 the check found an error, 2 bad usage, or a target or file that can't be used, which one line on
+stderr tells. Nothing is on stdout then.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Conversion(Generic[T]):
         self.outcome: Outcome | None = None
         """How the response ended; ``None`` before."""
 
-    # The life of a response ------------------------------------------------------------------------------------------
+    # The life of a response
 
     def replay(self, past: Iterable["Event"]) -> None:
         """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
@@ -229,7 +229,7 @@ class Conversion(Generic[T]):
             metadata["modelId"] = self._model_id
         return json_value(self._settings.message_metadata(metadata), lossy=True) or None
 
-    # Events ----------------------------------------------------------------------------------------------------------
+    # Events
 
     def _take_fragment(self, lane: Lane, part: "Part", touched: list[Call] | None) -> list[Call] | None:
         """A fragment without text. ``touched`` are the calls that this event has spoken of already."""
@@ -335,7 +335,7 @@ class Conversion(Generic[T]):
         if call is not None:
             self._tools.add_result(call, output)
 
-    # What an event says besides its content --------------------------------------------------------------------------
+    # What an event says besides its content
 
     def _take_sources(self, event: "Event") -> None:
         if not self._settings.send_sources:

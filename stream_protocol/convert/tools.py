@@ -41,7 +41,7 @@ class ToolCalls:
         self._book = book
         self._steps = steps
 
-    # Fragments -------------------------------------------------------------------------------------------------------
+    # Fragments
 
     def add_fragment(self, lane: Lane, part: "Part", fragment: "FunctionCall", touched: list[Call]) -> None:
         """A streamed piece of a call. ``touched`` are the calls that this event has spoken of already."""
@@ -140,7 +140,7 @@ class ToolCalls:
         call.state = STREAMING
         return write
 
-    # Complete calls --------------------------------------------------------------------------------------------------
+    # Complete calls
 
     def complete(
         self, lane: Lane, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
@@ -235,7 +235,7 @@ class ToolCalls:
         args = original.get("args")
         self._fill(call, args if isinstance(args, dict) else {})
 
-    # Results ---------------------------------------------------------------------------------------------------------
+    # Results
 
     def add_result(self, call: Call, response: Any, *, preliminary: bool = False) -> None:
         """What a tool or a client gave back."""
@@ -301,7 +301,7 @@ class ToolCalls:
         self._sink.tool_output_error(call.id, text, dynamic=call.dynamic, provider_executed=call.provider_executed)
         self._book.answer(call)
 
-    # Bounds ----------------------------------------------------------------------------------------------------------
+    # Bounds
 
     def enter(self, lane: Lane, *, asks: bool = False) -> None:
         """Makes the step right for new content of this lane."""

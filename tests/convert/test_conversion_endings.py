@@ -117,7 +117,7 @@ def test_an_abort_closes_what_waits_for_a_person_too_since_adk_takes_no_answer_a
     assert outputs(run([*approval, client_tool, closed])) == {"A": stopped, "C": stopped}
 
 
-# In every state -------------------------------------------------------------------------------------------------------
+# In every state
 
 STATES = {
     "nothing": [],
@@ -193,7 +193,7 @@ def test_a_refused_step_changes_nothing(end: Callable[[StreamProtocolConverter],
             end(converter)
 
 
-# Failures that events report ------------------------------------------------------------------------------------------
+# Failures that events report
 
 FAILED = event(error_code="UNAVAILABLE", error_message="try later")
 
@@ -252,7 +252,7 @@ def test_lone_surrogates_in_an_error_text_are_replaced() -> None:
     assert run([FAILED], on_error=lambda error: "a\ud800")[-1]["errorText"] == "a\ufffd"
 
 
-# Metadata -------------------------------------------------------------------------------------------------------------
+# Metadata
 
 
 def used(prompt: int, answer: int) -> GenerateContentResponseUsageMetadata:
@@ -310,7 +310,7 @@ def test_a_metadata_hook_that_raises_is_a_failure() -> None:
     assert kinds(chunks)[-3:] == ["text-end", "finish-step", "error"]
 
 
-# A hook that raises ---------------------------------------------------------------------------------------------------
+# A hook that raises
 
 EVERYTHING = [
     fragment(thought("Hm.")),
