@@ -87,7 +87,7 @@ class Answers:
         else:
             self._tools.add_result(call, response.response, preliminary=bool(response.will_continue))
             for media in () if call.hidden else response.parts or ():
-                write_media(self._sink, media)
+                write_media(self._sink, media, event, self._settings.artifact_url)
 
     def take_progress(self, event: "Event") -> bool:
         """Takes an event in which a running tool speaks, as its branch tells: it ends in ``<tool>@<call id>``."""
@@ -100,13 +100,13 @@ class Answers:
         call = self._book.get(call_id)
         if call is None or call.state is not CallState.OPEN or not call.name == event.author == head.rpartition(".")[2]:
             return False
-        write_actions(self._sink, event, with_state=self._settings.send_state)
+        write_actions(self._sink, event, self._settings)
         if text := "".join(part.text or "" for part in parts):
             self._tools.add_result(call, text, preliminary=True)
         elif event.output is not None:
             self._tools.add_result(call, event.output, preliminary=True)
         for part in () if call.hidden else parts:
-            write_media(self._sink, part)
+            write_media(self._sink, part, event, self._settings.artifact_url)
         return True
 
     def await_credential(self, request: "FunctionCall") -> None:

@@ -238,7 +238,7 @@ class Conversion(Generic[T]):
             self._tools.add_fragment(lane, part, function_call, touched)
             return touched
         if part.text is None:
-            self._take_other(lane, part)
+            self._take_other(lane, part, None)  # its actions are not its own yet
             lane.shown[_other_kind(part)] = lane.shown.get(_other_kind(part), 0) + 1
         if part.thought_signature:
             lane.sign(part.thought_signature)
@@ -263,7 +263,7 @@ class Conversion(Generic[T]):
         elif event.output is not None:
             write_output(self._sink, event)
             self._steps.shown = True
-        write_actions(self._sink, event, with_state=self._settings.send_state)
+        write_actions(self._sink, event, self._settings)
         self._take_sources(event)
         self._take_outcome(event, has_content=bool(parts))
         if parts or event.finish_reason is not None or event.error_code:
@@ -290,7 +290,7 @@ class Conversion(Generic[T]):
             elif part.text is None and others.get(kind_name := _other_kind(part), 0) > 0:
                 others[kind_name] -= 1
             elif part.text is None:
-                self._take_other(lane, part)
+                self._take_other(lane, part, event)
             if part.thought_signature:
                 lane.sign(part.thought_signature)
 
@@ -309,12 +309,12 @@ class Conversion(Generic[T]):
             call.awaiting = "client"
             call.long_running = True
 
-    def _take_other(self, lane: Lane, part: "Part") -> None:
+    def _take_other(self, lane: Lane, part: "Part", event: "Event | None") -> None:
         """Media, code, tools that the provider runs: parts that come whole."""
         if part.inline_data is not None or part.file_data is not None:
             lane.close()
             self._tools.enter(lane)
-            write_media(self._sink, part)
+            write_media(self._sink, part, event, self._settings.artifact_url)
         elif (code := part.executable_code) is not None:
             value = {"language": code.language.value if code.language else None, "code": code.code}
             self._tools.run_by_provider(lane, code.id, CODE_EXECUTION, value)

@@ -328,7 +328,7 @@ class ToolCalls:
         lane.overdue.clear()
 
     def end(self, text: str, *, closes_pending: bool) -> None:
-        """Ends the calls that nothing will answer any more; those that wait for a person stay, unless told otherwise."""
+        """Ends the calls that nothing will answer any more; those that wait for a person only where told."""
         for call in self._book.unanswered():
             if call.pending and not closes_pending:
                 continue

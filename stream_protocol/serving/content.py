@@ -5,8 +5,8 @@ from typing import Final
 from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
 from google.genai import types
 
-from stream_protocol.conversation.files import InlineFile, LinkedFile
 from stream_protocol.conversation.metadata import METADATA_KEY
+from stream_protocol.conversation.parts import said_part
 from stream_protocol.conversation.turn import Answers, NewText
 
 TOOL_THREADS: Final = 32
@@ -25,7 +25,7 @@ def user_content(turn: NewText | Answers) -> types.Content:
     """The user's words and files, or the answers to the agent's calls; ADK takes no mixture of the two."""
     match turn:
         case NewText():
-            parts = [_part(said) for said in turn.texts_and_files]
+            parts = [said_part(said) for said in turn.texts_and_files]
         case Answers():
             parts = [
                 types.Part(
@@ -46,15 +46,3 @@ def run_config_for(turn: NewText | Answers, base: RunConfig) -> RunConfig:
     if not known:
         return base
     return base.model_copy(update={"custom_metadata": {**(base.custom_metadata or {}), METADATA_KEY: known}})
-
-
-def _part(said: str | InlineFile | LinkedFile) -> types.Part:
-    match said:
-        case InlineFile():
-            blob = types.Blob(mime_type=said.media_type, data=said.data, display_name=said.name)
-            return types.Part(inline_data=blob)
-        case LinkedFile():
-            link = types.FileData(mime_type=said.media_type, file_uri=said.url, display_name=said.name)
-            return types.Part(file_data=link)
-        case str():
-            return types.Part(text=said)

@@ -143,7 +143,13 @@ class Run:
     def _halt(self) -> None:
         self.abort_signal.set()
         if self._task is not None and not self._task.done():
-            self._arm("stop", STOP_TIMEOUT, self._task.cancel)
+            self._arm("stop", STOP_TIMEOUT, self._cancel)
+
+    def _cancel(self) -> None:
+        """Cancels the run, and again if it swallowed that: some tools do."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            self._arm("stop", STOP_TIMEOUT, self._cancel)
 
     @contextmanager
     def _failure_ends_response(self) -> Iterator[None]:

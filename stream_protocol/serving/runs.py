@@ -56,6 +56,11 @@ class ActiveRuns:
             with suppress(TimeoutError):
                 await asyncio.wait_for(run.ended.wait(), self._stopping_wait)
 
+    def stop(self, key: ChatKey) -> None:
+        """Stops what runs in this chat, if anything does."""
+        if (run := self._runs.get(key)) is not None:
+            run.stop()
+
     def release(self, key: ChatKey) -> None:
         """Makes the chat free again. Whoever waits to hear what its run does hears that it does nothing."""
         run = self._runs.pop(key)

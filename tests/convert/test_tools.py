@@ -453,3 +453,10 @@ def test_a_hidden_tool_sends_nothing_whatever_it_does() -> None:
 
 def test_a_hidden_call_that_is_cut_sends_nothing() -> None:
     assert body([fragment(piece("h", "A", arg("$.x", 1)))], hidden_tools="all") == []
+
+
+def test_the_form_of_the_first_arguments_counts_for_the_whole_call() -> None:
+    grown = fragment(call("f", {"x": "Bos"}, "A", more=True))
+    by_path = fragment(piece(None, "A", arg("$.x", "ton")))
+    chunks = run([grown, by_path, event(call("f", {"x": "Boston"}, "A")), DONE])
+    assert json.loads(deltas(chunks, "A")) == {"x": "Boston"}
