@@ -28,6 +28,7 @@ from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.target import Target, announces_user_message, as_runner, delegation_tools
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.reducer import reduce_chunks
+from stream_protocol.wire.sse_reader import parse_sse
 
 if TYPE_CHECKING:
     from google.adk.agents.run_config import RunConfig
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from stream_protocol.convert.conversion import Conversion
+    from stream_protocol.wire.chunks import AnyChunk
     from stream_protocol.wire.messages import ChatRequest, UIMessage
 
 SHUTDOWN_SECONDS: Final = 10.0
@@ -108,6 +110,12 @@ class ChatService:
             session = session or await self._create_session(key)
             self._start(run, self._job(request, turn, session, prepared), claim.pop_all())
             return run.read()
+
+    async def respond_chunks(
+        self, request: ChatRequest, *, user_id: str, prepared: Prepared = NOTHING
+    ) -> AsyncIterator[AnyChunk]:
+        """``respond`` as chunks, for a server that sends them in another form."""
+        return _parsed(await self.respond(request, user_id=user_id, prepared=prepared))
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
         """An artifact of the user's chat; the newest version by default.
@@ -257,6 +265,16 @@ def _also(names: frozenset[str], hidden: ToolSelection) -> ToolSelection:
     if callable(hidden):
         return lambda tool: tool in names or hidden(tool)
     return "all" if hidden == "all" else names.union(hidden)
+
+
+async def _parsed(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
+    try:
+        async for batch in events:
+            for chunk in parse_sse(batch):
+                yield chunk
+    finally:
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
 
 
 async def _async_iterator(events: list[bytes]) -> AsyncIterator[bytes]:
