@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -37,11 +38,12 @@ async def test_the_fastapi_example_answers_its_users(monkeypatch: pytest.MonkeyP
 @pytest.fixture(scope="module")
 def flask_url() -> Iterator[str]:
     """The Flask example under waitress, on a port of its own."""
-    server = create_server(flask_app.app, host="127.0.0.1", port=0, threads=4)
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = create_server(flask_app.app, sockets=[listener], threads=4)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.effective_port}"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         flask_app.service.close()
         server.close()
