@@ -93,3 +93,14 @@ def test_the_page_beside_it_passes_the_type_checker(tmp_path: Path) -> None:
     checked = subprocess.run(tsc, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=120)
     assert checked.stdout == ""
     assert checked.returncode == 0
+
+
+def test_the_flask_app_answers() -> None:
+    scope = run(snippet("SyncChatService("), __name__=__name__)
+    scope["root_agent"].model = scripted_agent().model
+    with scope["flask_app"].test_client() as client:
+        response = client.post("/api/chat", json=BODY)
+        assert response.status_code == 200
+        assert response.text.endswith("data: [DONE]\n\n")
+        assert client.post("/api/chat", json={"id": "c1"}).status_code == 422
+    scope["service"].close()

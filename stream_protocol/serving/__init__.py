@@ -11,9 +11,11 @@ from stream_protocol.serving.prepared import Prepare, Prepared
 from stream_protocol.serving.response import UIMessageStreamResponse
 from stream_protocol.serving.routes import chat_routes
 from stream_protocol.serving.service import ChatService
+from stream_protocol.serving.sync import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.target import Target
 
 __all__ = [
+    "WSGI_SSE_HEADERS",
     "ChatService",
     "FilePolicy",
     "Identify",
@@ -22,6 +24,7 @@ __all__ = [
     "Outcome",
     "Prepare",
     "Prepared",
+    "SyncChatService",
     "Target",
     "UIMessageStreamResponse",
     "chat_routes",

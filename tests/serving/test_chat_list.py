@@ -44,7 +44,7 @@ async def say(http: AsyncClient, chat_id: str, words: str, user: str = "ann", **
     assert response.status_code == 200, response.text
 
 
-async def titles(http: AsyncClient, query: str = "", user: str = "ann") -> list[tuple[str, str]]:
+async def titles(http: AsyncClient, query: str = "", user: str = "ann") -> list[tuple[str, str | None]]:
     listed = (await http.get(f"/api/chats{query}", headers={"x-user": user})).json()
     return [(entry["id"], entry["title"]) for entry in listed["chats"]]
 
@@ -121,7 +121,7 @@ async def test_a_chat_takes_its_artifacts_along_and_leaves_the_users() -> None:
     assert artifacts is not None
     async with client(app_for(service)) as http:
         await say(http, "c1", "hi")
-        of = {"app_name": "root", "user_id": "ann", "session_id": "c1"}
+        of: dict[str, Any] = {"app_name": "root", "user_id": "ann", "session_id": "c1"}
         for name in ("a.txt", "user:b.txt"):
             await artifacts.save_artifact(**of, filename=name, artifact=types.Part(text="x"))
         await delete(http, "c1")

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -74,7 +75,7 @@ def pay(amount: int) -> dict[str, int]:
 async def test_an_approval_is_answered_by_another_process(tmp_path: Path) -> None:
     """As far as one process can tell: nothing but the file is shared."""
 
-    def app_of_new_process(*turns: object) -> ChatService:
+    def app_of_new_process(*turns: Any) -> ChatService:
         agent = LlmAgent(
             name="root", model=ScriptedLlm(turns=turns), tools=[FunctionTool(pay, require_confirmation=True)]
         )
