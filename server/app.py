@@ -1,8 +1,11 @@
 """The demo: one agent behind the chat endpoint, with the page in front of it."""
 
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
-from server.agents import demo_agent
+from server.agents import SUGGESTIONS, demo_agent
 from server.settings import Settings
 from stream_protocol.serving import ChatService, create_app as create_chat_app
 
@@ -14,7 +17,13 @@ def chat_service(settings: Settings) -> ChatService:
 
 def create_app(settings: Settings, service: ChatService | None = None) -> Starlette:
     """The demo's ASGI app; ``uvicorn --factory server.app:from_env`` serves it with settings from the environment."""
-    return create_chat_app(service or chat_service(settings), allow_origins=settings.allow_origins)
+    app = create_chat_app(service or chat_service(settings), allow_origins=settings.allow_origins)
+    app.routes.insert(0, Route("/suggestions.json", _suggestions))  # before the page's own, which is empty
+    return app
+
+
+async def _suggestions(_: Request) -> JSONResponse:
+    return JSONResponse(SUGGESTIONS)
 
 
 def from_env() -> Starlette:

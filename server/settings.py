@@ -16,22 +16,27 @@ class Settings:
     port: int = 8000
     ai_sdk: AiSdkVersion = 6
     allow_origins: tuple[str, ...] = ()
-    disconnect_grace: float | None = None
+    disconnect_grace: float | None = 0.0
+    """Seconds that a run outlives its reader; 0, since the page's Stop is nothing but a disconnect to the server."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Self:
-        """Reads ``HOST``, ``PORT``, ``AI_SDK``, ``ALLOW_ORIGINS`` (comma-separated) and ``DISCONNECT_GRACE`` (seconds).
+        """Reads ``HOST``, ``PORT``, ``AI_SDK``, ``ALLOW_ORIGINS`` (comma-separated) and ``DISCONNECT_GRACE`` (seconds,
+        or empty: a run goes on to its end).
 
         Raises ``ValueError`` for what makes no sense.
         """
-        grace = env.get("DISCONNECT_GRACE")
         return cls(
             host=env.get("HOST", cls.host),
             port=int(env.get("PORT", cls.port)),
             ai_sdk=_ai_sdk(env.get("AI_SDK", "6")),
             allow_origins=tuple(origin.strip() for origin in env.get("ALLOW_ORIGINS", "").split(",") if origin.strip()),
-            disconnect_grace=float(grace) if grace else None,
+            disconnect_grace=_seconds(env.get("DISCONNECT_GRACE", "0")),
         )
+
+
+def _seconds(text: str) -> float | None:
+    return float(text) if text else None
 
 
 def _ai_sdk(text: str) -> AiSdkVersion:

@@ -12,20 +12,29 @@ from stream_protocol.convert import (
     stream_sse,
 )
 from stream_protocol.wire.chunks import AnyChunk, Chunk
-from stream_protocol.wire.errors import StreamProtocolError
+from stream_protocol.wire.errors import ChatRequestError, StreamProtocolError
+from stream_protocol.wire.inverse import message_to_chunks
+from stream_protocol.wire.messages import ChatRequest, UIMessage, parse_chat_request
+from stream_protocol.wire.reducer import reduce_chunks
 from stream_protocol.wire.sse import SSE_DONE, SSE_HEADERS, encode_sse
 
 __all__ = [
     "SSE_DONE",
     "SSE_HEADERS",
     "AnyChunk",
+    "ChatRequest",
+    "ChatRequestError",
     "Chunk",
     "ConverterOptions",
     "StreamProtocolConverter",
     "StreamProtocolError",
+    "UIMessage",
     "encode_sse",
     "iter_chunks",
     "iter_sse",
+    "message_to_chunks",
+    "parse_chat_request",
+    "reduce_chunks",
     "stream_chunks",
     "stream_sse",
 ]

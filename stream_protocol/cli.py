@@ -1,6 +1,6 @@
-"""``adk-ui-stream``: serve an agent to ``useChat``, replay recorded events.
+"""``adk-ui-stream``: serve an agent to ``useChat``, replay recorded events, check a stream.
 
-Exit codes: 0 fine, 2 bad usage or unreadable input, told in one line on stderr.
+Exit codes: 0 fine, 1 the check found something, 2 bad usage or unreadable input, told in one line on stderr.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
 import click
+
+from stream_protocol.recording.check_command import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,14 +38,31 @@ def main() -> None:
     """Google ADK agents for the AI SDK's useChat."""
 
 
+main.add_command(check)
+
+
 @main.command()
 @click.argument("target")
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
 @ai_sdk_option
 @click.option("--cors-origin", "origins", multiple=True, help="Origin of a page elsewhere that may chat; repeatable.")
+@click.option(
+    "--disconnect-grace",
+    type=click.FloatRange(min=0),
+    help="Seconds that a run goes on after its page has left; 0 lets the page's Stop end it.  [default: to its end]",
+)
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
-def serve(target: str, *, host: str, port: int, ai_sdk: str, origins: tuple[str, ...], page: bool) -> None:
+def serve(
+    target: str,
+    *,
+    host: str,
+    port: int,
+    ai_sdk: str,
+    origins: tuple[str, ...],
+    disconnect_grace: float | None,
+    page: bool,
+) -> None:
     """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder."""
     from stream_protocol.serving import server
     from stream_protocol.serving.app import create_app
@@ -51,7 +70,7 @@ def serve(target: str, *, host: str, port: int, ai_sdk: str, origins: tuple[str,
     from stream_protocol.serving.service import ChatService
 
     try:
-        service = ChatService(load_target(target), ai_sdk=_version(ai_sdk))
+        service = ChatService(load_target(target), ai_sdk=_version(ai_sdk), disconnect_grace=disconnect_grace)
     except TargetError as error:
         _refuse(str(error))
     try:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from server.agents import SUGGESTIONS
 from server.app import create_app, from_env
 from server.settings import Settings
 from tests.serving.support import begin, chat, client, said
@@ -13,12 +14,13 @@ def test_settings_come_from_the_environment() -> None:
         "PORT": "9000",
         "AI_SDK": "7",
         "ALLOW_ORIGINS": "https://a, https://b,",
-        "DISCONNECT_GRACE": "0",
+        "DISCONNECT_GRACE": "5",
     }
     assert Settings.from_env(env) == Settings(
-        host="0.0.0.0", port=9000, ai_sdk=7, allow_origins=("https://a", "https://b"), disconnect_grace=0
+        host="0.0.0.0", port=9000, ai_sdk=7, allow_origins=("https://a", "https://b"), disconnect_grace=5
     )
     assert Settings.from_env({}) == Settings()
+    assert Settings.from_env({"DISCONNECT_GRACE": ""}).disconnect_grace is None
 
 
 @pytest.mark.parametrize("env", [{"PORT": "x"}, {"AI_SDK": "5"}, {"DISCONNECT_GRACE": "soon"}])
@@ -32,6 +34,7 @@ async def test_the_demo_shows_its_page_and_answers(monkeypatch: pytest.MonkeyPat
     app = create_app(Settings())
     async with client(app) as http:
         assert "<!doctype html>" in (await http.get("/")).text
+        assert (await http.get("/suggestions.json")).json() == list(SUGGESTIONS)
     async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
         assert await exchange.status() == 200
         await exchange.until("start-step")

@@ -8,10 +8,13 @@ from google.adk.tools.exit_loop_tool import exit_loop
 from google.adk.workflow import START, JoinNode, Workflow
 from google.genai import types
 
+from recorder.fixture import JsonEvent
+from recorder.functions import get_weather
 from recorder.model import call, calls, chunk, end, text
-from recorder.scenario import JsonEvent, Scenario, say
-from recorder.texts import agent, get_weather, named
+from recorder.scenario import Scenario
+from recorder.texts import agent, named
 from recorder.tools import weather_stream
+from recorder.user import say
 
 
 def _transfer() -> LlmAgent:

@@ -1,96 +1,27 @@
 """Scenarios in which the run waits for the user: approvals, tools in the browser, questions, credentials."""
 
-import copy
-from collections.abc import Sequence
 from typing import Any
 
-from fastapi.openapi.models import OAuth2, OAuthFlowAuthorizationCode, OAuthFlows
 from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
 from google.adk.apps import App, ResumabilityConfig
-from google.adk.auth.auth_credential import AuthCredential, AuthCredentialTypes, OAuth2Auth
-from google.adk.auth.auth_tool import AuthConfig
 from google.adk.events import RequestInput
-from google.adk.events.event import Event
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
-from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
+from recorder.credential import SECRET, calendar, sign_in
+from recorder.fixture import JsonEvent
+from recorder.functions import get_weather, order, pay, pick_colour, transfer
 from recorder.model import call, calls, chunk, end, text
-from recorder.scenario import JsonEvent, Scenario, Sent, answer, decide, last_call, reply, say
-from recorder.texts import agent, get_weather, named
+from recorder.scenario import Scenario
+from recorder.texts import agent, named
 from recorder.tools import weather_stream
-
-SECRET = "hunter2-client-secret"
-"""A client secret that is in recorded events, and may be in nothing that the converter writes."""
-
-TOKEN = "hunter2-access-token"
-"""An access token, of which the same is true."""
-
-
-def pay(amount: int) -> dict[str, Any]:
-    """Pays."""
-    return {"paid": amount}
-
-
-def transfer(amount: int, tool_context: ToolContext) -> dict[str, Any]:
-    """Asks by itself whether it may."""
-    if tool_context.tool_confirmation is None:
-        tool_context.request_confirmation(hint=f"Transfer {amount}?", payload={"amount": amount})
-        return {"status": "waiting"}
-    return {"status": "done" if tool_context.tool_confirmation.confirmed else "not done"}
-
-
-def pick_colour(colours: list[str]) -> None:
-    """Runs in the browser."""
+from recorder.user import answer, decide, say
 
 
 def adk_request_input(message: str, response_schema: dict[str, Any]) -> None:
     """ADK's own tool for questions; it is not public under a stable name."""
-
-
-def order(item: str) -> dict[str, str]:
-    """Starts something long and says so."""
-    return {"status": "pending"}
-
-
-def _auth_config() -> AuthConfig:
-    flow = OAuthFlowAuthorizationCode(
-        authorizationUrl="https://accounts.example/auth",
-        tokenUrl="https://accounts.example/token",
-        scopes={"calendar.read": "read the calendar"},
-    )
-    credential = AuthCredential(
-        auth_type=AuthCredentialTypes.OAUTH2,
-        oauth2=OAuth2Auth(
-            client_id="client-1",
-            client_secret=SECRET,
-            auth_uri="https://accounts.example/auth?client_id=client-1&state=s1&scope=calendar.read",
-            state="s1",
-        ),
-    )
-    return AuthConfig(
-        auth_scheme=OAuth2(flows=OAuthFlows(authorizationCode=flow)),
-        raw_auth_credential=credential,
-        credential_key="calendar",
-    )
-
-
-def calendar(tool_context: ToolContext) -> dict[str, str]:
-    """Needs a credential."""
-    if tool_context.get_auth_response(_auth_config()) is None:
-        tool_context.request_credential(_auth_config())
-        return {"status": "needs a credential"}
-    return {"next": "lunch"}
-
-
-def sign_in(events: Sequence[Event]) -> Sent:
-    """Signs in: the page sends what the redirect brought, the server makes ADK's answer of it."""
-    asked = last_call(events, "adk_request_credential")
-    config = copy.deepcopy((asked.args or {})["authConfig"])
-    config["exchangedAuthCredential"]["oauth2"]["accessToken"] = TOKEN
-    return Sent([{"answer": asked.id, "output": {"done": True}}], reply(asked, config))
 
 
 def _leak_secret(events: list[JsonEvent]) -> list[JsonEvent]:

@@ -7,10 +7,13 @@ from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
+from recorder.fixture import JsonEvent
+from recorder.functions import explode, get_weather
 from recorder.model import Hang, Reply, call, calls, chunk, end, text, thought
-from recorder.scenario import JsonEvent, Scenario, Turn, say
-from recorder.texts import agent, get_weather, named
-from recorder.tools import explode, weather_stream
+from recorder.scenario import Scenario, Turn
+from recorder.texts import agent, named
+from recorder.tools import weather_stream
+from recorder.user import say
 
 
 class ServiceUnavailableError(Exception):

@@ -6,9 +6,10 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from recorder.model import call, calls, chunk, end, text
-from recorder.scenario import Scenario, say
+from recorder.scenario import Scenario
 from recorder.texts import agent
 from recorder.tools import PIXEL
+from recorder.user import say
 
 GROUNDING = types.GroundingMetadata(
     web_search_queries=["paris"],

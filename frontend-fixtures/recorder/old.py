@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator
 from google.adk.agents import LlmAgent
 from google.genai import types
 
+from recorder.fixture import JsonEvent
+from recorder.functions import get_weather
 from recorder.model import call, calls, chunk, end, text
-from recorder.scenario import JsonEvent, Scenario, say
-from recorder.texts import agent, get_weather
+from recorder.scenario import Scenario
+from recorder.texts import agent
 from recorder.tools import weather_stream
+from recorder.user import say
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 

@@ -7,8 +7,9 @@ from google.adk.agents import LlmAgent
 from google.adk.models.lite_llm import LiteLlm, LiteLLMClient
 from litellm.types.utils import ModelResponseStream, StreamingChoices
 
-from recorder.scenario import Scenario, say
-from recorder.texts import get_weather
+from recorder.functions import get_weather
+from recorder.scenario import Scenario
+from recorder.user import say
 
 MODEL = "openai/gpt-scripted"
 

@@ -12,8 +12,10 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel
 
+from recorder.functions import get_weather
 from recorder.model import GeminiScript, ResponseScript, call, calls, chunk, end, fragment_of, text, thought, whole_of
-from recorder.scenario import Scenario, say
+from recorder.scenario import Scenario
+from recorder.user import say
 
 SIGNATURE = b"\xfb\xef\xbesignature"
 
@@ -26,11 +28,6 @@ def agent(*replies: Any, **config: Any) -> LlmAgent:
 def named(name: str, *replies: Any, **config: Any) -> LlmAgent:
     """One of several agents."""
     return LlmAgent(name=name, model=GeminiScript(*replies), description=f"Does {name}.", **config)
-
-
-def get_weather(city: str) -> dict[str, Any]:
-    """Returns the weather."""
-    return {"city": city, "celsius": 21}
 
 
 def _greeting() -> LlmAgent:

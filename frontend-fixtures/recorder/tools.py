@@ -7,9 +7,11 @@ from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
 from google.genai import types
 
+from recorder.functions import book, explode, get_weather
 from recorder.model import ResponseScript, call, calls, chunk, end, fragment_of, text, whole_of
-from recorder.scenario import Scenario, say
-from recorder.texts import agent, get_weather
+from recorder.scenario import Scenario
+from recorder.texts import agent
+from recorder.user import say
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
@@ -38,11 +40,6 @@ def plain(query: str) -> str:
     return f"found {query}"
 
 
-def explode() -> dict[str, str]:
-    """Fails."""
-    raise ValueError("the key is hunter2")
-
-
 def _report(words: str) -> Event:
     return Event(content=types.Content(role="user", parts=[types.Part(text=words)]))
 
@@ -63,11 +60,6 @@ async def watch(up_to: int) -> AsyncGenerator[Any, None]:
 def draw(subject: str) -> types.Part:
     """Draws."""
     return types.Part(inline_data=types.Blob(data=PIXEL, mime_type="image/png"))
-
-
-def book(trip: dict[str, Any], note: str = "") -> dict[str, str]:
-    """Books a trip."""
-    return {"booked": "yes"}
 
 
 def opening(name: str | None, call_id: str | None = None) -> types.Part:

@@ -16,6 +16,7 @@ from stream_protocol.conversation.calls import CallKind, OutsideCall, outside_ca
 from stream_protocol.conversation.files import InlineFile, LinkedFile, read_file
 from stream_protocol.conversation.stretches import current_stretch, live_events, stretch_id
 from stream_protocol.convert.people import is_confirmed
+from stream_protocol.convert.results import RESULT
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import is_tool_part, tool_name
 
@@ -194,7 +195,7 @@ def _output(part: ToolPart) -> dict[str, Any]:
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}
     output = part.get("output")
-    return output if isinstance(output, dict) else {"result": output}
+    return output if isinstance(output, dict) and output.keys() != {RESULT} else {RESULT: output}
 
 
 def _takes_output(call: OutsideCall | None) -> bool:

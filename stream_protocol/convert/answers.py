@@ -7,7 +7,7 @@ from stream_protocol.convert.data import write_actions
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, is_confirmed
-from stream_protocol.convert.results import failure_text
+from stream_protocol.convert.results import client_output, failure_text
 from stream_protocol.convert.skipped import Skipped
 from stream_protocol.convert.tools import ToolCalls
 from stream_protocol.wire.sinks import Sink
@@ -77,6 +77,8 @@ class Answers:
         elif call.awaiting == "client" and event.author != "user" and not failed:
             # A long-running tool's first word; its last one comes from outside, in a later event.
             self._tools.add_interim(call, response.response)
+        elif call.long_running and event.author == "user":
+            self._tools.add_result(call, client_output(response.response))
         else:
             self._tools.add_result(call, response.response, preliminary=bool(response.will_continue))
             for media in () if call.hidden else response.parts or ():

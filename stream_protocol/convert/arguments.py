@@ -172,10 +172,10 @@ class PathText:
         return json_path == self._open_path or self._place(self._path(json_path)) is not None
 
     def write(self, fragment: "PartialArg") -> str:
-        """The text that this fragment adds."""
-        if self._frozen:
+        """The text that this fragment adds; one without a path is of another form and adds none."""
+        path = fragment.json_path
+        if self._frozen or not path:
             return ""
-        path = fragment.json_path or ""
         return self._continue(fragment) if path == self._open_path else self._begin(path, fragment)
 
     def _continue(self, fragment: "PartialArg") -> str:
@@ -323,7 +323,9 @@ class RawText:
     def __init__(self) -> None:
         self._written: list[str] = []
 
-    def write(self, text: str) -> str:
+    def write(self, fragment: "PartialArg") -> str:
+        """The text of this fragment; one with a path is of another form and adds none."""
+        text = "" if fragment.json_path else fragment.string_value or ""
         self._written.append(text)
         return text
 

@@ -6,9 +6,9 @@ same call can be missing, can differ from fragment to fragment (before 2.11) or 
 parallel). So an id is looked up among the calls of its own speaker first, then among all; nothing is ever looked up by
 a tool's name alone except a response without an id, which answers the oldest unanswered call of that name.
 
-A call's life: ``HELD`` (nothing sent: it has no name yet) -> ``STREAMING`` (announced; its input grows) -> ``OPEN`` (its
-input stands; an output is awaited, from the tool or from a person) -> ``ANSWERED``. A hidden call lives the same life and
-sends nothing.
+A call's life: ``HELD`` (nothing sent: it has no name yet) -> ``STREAMING`` (announced; its input grows) -> ``OPEN``
+(its input stands; an output is awaited, from the tool or from a person) -> ``ANSWERED``. A hidden call lives the same
+life and sends nothing.
 """
 
 import logging
@@ -63,7 +63,7 @@ class Call:
     """Writes ``tool-input-delta``; ``None`` while the call has not been announced or is hidden."""
     backlog: list[str] = field(default_factory=list)
     """Deltas of a held call, sent when it is named."""
-    paths: list[str] = field(default_factory=list)
+    paths: set[str] = field(default_factory=set)
     """JSON paths seen while held: they may tell the tool."""
     awaiting: Awaiting | None = None
     approval_id: str | None = None
@@ -74,6 +74,8 @@ class Call:
     """The client or a backend gives the output."""
     input: Any = None
     """The complete input as it was sent, plain JSON."""
+    interim: Any = None
+    """The output that stands in for one that comes in a later response; ``None`` where there is none."""
     gated: bool = True
     """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
 
@@ -122,9 +124,13 @@ class CallBook:
                 return call_id
 
     def alias(self, adk_id: str | None, call: Call, known: Known) -> None:
-        """Lets ``adk_id``, too, find the call."""
-        if adk_id:
-            self._by_id[adk_id] = known[adk_id] = call
+        """Lets ``adk_id``, too, find the call: for its speaker, and for others if no older call waits under it."""
+        if not adk_id:
+            return
+        known[adk_id] = call
+        holder = self._by_id.setdefault(adk_id, call)
+        if holder.state is CallState.ANSWERED:
+            self._by_id[adk_id] = call
 
     def get(self, adk_id: str | None) -> Call | None:
         return self._by_id.get(adk_id) if adk_id else None

@@ -3,9 +3,9 @@
 A response is fed event by event and ends exactly once: ``finish``, ``fail`` or ``abort``. Everything here is plain
 computation over what was fed before, so the same events give the same chunks.
 
-An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what its
-lane's fragments said, so only the difference is shown; an event that differs from what was streamed (a callback redacted
-it) is not shown on top of it.
+An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what
+its lane's fragments said, so only the difference is shown; an event that differs from what was streamed (a callback
+redacted it) is not shown on top of it.
 """
 
 import logging
@@ -104,8 +104,8 @@ class Conversion(Generic[T]):
         """Writes what this event adds to the stream."""
         if not self._running:
             self._start(event.invocation_id)
-        # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps fields
-        # in the instance's dict; reading them there costs a fourth of its attribute access.
+        # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps
+        # fields in the instance's dict; reading them there costs a fourth of its attribute access.
         fields = event.__dict__
         author = fields["author"]
         if author == "user":
@@ -117,6 +117,7 @@ class Conversion(Generic[T]):
             lane = self._turn_to((author, branch, path), event)
         if (reason := fields["finish_reason"]) is not None:
             self._reason = reason.value
+            self._model_id = fields["model_version"] or self._model_id  # up to ADK 2.0 only fragments name the model
         if not fields["partial"]:
             self._take_complete(event, lane)
         elif (content := fields["content"]) is not None:
@@ -156,6 +157,7 @@ class Conversion(Generic[T]):
         self._check_running()
         metadata = self._metadata()
         self._end_parts(NO_RESULT)
+        self._tools.free_questions()
         bare_step = self._steps.finish_last()
         self._sink.finish(self._finish_reason(), {} if metadata is None and bare_step else metadata)
         self._end()
@@ -258,7 +260,7 @@ class Conversion(Generic[T]):
             self._steps.shown = True
         write_actions(self._sink, event, with_state=self._settings.send_state)
         self._take_sources(event)
-        self._take_outcome(event, bool(parts))
+        self._take_outcome(event, has_content=bool(parts))
         if parts or event.finish_reason is not None or event.error_code:
             lane.end_response()
 
@@ -338,7 +340,7 @@ class Conversion(Generic[T]):
         if event.citation_metadata is not None:
             self._sources.add_citations(event.citation_metadata)
 
-    def _take_outcome(self, event: "Event", has_content: bool) -> None:
+    def _take_outcome(self, event: "Event", *, has_content: bool) -> None:
         if event.usage_metadata is not None:
             self._usage.add(event.usage_metadata)
         if event.model_version:

@@ -18,8 +18,8 @@ class StreamProtocolConverter:
     """Turns the ADK events of one response into UI message chunks.
 
     Feed it the events of one run in order and send what ``convert`` returns at once; end it with exactly one of
-    ``finish``, ``fail`` and ``abort``. The first event brings ``start``: its ``messageId`` is ``message_id`` or else the
-    event's invocation id. Events are only read, by attribute.
+    ``finish``, ``fail`` and ``abort``. The first event brings ``start``: its ``messageId`` is ``message_id`` or else
+    the event's invocation id. Events are only read, by attribute.
 
     ``past`` are the earlier events of the same message, for a response that continues one (an approval was answered, a
     client tool gave its output): calls, ids, sources and usage go on from there, and nothing of it is sent again.
@@ -74,8 +74,12 @@ def sse_conversion(past: "Iterable[Event]", message_id: str | None, settings: Se
 
 
 def _conversion(sink: Sink[T], past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[T]:
-    conversion = Conversion(
-        sink if settings.transform is None else TransformedSink(sink, settings.transform), settings, message_id
-    )
+    if settings.transform is None:
+        conversion = Conversion(sink, settings, message_id)
+        conversion.replay(past)
+        return conversion
+    transformed = TransformedSink(sink)
+    conversion = Conversion(transformed, settings, message_id)
     conversion.replay(past)
+    transformed.transform = settings.transform  # from here on: the hook has seen the past when it was written
     return conversion

@@ -1,10 +1,11 @@
 """Lanes: who is speaking, and which part of theirs is open.
 
 Agents that run in parallel interleave their fragments, so each (author, branch, node path) has a lane with at most one
-open part. The event id is no key: it changes with every fragment before ADK 2.6, and again in turns with a code executor.
+open part. The event id is no key: it changes with every fragment before ADK 2.6, and again in turns with a code
+executor.
 
-What a lane streamed since its last complete event is kept as the list of its pieces, since the complete event repeats it
-and only the difference may be shown.
+What a lane streamed since its last complete event is kept as the list of its pieces, since the complete event repeats
+it and only the difference may be shown.
 """
 
 from base64 import b64encode

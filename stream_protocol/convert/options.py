@@ -29,10 +29,10 @@ class ConverterOptions(TypedDict, total=False):
     send_state: bool
     """Send session state changes as ``data-adk-state``. False by default: state is the app's, not the browser's."""
     hidden_tools: ToolSelection
-    """Tools whose calls are not shown, besides ADK's control tools. None by default. An approval request of a hidden tool
-    is still shown, with its call: somebody has to answer it."""
+    """Tools whose calls are not shown, besides ADK's control tools. None by default. An approval request of a hidden
+    tool is still shown, with its call: somebody has to answer it."""
     dynamic_tools: ToolSelection
-    """Tools sent as ``dynamic-tool`` parts. None by default: static parts (``tool-NAME``) are what typed clients expect."""
+    """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``)."""
     tool_titles: Mapping[str, str]
     """Tool name -> a title for people. Empty by default."""
     tool_schemas: Mapping[str, Any]
@@ -42,13 +42,13 @@ class ConverterOptions(TypedDict, total=False):
     """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. None by default. It
     takes the byte path's advantage away: chunks are then built as dictionaries."""
     on_error: Callable[[BaseException], str]
-    """Error -> the text that the client sees. By default the same sentence for all: messages of models and tools can hold
-    secrets."""
+    """Error -> the text that the client sees. By default the same sentence for all: messages of models and tools can
+    hold secrets."""
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
     """Default metadata of the message (``usage``, ``modelId``) -> what is sent. By default it is sent as it is."""
 
 
-def _mask(error: BaseException) -> str:
+def _mask(_error: BaseException) -> str:
     return DEFAULT_ERROR_TEXT
 
 

@@ -1,10 +1,21 @@
-"""Whether a function response reports a failure, by its shape alone."""
+"""What a function response says, by its shape alone: a failure, or what a client answered."""
 
 from typing import Any
 
 import orjson
 
 from stream_protocol.wire.values import json_text, json_value
+
+RESULT = "result"
+"""The one key of the object that stands for any other value: ADK wraps what tools return, we what a client answers."""
+
+
+def client_output(response: Any) -> Any:
+    """What a client answered, out of the object that ADK stores."""
+    match response:
+        case {"result": output, **rest} if not rest:
+            return output
+    return response
 
 
 def failure_text(response: Any) -> str | None:

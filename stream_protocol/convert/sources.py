@@ -54,6 +54,6 @@ def _of_chunk(chunk: "GroundingChunk") -> Iterator[_Source]:
         yield _Source(place.uri, place.title)
     if (image := chunk.image) and (uri := image.source_uri or image.image_uri):
         yield _Source(uri, image.title)
-    if document := chunk.retrieved_context:
-        if name := document.uri or document.document_name or document.title:
-            yield _Source(name, document.title, document.document_name)
+    document = chunk.retrieved_context
+    if document and (name := document.uri or document.document_name or document.title):
+        yield _Source(name, document.title, document.document_name)

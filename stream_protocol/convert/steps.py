@@ -8,8 +8,9 @@ The AI SDK's auto-send helpers look only behind the last ``step-start`` of the l
   answer given in the browser would never be sent.
 * A response must not end behind outputs alone: the helper would send again, for ever. A bare step closes it.
 
-A step ends only when nothing is open in any lane: ``finish-step`` makes a v6 client forget all open text parts, and a tool
-input that streams on behind a ``start-step`` would become a second part. Agents in parallel therefore share steps.
+A step ends only when nothing is open in any lane: ``finish-step`` makes a v6 client forget all open text parts, and a
+tool input that streams on behind a ``start-step`` would become a second part. Agents in parallel therefore share
+steps.
 """
 
 from collections.abc import Collection
@@ -34,14 +35,15 @@ class Steps:
         """Something stands in the open step."""
         self._has_output = False
         """A tool's output stands in the open step."""
-        self._tools: list[Call] = []
+        self.tools: list[Call] = []
         """Calls behind the last ``start-step``, also of an earlier response of this message."""
 
     def enter(self, lane: Lane, *, asks: bool = False) -> None:
-        """Makes the step right for content of this lane, which has no open part. ``asks``: it is a call to a person.
+        """Makes the step right for content of this lane, which has no open part. ``asks``: it asks for a credential.
 
-        A running call holds a step back, since it may yet turn out to need approval. It does not hold back a call that
-        asks a person: that one must be all that stands behind the ``start-step``, or its answer would not be sent.
+        A running call holds a step back, since it may yet turn out to need approval. It does not hold back a request
+        for a credential: the call that needs it must not stand behind the same ``start-step``, or the answer would
+        not be sent.
         """
         wanted = not self._open or self._has_output or ((lane.fresh or asks) and self._used)
         held = any(call.awaiting != "credential" and (call.awaiting or not asks) for call in self._calls.waiting())
@@ -55,12 +57,12 @@ class Steps:
         self._sink.start_step()
         self._open = True
         self._used = self._has_output = False
-        self._tools.clear()
+        self.tools.clear()
 
     def add_tool(self, call: Call) -> None:
         """The call's part stands in this step."""
         if not call.provider_executed:
-            self._tools.append(call)
+            self.tools.append(call)
 
     def add_output(self, call: Call) -> None:
         """The call's result stands in this step."""
@@ -78,7 +80,7 @@ class Steps:
         The client stores a bare step only with the next change of the message: metadata must follow.
         """
         self.finish()
-        if not self._tools or any(call.state is not CallState.ANSWERED for call in self._tools):
+        if not self.tools or any(call.state is not CallState.ANSWERED for call in self.tools):
             return False
         self._start()
         self.finish()

@@ -1,7 +1,7 @@
-"""A whole run as a stream: the converter, its one terminal, and the boundary where an exception becomes an ``error`` chunk.
+"""A whole run as a stream: the converter, its one terminal, and where an exception becomes an ``error`` chunk.
 
-``stream_*`` take an asynchronous iterable, ``iter_*`` a synchronous one; ``*_chunks`` give dictionaries, ``*_sse`` bytes,
-one SSE event an item, ``data: [DONE]`` last.
+``stream_*`` take an asynchronous iterable, ``iter_*`` a synchronous one; ``*_chunks`` give dictionaries, ``*_sse``
+bytes, one SSE event an item, ``data: [DONE]`` last.
 """
 
 import logging
@@ -31,8 +31,8 @@ def stream_chunks(
 ) -> AsyncIterator[AnyChunk]:
     """The chunks of a run. ``past``, ``message_id`` and options are those of ``StreamProtocolConverter``.
 
-    An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer stops early,
-    ``events`` is closed when this iterator is.
+    An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer stops
+    early, ``events`` is closed when this iterator is.
     """
     return _stream(chunk_conversion(past, message_id, Settings(**options)), events, [])
 
@@ -106,5 +106,5 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
     try:
         conversion.fail(error)
     except Exception as second:  # the app's hook raised, and is not called again
-        logger.error("`transform` raised", exc_info=second)
+        logger.exception("`transform` raised")
         conversion.fail(second)

@@ -1,8 +1,9 @@
 """Tool calls on the wire: announced, filled, answered, ended. Exactly one input and one end for each.
 
 Matching comes first: which call does this fragment, complete call or response speak of? By id wherever ids can be
-trusted. Ids that ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment with
-a new one may continue the newest call that is still open; a model's own ids never change, so a new one is a new call.
+trusted. Ids that ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment
+with a new one may continue the newest call that is still open; a model's own ids never change, so a new one is a new
+call.
 """
 
 from collections.abc import Collection
@@ -13,10 +14,10 @@ from stream_protocol.convert.calls import Call, CallBook, CallState
 from stream_protocol.convert.lanes import Lane, signed
 from stream_protocol.convert.naming import fitting_tool
 from stream_protocol.convert.options import Settings
-from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CREDENTIAL, credential_input, gated_call
+from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, gated_call
 from stream_protocol.convert.results import failure_text
 from stream_protocol.convert.steps import Steps
-from stream_protocol.wire.sinks import Sink
+from stream_protocol.wire.sinks import Sink, WriteDelta
 from stream_protocol.wire.values import UnrepresentableValueError, json_value
 
 if TYPE_CHECKING:
@@ -78,10 +79,12 @@ class ToolCalls:
     def _text_of(call: Call, fragment: "FunctionCall") -> str:
         """The argument text that this fragment adds."""
         if partial_args := fragment.partial_args:
-            text = ""
-            for argument in partial_args:
-                text += _write_partial(call, argument)
-            return text
+            if call.text is None:
+                call.text = PathText() if partial_args[0].json_path else RawText()
+            if isinstance(call.text, GrowingText):
+                return ""
+            write = call.text.write
+            return write(partial_args[0]) if len(partial_args) == 1 else "".join(map(write, partial_args))
         if not (args := fragment.args):
             return ""
         call.text = call.text or GrowingText()
@@ -91,8 +94,11 @@ class ToolCalls:
 
     def _hold(self, lane: Lane, call: Call, fragment: "FunctionCall", text: str) -> None:
         """Announces the call as soon as its tool is known; until then its text waits."""
-        call.paths.extend(argument.json_path or "" for argument in fragment.partial_args or ())
-        name = fragment.name or fitting_tool(call.paths, self._settings.tool_schemas)
+        name = fragment.name
+        paths = {argument.json_path or "" for argument in fragment.partial_args or ()}
+        if not name and not paths <= call.paths:
+            call.paths |= paths
+            name = fitting_tool(call.paths, self._settings.tool_schemas)
         if text:
             call.backlog.append(text)
         if name:
@@ -109,10 +115,9 @@ class ToolCalls:
         if call.hidden:
             call.state = STREAMING
             return
-        self._show(lane, call)
+        write = self._show(lane, call)
         for text in call.backlog:
-            if call.write is not None:
-                call.write(text)
+            write(text)
         call.backlog.clear()
 
     def _name(self, call: Call, name: str) -> None:
@@ -121,11 +126,11 @@ class ToolCalls:
         call.dynamic = self._settings.is_dynamic(name)
         call.title = self._settings.tool_titles.get(name)
 
-    def _show(self, lane: Lane, call: Call) -> None:
+    def _show(self, lane: Lane, call: Call) -> WriteDelta:
         lane.close()
-        self.enter(lane, asks=call.name in PERSON_ASKED)
+        self.enter(lane, asks=call.name == REQUEST_CREDENTIAL)
         self._steps.add_tool(call)
-        call.write = self._sink.tool_input_start(
+        call.write = write = self._sink.tool_input_start(
             call.id,
             call.name,
             dynamic=call.dynamic,
@@ -134,13 +139,14 @@ class ToolCalls:
             provider=call.provider,
         )
         call.state = STREAMING
+        return write
 
     # Complete calls --------------------------------------------------------------------------------------------------
 
     def complete(
         self, lane: Lane, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
     ) -> Call | None:
-        """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it is a repetition."""
+        """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it repeats one."""
         call = self._completed(lane, function_call, ids)
         if call is not None and call.state is OPEN:
             return None
@@ -166,7 +172,7 @@ class ToolCalls:
         """The input stands."""
         arguments = json_value(args, lossy=True)
         if call.name == REQUEST_CREDENTIAL:
-            arguments = credential_input(arguments)
+            arguments = self._credential_input(arguments)
         if call.text is not None:
             arguments = integral(arguments)
         call.state = OPEN
@@ -177,6 +183,14 @@ class ToolCalls:
             call.write(rest)
         call.input = arguments
         self._send_input(call)
+
+    def _credential_input(self, args: dict[str, Any]) -> dict[str, Any]:
+        """What a browser may see of a credential request, with the id under which it knows the call that needs it."""
+        shown = credential_input(args)
+        match shown:
+            case {"functionCallId": str(adk_id)} if (call := self._book.get(adk_id)) is not None:
+                return {**shown, "functionCallId": call.id}
+        return shown
 
     def _send_input(self, call: Call) -> None:
         self._sink.tool_input_available(
@@ -191,7 +205,7 @@ class ToolCalls:
 
     def run_by_provider(self, lane: Lane, adk_id: str | None, name: str, value: Any) -> None:
         """A tool that the model's provider runs itself, such as code execution: complete when it is seen."""
-        call = self._book.new(adk_id, lane.known)
+        call = self._book.new(adk_id or self._book.next_id(), lane.known)
         call.name, call.provider = name, lane.provider
         call.dynamic = call.provider_executed = True
         call.hidden = self._settings.hides(name)
@@ -255,12 +269,25 @@ class ToolCalls:
         """A first word after which nothing more is expected in this response."""
         self.add_result(call, value, preliminary=True)
         self._book.answer(call)
+        call.interim = value
+
+    def free_questions(self) -> None:
+        """Lets the answers to this step's questions be sent when the response is over.
+
+        The client's helpers wait for every output behind the last ``start-step`` to be final. An interim one will not
+        be before the next response, which is the one that the answers ask for; so it is said once more as final.
+        """
+        tools = self._steps.tools
+        if any(call.pending for call in tools):
+            for call in tools:
+                if call.interim is not None:
+                    self.add_result(call, call.interim)
 
     def ask_client(self, call: Call) -> None:
         """An approved call whose output the client gives.
 
-        Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals helper
-        would otherwise send again and again until there is an output.
+        Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals
+        helper would otherwise send again and again until there is an output.
         """
         self._send_input(call)
         call.awaiting = "client"
@@ -310,15 +337,6 @@ class ToolCalls:
                 self._fail(call, text)
             else:
                 self._book.answer(call)
-
-
-def _write_partial(call: Call, argument: Any) -> str:
-    """Feeds one partial argument to the call's text, which takes the form that the first one has."""
-    if argument.json_path:
-        call.text = call.text or PathText()
-        return call.text.write(argument) if isinstance(call.text, PathText) else ""
-    call.text = call.text or RawText()
-    return call.text.write(argument.string_value or "") if isinstance(call.text, RawText) else ""
 
 
 def _continues(call: Call, fragment: "FunctionCall") -> bool:

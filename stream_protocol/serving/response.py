@@ -117,7 +117,7 @@ async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[b
         logger.exception("The content of a stream failed.")
         sink = SseSink()
         sink.error(DEFAULT_ERROR_TEXT)
-        for event in sink.take():
+        for event in sink.written:
             yield event
         chunks = True
     finally:

@@ -108,7 +108,9 @@ class Run:
         if self.log.closed:
             return
         with self._failure_ends_response():
-            self.log.append(*self._response(event.invocation_id).feed(event))
+            response = self._response(event.invocation_id)
+            response.feed(event)
+            self._log_written(response)
 
     def _expire(self) -> None:
         logger.warning("A run took longer than %s seconds and was stopped.", self._limits.run_timeout)
@@ -129,12 +131,14 @@ class Run:
             logger.exception("The run failed.")
             self._end(partial(_failed, error))
 
-    def _end(self, terminal: Callable[[Conversion[bytes]], list[bytes]]) -> None:
+    def _end(self, terminal: Callable[[Conversion[bytes]], None]) -> None:
         if self.log.closed:
             return
         try:
             if self._begin is not None:
-                self.log.append(*terminal(self._response(None)))
+                response = self._response(None)
+                terminal(response)
+                self._log_written(response)
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
@@ -144,6 +148,10 @@ class Run:
             assert self._begin is not None
             self._conversion = self._begin(invocation_id)
         return self._conversion
+
+    def _log_written(self, response: Conversion[bytes]) -> None:
+        self.log.append(*response.written)
+        response.written.clear()
 
     def _arm(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
         self._disarm(name)
@@ -156,5 +164,5 @@ class Run:
             timer.cancel()
 
 
-def _failed(error: Exception, response: Conversion[bytes]) -> list[bytes]:
-    return response.fail(error)
+def _failed(error: Exception, response: Conversion[bytes]) -> None:
+    response.fail(error)

@@ -92,9 +92,9 @@ def _text(sink: ChunkSink, part: dict[str, Any], part_id: str) -> None:
 
 def _tool(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
     call_id, state = part["toolCallId"], part["state"]
-    is_bad_input = state == "output-error" and "input" not in part and part.get("rawInput") is not None
+    is_bad_input = state == "output-error" and "input" not in part and "rawInput" in part
     if is_bad_input and not (ai_sdk == 7 and isinstance(part["rawInput"], str)):
-        _bad_input(sink, part)
+        _bad_input(sink, part, ai_sdk)
         return
     _input(sink, part)
     if _approval(sink, part, ai_sdk) and state in ("input-streaming", "input-available"):
@@ -140,9 +140,10 @@ def _input_start(sink: ChunkSink, part: ToolPart) -> WriteDelta:
     )
 
 
-def _bad_input(sink: ChunkSink, part: ToolPart) -> None:
+def _bad_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
     """Input that did not fit the tool. The start carries what the client would not take from the error: the title."""
     _input_start(sink, part)
+    _approval(sink, part, ai_sdk)
     error_text = part.get("errorText", "")
     dynamic = part["type"] == "dynamic-tool"
     sink.tool_input_error(part["toolCallId"], tool_name(part), part["rawInput"], error_text, dynamic=dynamic)

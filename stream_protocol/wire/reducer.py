@@ -8,7 +8,7 @@ and joined when somebody looks: at the end of a part, or when ``message`` is rea
 time.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, cast
@@ -111,9 +111,22 @@ class MessageReducer:
         self._tools.settle()
         return cast("UIMessage", self._message)
 
+    @property
+    def tools(self) -> ToolParts:
+        """The message's tool calls; to be asked, not told."""
+        return self._tools
+
+    def open_ids(self, kind: str) -> Collection[str]:
+        """The ids whose deltas may still come, of ``"text"`` or of ``"reasoning"``."""
+        return self._lane(kind).keys()
+
     def apply(self, chunk: AnyChunk) -> Write:
         """Takes the next chunk. Raises ``ClientStreamError`` where the client does."""
         check_chunk(chunk, ai_sdk=self._ai_sdk)
+        return self.apply_checked(chunk)
+
+    def apply_checked(self, chunk: AnyChunk) -> Write:
+        """``apply`` for a chunk that is known to pass ``check_chunk``."""
         kind = chunk["type"]
         if kind in TOOL_HANDLERS:
             TOOL_HANDLERS[kind](self._tools, chunk)

@@ -354,16 +354,17 @@ class TransformedSink(Sink[T]):
     after that only ends the response.
     """
 
-    def __init__(self, target: Sink[T], transform: Transform) -> None:
+    def __init__(self, target: Sink[T], transform: Transform | None = None) -> None:
         self._target = target
-        self._transform: Transform | None = transform
         self.written = target.written
+        self.transform = transform
+        """``None``: chunks pass as they are."""
 
     def emit(self, chunk: AnyChunk) -> None:
-        transform, self._transform = self._transform, None
+        transform, self.transform = self.transform, None
         for item in _listed(chunk if transform is None else transform(chunk)):
             self._target.emit(item)
-        self._transform = transform
+        self.transform = transform
 
 
 def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:

@@ -28,7 +28,7 @@ _KEPT: Final = ("title", "toolMetadata", "providerExecuted")
 """An update may say these; what it leaves out stays."""
 
 
-def step_start(parts: Sequence[Part]) -> int:
+def step_start(parts: Sequence[Fields]) -> int:
     """Returns where the current step begins: behind the last ``step-start``, or at 0."""
     for index in range(len(parts) - 1, -1, -1):
         if parts[index]["type"] == "step-start":
@@ -89,6 +89,18 @@ class ToolParts:
             self._show_input(behind)
         self._behind.clear()
 
+    def find(self, call_id: str) -> Part | None:
+        """The part that a result of this call would change; its input may be behind."""
+        found = self.find_in_step(call_id)
+        return found or next((part for part in reversed(self._parts) if _is_call(part, call_id)), None)
+
+    def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> Part | None:
+        """The first part of this call in the current step; ``dynamic`` asks for one kind."""
+        for part in self._parts[step_start(self._parts) :]:
+            if _is_call(part, call_id) and dynamic in (None, _is_dynamic(part)):
+                return part
+        return None
+
     def forget(self) -> None:
         """Ends all input streams; the parts of the current step are about to go."""
         self._calls.clear()
@@ -106,7 +118,7 @@ class ToolParts:
         if call is None:
             raise out_of_order("tool-input-delta", call_id, "tool call", "tool-input-start")
         call.deltas.append(chunk["inputTextDelta"])
-        part = self._in_step(call_id, dynamic=call.dynamic)
+        part = self.find_in_step(call_id, dynamic=call.dynamic)
         behind = None if part is None else self._behind.get(id(part))
         if behind is not None and behind.raw:
             return
@@ -121,7 +133,7 @@ class ToolParts:
         self._put(chunk, "input-available", says, dynamic=chunk.get("dynamic", False))
 
     def input_error(self, chunk: Fields) -> None:
-        existing = self._in_step(chunk["toolCallId"])
+        existing = self.find_in_step(chunk["toolCallId"])
         dynamic = chunk.get("dynamic", False) if existing is None else _is_dynamic(existing)
         says = {**_some(chunk, "errorText", "toolMetadata"), **_provider(chunk)}
         says["rawInput" if self._ai_sdk == 6 and not dynamic else "input"] = chunk["input"]
@@ -160,17 +172,8 @@ class ToolParts:
     def output_denied(self, chunk: Fields) -> None:
         self._anywhere(chunk["toolCallId"])["state"] = "output-denied"
 
-    def _in_step(self, call_id: str, *, dynamic: bool | None = None) -> Part | None:
-        """The first part of this call in the current step; ``dynamic`` asks for one kind."""
-        for part in self._parts[step_start(self._parts) :]:
-            if _is_call(part, call_id) and dynamic in (None, _is_dynamic(part)):
-                return part
-        return None
-
     def _anywhere(self, call_id: str) -> Part:
-        found = self._in_step(call_id)
-        if found is None:
-            found = next((part for part in reversed(self._parts) if _is_call(part, call_id)), None)
+        found = self.find(call_id)
         if found is None:
             raise _stream_error(f'No tool invocation found for tool call ID "{call_id}".', "tool-invocation", call_id)
         return self._caught_up(found)
@@ -184,7 +187,7 @@ class ToolParts:
 
     def _put(self, call: Fields, state: str, says: Fields, *, dynamic: bool) -> Part:
         """Updates the call's part in this step, or adds one. The input is then what ``says`` holds, or none."""
-        part = self._in_step(call["toolCallId"], dynamic=dynamic)
+        part = self.find_in_step(call["toolCallId"], dynamic=dynamic)
         if part is None:
             part = {"type": "dynamic-tool", "toolCallId": call["toolCallId"]}
             self._parts.append(part)

@@ -51,8 +51,8 @@ def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    environment = {key: value for key, value in os.environ.items() if key != "GOOGLE_API_KEY"}
-    environment["DISCONNECT_GRACE"] = "0"  # so that Stop, a disconnect to the server, frees the chat for the next text
+    without = {"GOOGLE_API_KEY", "AI_SDK", "DISCONNECT_GRACE"}
+    environment = {key: value for key, value in os.environ.items() if key not in without}
     log = tmp_path_factory.mktemp("demo") / "log"
     with log.open("wb") as output:
         command = [sys.executable, "-m", "server", "--port", str(port)]

@@ -36,7 +36,11 @@ NAMES = fixture_names()
 SECRETS = re.compile("hunter2")
 """In every secret of the recordings: credentials, and what models and tools say when they fail."""
 
+OLD_ADKS = ("adk_1_24", "adk_2_0", "adk_2_5", "adk_2_9")
+
 UNFINISHED_DELTAS = {
+    **{f"{adk}_streamed_arguments_in_arrays": "ADK took indices for keys" for adk in OLD_ADKS},
+    **{f"{adk}_streamed_arguments_two_calls": "ADK merged two calls" for adk in OLD_ADKS},
     "abort_in_call": "the run was stopped in the middle",
     "error_in_call": "the model failed in the middle",
     "litellm_cut_call": "the token limit came in the middle",

@@ -341,7 +341,7 @@ def test_a_fragment_costs_the_same_however_much_was_written(path: str) -> None:
 )
 def test_raw_text_is_passed_on_as_it_is(pieces: list[str], arguments: dict[str, Any], rest: str | None) -> None:
     text = RawText()
-    assert [text.write(piece) for piece in pieces] == pieces
+    assert [text.write(PartialArg(string_value=piece)) for piece in pieces] == pieces
     assert text.complete(arguments) == rest
     assert text.so_far() == "".join(pieces)
 

@@ -59,6 +59,11 @@ def text(stream: Iterable[Mapping[str, Any]]) -> str:
     return "".join(chunk["delta"] for chunk in stream if chunk["type"] == "text-delta")
 
 
+async def soon(event: asyncio.Event) -> None:
+    """Waits for what must happen."""
+    await asyncio.wait_for(event.wait(), HANG)
+
+
 @asynccontextmanager
 async def client(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(app)

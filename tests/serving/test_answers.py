@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
@@ -66,6 +66,23 @@ async def test_an_approved_call_runs_and_its_output_comes_in_the_same_message() 
         "output": {"paid": 5},
     }
     assert types(second)[2:4] == ["start-step", "text-start"]
+    assert bank.paid == [5]
+
+
+@pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
+async def test_an_approval_within_a_sequence_continues_the_same_message() -> None:
+    bank = Bank()
+    payer = LlmAgent(
+        name="payer",
+        model=ScriptedLlm(turns=[Call("pay", {"amount": 5}), "Paid."]),
+        tools=[FunctionTool(bank.pay, require_confirmation=True)],
+    )
+    app = create_app(SequentialAgent(name="steps", sub_agents=[payer]))
+    first = await stream(app, chat(said("pay")))
+    (request,) = only(first, "tool-approval-request")
+    second = await stream(app, answered(first[0]["messageId"], approval(request, approved=True)))
+    assert types(second)[:3] == ["start", "tool-output-available", "start-step"]
+    assert second[0] == first[0]
     assert bank.paid == [5]
 
 

@@ -162,6 +162,15 @@ async def test_a_failure_in_mid_stream_is_one_masked_error_and_a_traceback_in_th
     assert text(await stream(app, chat(said("again", "u2")))) == "Again."
 
 
+async def test_a_run_that_fails_before_its_first_event_is_one_error_too() -> None:
+    class Full(InMemorySessionService):
+        async def append_event(self, *_: Any, **__: Any) -> Any:
+            raise OSError("disk full")
+
+    answer = await stream(create_app(ChatService(agent("Hi."), session_service=Full())), chat(said("hi")))
+    assert types(answer) == ["start", "error"]
+
+
 async def test_an_apps_hook_that_raises_ends_the_stream_and_not_the_run() -> None:
     def transform(chunk: Any) -> Any:
         if chunk["type"] == "text-delta":

@@ -9,7 +9,7 @@ from google.adk.agents import LlmAgent
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire.messages import parse_chat_request
-from tests.serving.support import HANG, begin, chat, chunks, post, said, stream, text
+from tests.serving.support import HANG, begin, chat, chunks, post, said, soon, stream, text
 
 
 def service_for(*turns: Any, tools: Any = (), **options: Any) -> ChatService:
@@ -91,12 +91,12 @@ async def test_stop_ends_the_stream_with_abort_at_once_and_cancels_the_tool() ->
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
-        await started.wait()
+        await soon(started)
         (run,) = service._runs._runs.values()
         run.stop()
         assert (await exchange.until("abort"))["type"] == "abort"
         assert await exchange.event() == "data: [DONE]"
-        await asyncio.wait_for(cancelled.wait(), HANG)
+        await soon(cancelled)
     assert text(await stream(app, chat(said("next", "u2")))) == "Next."
 
 
@@ -114,7 +114,7 @@ async def test_stop_does_not_wait_for_a_thread_that_cannot_be_stopped() -> None:
     service = service_for([Call("dig", {})], tools=[dig])
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
-        await started.wait()
+        await soon(started)
         (run,) = service._runs._runs.values()
         run.stop()
         await exchange.until("abort")
@@ -141,7 +141,7 @@ async def test_a_run_that_does_not_listen_is_cancelled_in_the_end(monkeypatch: p
     service = service_for([Call("dig", {})], tools=[dig])
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
-        await started.wait()
+        await soon(started)
         (run,) = service._runs._runs.values()
         run.stop()
         await exchange.until("abort")
@@ -196,7 +196,7 @@ async def test_a_request_waits_for_a_run_that_is_stopping_but_not_for_ever(stopp
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
-        await started.wait()
+        await soon(started)
         (run,) = service._runs._runs.values()
         run.stop()
         await exchange.until("abort")
@@ -234,7 +234,7 @@ async def test_a_reader_that_does_not_read_stalls_neither_the_agent_nor_its_tool
     service = service_for([Call("use_it", {})], ["Long. " * 2000], tools=[use_it])
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         exchange.may_send.clear()
-        await asyncio.wait_for(used.wait(), HANG)
+        await soon(used)
         await free(service)
         exchange.may_send.set()
         await exchange.status()

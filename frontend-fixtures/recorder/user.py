@@ -1,0 +1,79 @@
+"""What the user does: a text, a decision, the output of a tool in the browser. Imports nothing that old ADKs lack."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.adk.events.event import Event
+from google.genai import types
+
+from recorder.fixture import Action
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One turn's input: as the page knows it, and as ADK gets it."""
+
+    actions: list[Action]
+    message: types.Content
+
+
+Send = Callable[[Sequence[Event]], Sent]
+"""Makes a turn's input out of the events so far: an answer needs the ids that were asked with."""
+
+
+def say(words: str) -> Send:
+    def send(events: Sequence[Event]) -> Sent:
+        return Sent([{"text": words}], types.Content(role="user", parts=[types.Part(text=words)]))
+
+    return send
+
+
+def decide(*approved: bool, reason: str | None = None) -> Send:
+    """Answers the last open confirmations, in the order in which they were asked."""
+
+    def send(events: Sequence[Event]) -> Sent:
+        asked = _calls(events, "adk_request_confirmation")[-len(approved) :]
+        actions: list[Action] = [{"approve": one.id, "approved": yes} for one, yes in zip(asked, approved, strict=True)]
+        for action in actions:
+            if reason is not None:
+                action["reason"] = reason
+        replies = [_response(one, {"confirmed": yes}) for one, yes in zip(asked, approved, strict=True)]
+        return Sent(actions, types.Content(role="user", parts=replies))
+
+    return send
+
+
+def answer(name: str, output: dict[str, Any]) -> Send:
+    """Gives the output of the last call of that name, as a tool that runs in the browser does."""
+
+    def send(events: Sequence[Event]) -> Sent:
+        asked = last_call(events, name)
+        return Sent([{"answer": _shown_id(events, asked), "output": output}], reply(asked, output))
+
+    return send
+
+
+def last_call(events: Sequence[Event], name: str) -> types.FunctionCall:
+    return _calls(events, name)[-1]
+
+
+def reply(asked: types.FunctionCall, response: dict[str, Any]) -> types.Content:
+    """The message that answers this call."""
+    return types.Content(role="user", parts=[_response(asked, response)])
+
+
+def _shown_id(events: Sequence[Event], asked: types.FunctionCall) -> str | None:
+    """The id under which the page knows this call: its fragment's, which old ADKs change in the complete call."""
+    fragments = (event for event in events if event.partial)
+    named = [one.id for event in fragments for one in event.get_function_calls() if one.name == asked.name]
+    return named[-1] if named else asked.id
+
+
+def _calls(events: Sequence[Event], name: str) -> list[types.FunctionCall]:
+    whole = (event for event in events if not event.partial)
+    return [one for event in whole for one in event.get_function_calls() if one.name == name]
+
+
+def _response(asked: types.FunctionCall, response: dict[str, Any]) -> types.Part:
+    return types.Part(function_response=types.FunctionResponse(id=asked.id, name=asked.name, response=response))

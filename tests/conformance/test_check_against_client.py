@@ -1,0 +1,50 @@
+"""The real ``ai`` package dies of exactly those bad streams that ``check`` says are fatal."""
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from stream_protocol.recording.check import check_file
+from stream_protocol.recording.rules import Rule
+from stream_protocol.wire.chunks import AiSdkVersion
+from tests.conformance.fixtures import PROJECT
+from tests.recording import bad_streams
+from tests.tools import require_node_project
+
+VERSIONS: tuple[AiSdkVersion, ...] = (6, 7)
+USER = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
+TIMEOUT = 300  # seconds: to fail a hang, not to measure
+
+
+def one_response() -> list[Rule]:
+    """The rules whose stream is a single response without an ``error`` of the server's own."""
+    texts = {rule: bad_streams.path(rule).read_text(encoding="utf-8") for rule in Rule}
+    return [rule for rule, text in texts.items() if text.count("[DONE]") < 2 and '"type":"error"' not in text]
+
+
+def client_status(cases: list[tuple[Rule, AiSdkVersion]]) -> list[str]:
+    node = require_node_project(PROJECT)
+    requests: list[dict[str, Any]] = []
+    for rule, ai_sdk in cases:
+        body = bad_streams.path(rule).read_bytes().decode()
+        requests.append({"ai": ai_sdk, "body": body, "messages": [USER], "trigger": "submit"})
+    run = subprocess.run(
+        [node, PROJECT / "scripts" / "fold-streams.mjs"],
+        input="".join(f"{json.dumps(request)}\n" for request in requests),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return [json.loads(line)["status"] for line in run.stdout.splitlines()]
+
+
+@pytest.mark.node
+def test_the_client_dies_of_what_check_says_is_fatal_and_of_nothing_else() -> None:
+    cases = [(rule, version) for rule in one_response() for version in VERSIONS]
+    for (rule, version), status in zip(cases, client_status(cases), strict=True):
+        found = {finding.rule for finding in check_file(bad_streams.path(rule), versions=(version,))}
+        assert status == ("error" if found & bad_streams.FATAL else "ready"), (rule, version)

@@ -1,0 +1,133 @@
+import logging
+
+import pytest
+
+from stream_protocol.convert.calls import CallBook, CallState, Known
+from tests.convert.building import AGENT, call, event, fragment, piece, response, results, text, user
+from tests.convert.running import inputs, outputs, run
+
+
+@pytest.fixture
+def known() -> Known:
+    return {}
+
+
+def test_an_id_of_adk_is_the_clients_id(known: Known) -> None:
+    assert CallBook().new("adk-1", known).id == "adk-1"
+
+
+def test_calls_without_an_id_are_numbered_in_order_of_first_sight() -> None:
+    chunks = run([event(call("f", {"x": 1}), call("g", {"x": 2})), event(call("f", {"x": 3}))])
+    assert inputs(chunks) == {"call_0": {"x": 1}, "call_1": {"x": 2}, "call_2": {"x": 3}}
+
+
+def test_a_made_up_id_is_warned_about_once_a_call(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "stream_protocol"):
+        book = CallBook()
+        book.new(None, {})
+        book.new("A", {})
+    assert caplog.messages == ["ADK gave a function call no id; it is call_0"]
+
+
+def test_made_up_ids_evade_the_models_own(known: Known) -> None:
+    book = CallBook()
+    assert [book.new(adk_id, known).id for adk_id in ("call_0", None, "call_1", None)] == [
+        *("call_0", "call_1", "call_1.2", "call_2")
+    ]
+
+
+def test_numbering_goes_on_in_a_continuation() -> None:
+    past = [event(call("f", {})), results(response("f", {"r": 1}))]
+    assert list(inputs(run([event(call("f", {}))], past=past))) == ["call_1"]
+
+
+def test_an_id_that_comes_again_gets_a_number(known: Known) -> None:
+    book = CallBook()
+    assert [book.new("A", known).id for _ in range(3)] == ["A", "A.2", "A.3"]
+
+
+def test_an_alias_finds_the_call_and_nothing_finds_none(known: Known) -> None:
+    book = CallBook()
+    entered = book.new("A", known)
+    book.alias("B", entered, known)
+    book.alias(None, entered, known)
+    assert book.get("A") is book.get("B") is entered
+    assert book.get(None) is book.get("") is book.get("C") is None
+
+
+def test_a_response_without_an_id_answers_its_own_speakers_call_first(known: Known) -> None:
+    book = CallBook()
+    others, own = book.new(None, {}), book.new(None, known)
+    others.name = own.name = "f"
+    assert book.answered_by(None, "f", known) is own
+    book.answer(own)
+    assert book.answered_by(None, "f", known) is others
+    assert book.answered_by(None, "g", known) is None
+
+
+def test_an_answered_call_waits_for_nobody(known: Known) -> None:
+    book = CallBook()
+    entered = book.new("A", known)
+    entered.state, entered.awaiting = CallState.OPEN, "client"
+    assert list(book.waiting()) == [entered]
+    book.answer(entered)
+    assert list(book.waiting()) == []
+    assert not entered.pending
+
+
+def test_an_answer_to_an_older_approval_request_means_nothing(known: Known) -> None:
+    book = CallBook()
+    entered = book.new("A", known)
+    book.request_approval("B", entered)
+    book.request_approval("C", entered)
+    assert book.approval("C") is entered
+    assert book.approval("B") is book.approval(None) is None
+
+
+PARALLEL = ({"author": "a", "branch": "par.a"}, {"author": "b", "branch": "par.b"})
+
+
+@pytest.mark.parametrize("adk_id", ["call_0", None])
+def test_agents_in_parallel_may_use_the_same_ids(adk_id: str | None) -> None:
+    calls = [event(call("f", {"of": who["author"]}, adk_id), **who) for who in PARALLEL]
+    answers = [results(response("f", {"of": who["author"]}, adk_id), **who) for who in reversed(PARALLEL)]
+    chunks = run([*calls, *answers])
+    assert outputs(chunks) == inputs(chunks)
+    assert [value["of"] for value in inputs(chunks).values()] == ["a", "b"]
+
+
+def test_the_page_answers_the_call_that_waits_not_another_agents_under_the_same_id() -> None:
+    first, second = PARALLEL
+    past = [
+        event(call("locate", {}, "0"), long_running_tool_ids={"0"}, **first),
+        event(call("f", {}, "0"), **second),
+        results(response("f", {"r": 1}, "0"), **second),
+    ]
+    assert outputs(run([user(response("locate", {"at": "home"}, "0"))], past=past)) == {"0": {"at": "home"}}
+
+
+def test_agents_in_parallel_may_stream_under_the_same_id() -> None:
+    first, second = PARALLEL
+    chunks = run(
+        [
+            fragment(piece("f", "0"), **first),
+            fragment(piece("f", "0"), **second),
+            fragment(piece("f", "0"), **first),
+            event(call("f", {"of": "a"}, "0"), **first),
+            fragment(piece("f", "0"), **second),
+            event(call("f", {"of": "b"}, "0"), **second),
+        ]
+    )
+    assert inputs(chunks) == {"0": {"of": "a"}, "0.2": {"of": "b"}}
+
+
+def test_a_result_that_somebody_else_reports_finds_its_call_by_id() -> None:
+    chunks = run([event(call("f", {}, "A")), results(response("f", {"r": 1}, "A"), author="workflow")])
+    assert outputs(chunks) == {"A": {"r": 1}}
+
+
+def test_an_output_for_a_call_outside_the_message_is_never_sent(caplog: pytest.LogCaptureFixture) -> None:
+    stray = response("f", {"r": 1}, "elsewhere")
+    chunks = run([user(stray), results(stray), results(response("f", {"r": 1})), event(text("Hi"), author=AGENT)])
+    assert outputs(chunks) == {}
+    assert set(caplog.messages) == {"skipped a response of `f` to a call outside this message"}

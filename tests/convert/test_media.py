@@ -1,0 +1,68 @@
+from typing import Any
+
+import pytest
+from google.genai.types import Blob, FileData, Part
+
+from stream_protocol.convert.media import document_type, is_web_url
+from tests.convert.building import event, fragment, picture, text
+from tests.convert.running import body, kinds, only
+
+
+def shown(part: Part) -> list[dict[str, Any]]:
+    return only(body([event(part)]), "file", "data-")
+
+
+def test_inline_data_is_a_data_url_in_standard_base64() -> None:
+    assert shown(picture(b"\xfb\xff\xfe")) == [
+        {"type": "file", "url": "data:image/png;base64,+//+", "mediaType": "image/png"}
+    ]
+
+
+@pytest.mark.parametrize("blob", [Blob(), Blob(mime_type="image/png")])
+def test_inline_data_without_bytes_is_nothing(blob: Blob) -> None:
+    assert shown(Part(inline_data=blob)) == []
+
+
+def test_data_of_no_known_type_is_bytes() -> None:
+    assert shown(picture(b"1", mime_type=None))[0]["mediaType"] == "application/octet-stream"
+
+
+@pytest.mark.parametrize(("mime_type", "media_type"), [("image/png", "image/png"), (None, "application/octet-stream")])
+def test_a_file_on_the_web_is_its_address(mime_type: str | None, media_type: str) -> None:
+    part = Part(file_data=FileData(file_uri="https://a/b.png", mime_type=mime_type))
+    assert shown(part) == [{"type": "file", "url": "https://a/b.png", "mediaType": media_type}]
+
+
+def test_a_file_that_no_browser_loads_is_data() -> None:
+    (chunk,) = shown(Part(file_data=FileData(file_uri="gs://b/c.png", mime_type="image/png", display_name="C")))
+    assert chunk["type"] == "data-adk-file"
+    assert chunk["data"] == {"uri": "gs://b/c.png", "mediaType": "image/png", "filename": "C"}
+
+
+def test_a_reference_without_an_address_is_nothing() -> None:
+    assert shown(Part(file_data=FileData(mime_type="image/png"))) == []
+
+
+@pytest.mark.parametrize(
+    ("uri", "web"), [("http://a", True), ("HTTPS://a", True), ("gs://a", False), ("httpx://a", False)]
+)
+def test_what_the_web_is(uri: str, *, web: bool) -> None:
+    assert is_web_url(uri) is web
+
+
+def test_a_streamed_picture_ends_the_text_before_it_and_comes_once() -> None:
+    chunks = body([fragment(text("Look: ")), fragment(picture()), event(text("Look: "), picture())])
+    assert kinds(chunks) == ["start-step", "text-start", "text-delta", "text-end", "file", "finish-step"]
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("gs://b/a.pdf", "application/pdf"),
+        ("A.MD", "text/markdown"),
+        ("a.tar.gz", "application/octet-stream"),
+        ("corpora/1", "application/octet-stream"),
+    ],
+)
+def test_a_documents_name_may_tell_its_type(name: str, media_type: str) -> None:
+    assert document_type(name) == media_type

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+from google.adk.agents import LlmAgent
+
+from stream_protocol.serving import app as app_module, create_app
+from stream_protocol.testing import ScriptedLlm
+from tests.serving.support import client
+
+
+def agent() -> LlmAgent:
+    return LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."]))
+
+
+async def test_the_page_is_served_with_its_files_and_never_hides_the_endpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "index.html").write_text("<!doctype html><title>page</title>")
+    (tmp_path / "page.js").write_text("1")
+    monkeypatch.setattr(app_module, "PAGE", tmp_path)
+    async with client(create_app(agent())) as http:
+        assert "<title>page</title>" in (await http.get("/")).text
+        assert (await http.get("/page.js")).text == "1"
+        assert (await http.get("/healthz")).json() == {"status": "ok"}
+
+
+async def test_without_a_built_page_a_sentence_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_module, "PAGE", tmp_path / "nowhere")
+    async with client(create_app(agent())) as http:
+        response = await http.get("/")
+    assert (response.status_code, response.text) == (
+        200,
+        "The chat endpoint is POST /api/chat. This copy of the package has no page.",
+    )
+
+
+async def test_the_page_can_be_left_out() -> None:
+    async with client(create_app(agent(), page=False)) as http:
+        assert (await http.get("/")).status_code == 404
