@@ -256,7 +256,7 @@ def continuation(waiting: list[Call], *, approved: bool) -> list[Event]:
     answers = [
         FunctionResponse(id=approval_id(call), name="adk_request_confirmation", response={"confirmed": approved})
         if call.outcome == "approval"
-        else FunctionResponse(id=call.id, name=call.name, response=call.response)
+        else FunctionResponse(id=call.id, name=call.name, response={"result": call.response})
         for call in waiting
     ]
     user = Event(
