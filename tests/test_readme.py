@@ -71,6 +71,13 @@ async def test_the_converter_alone_answers_in_a_route_of_ones_own() -> None:
     assert stream.endswith("data: [DONE]\n\n")
 
 
+async def test_messages_from_elsewhere_become_a_session() -> None:
+    scope = run(snippet("messages_to_events(messages"), root_agent=scripted_agent())
+    await scope["restore"]("c1", BODY["messages"])
+    session = await scope["sessions"].get_session(app_name="app", user_id="me", session_id="c1")
+    assert [event.content.parts[0].text for event in session.events] == ["Hi"]
+
+
 def test_adk_takes_the_switch_for_streamed_arguments() -> None:
     config = run(snippet("stream_function_call_arguments"))["root_agent"].generate_content_config
     assert config.tool_config.function_calling_config.stream_function_call_arguments is True

@@ -41,7 +41,7 @@ class ToolCalls:
         self._book = book
         self._steps = steps
 
-    # Fragments -------------------------------------------------------------------------------------------------------
+    # Fragments
 
     def add_fragment(self, lane: Lane, part: "Part", fragment: "FunctionCall", touched: list[Call]) -> None:
         """A streamed piece of a call. ``touched`` are the calls that this event has spoken of already."""
@@ -141,7 +141,7 @@ class ToolCalls:
         call.state = STREAMING
         return write
 
-    # Complete calls --------------------------------------------------------------------------------------------------
+    # Complete calls
 
     def complete(
         self, lane: Lane, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
@@ -236,7 +236,7 @@ class ToolCalls:
         args = original.get("args")
         self._fill(call, args if isinstance(args, dict) else {})
 
-    # Results ---------------------------------------------------------------------------------------------------------
+    # Results
 
     def add_result(self, call: Call, response: Any, *, preliminary: bool = False) -> None:
         """What a tool or a client gave back."""
@@ -302,7 +302,7 @@ class ToolCalls:
         self._sink.tool_output_error(call.id, text, dynamic=call.dynamic, provider_executed=call.provider_executed)
         self._book.answer(call)
 
-    # Bounds ----------------------------------------------------------------------------------------------------------
+    # Bounds
 
     def enter(self, lane: Lane, *, asks: bool = False) -> None:
         """Makes the step right for new content of this lane."""
@@ -328,10 +328,10 @@ class ToolCalls:
             self._book.answer(call)
         lane.overdue.clear()
 
-    def end(self, text: str) -> None:
-        """Ends the calls that nothing will answer any more; those that wait for a person stay."""
+    def end(self, text: str, *, closes_pending: bool) -> None:
+        """Ends the calls that nothing will answer any more; those that wait for a person only where told."""
         for call in self._book.unanswered():
-            if call.pending:
+            if call.pending and not closes_pending:
                 continue
             if call.visible:
                 self._fail(call, text)
