@@ -68,11 +68,12 @@ class ToolCalls:
     @staticmethod
     def _continued(lane: Lane, fragment: "FunctionCall", touched: list[Call]) -> Call | None:
         """The call that a fragment with an unknown id is more of."""
-        newest = lane.calls[-1] if lane.calls else None
-        if newest is None or not fragment.name:
+        if not lane.calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
+            return None
+        newest = lane.calls[-1]
+        if not fragment.name:
             return newest
-        stable_id = fragment.id is not None and not fragment.id.startswith(_ADK_ID)
-        return None if stable_id or newest in touched or not _continues(newest, fragment) else newest
+        return newest if newest not in touched and _continues(newest, fragment) else None
 
     @staticmethod
     def _text_of(call: Call, fragment: "FunctionCall") -> str:

@@ -199,6 +199,13 @@ def test_a_call_is_held_until_a_piece_names_it() -> None:
     assert deltas(chunks, "A") == '{"city":"Boston"}'
 
 
+def test_a_nameless_piece_under_a_models_own_new_id_begins_a_call_beside_an_open_one() -> None:
+    pieces = [piece("f", "A", arg("$.x", 1)), piece(None, "B", arg("$.y", 2)), piece("g", "B")]
+    chunks = run([*map(fragment, pieces), event(call("f", {"x": 1}, "A"), call("g", {"y": 2}, "B"))])
+    assert inputs(chunks) == {"A": {"x": 1}, "B": {"y": 2}}
+    assert deltas(chunks, "B") == '{"y":2}'
+
+
 def test_a_call_is_held_until_its_paths_fit_one_tool() -> None:
     events = nameless(arg("$.city", "Rome"), arg("$.zone", "CET"))
     chunks = body([*events, event(call("time", {"city": "Rome", "zone": "CET"}, "A"))], tool_schemas=SCHEMAS)
