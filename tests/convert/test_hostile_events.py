@@ -153,7 +153,7 @@ def nameless(number: int) -> list[Event]:
 
 @pytest.mark.parametrize("round_of", [one_by_one, delegated, same_id, without_id, nameless])
 def test_an_event_costs_the_same_however_many_came_before(round_of: Any) -> None:
-    schemas = {name: {"properties": {f"k{n}": {} for n in range(202)}} for name in ("f", "g")}
+    schemas: dict[str, Any] = {name: {"properties": {f"k{n}": {} for n in range(202)}} for name in ("f", "g")}
     cost = partial(cost_of, tool_schemas=schemas)
     few, many = ([made for n in range(count) for made in round_of(n)] for count in (10, 200))
     assert cost(*round_of(200), after=many) == cost(*round_of(201), after=few)
