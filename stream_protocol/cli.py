@@ -1,6 +1,7 @@
 """``adk-ui-stream``: serve an agent to ``useChat``, replay recorded events, check a stream.
 
-Exit codes: 0 fine, 1 the check found something, 2 bad usage or unreadable input, told in one line on stderr.
+Exit codes: 0 fine, 1 the check found an error, 2 bad usage, or a target or file that can't be used, which one line on
+stderr tells. Nothing is on stdout then.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ main.add_command(check)
     type=click.FloatRange(min=0),
     help="Seconds that a run goes on after its page has left; 0 lets the page's Stop end it.  [default: to its end]",
 )
+@click.option(
+    "--session-service-uri",
+    help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
+)
+@click.option("--user-header", help="Header in which a proxy in front names the user; 401 without it.")
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
 def serve(
     target: str,
@@ -61,23 +67,36 @@ def serve(
     ai_sdk: str,
     origins: tuple[str, ...],
     disconnect_grace: float | None,
+    session_service_uri: str | None,
+    user_header: str | None,
     page: bool,
 ) -> None:
     """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder."""
+    from stream_protocol.conversation.file_policy import FilePolicy
     from stream_protocol.serving import server
     from stream_protocol.serving.app import create_app
+    from stream_protocol.serving.identity import header_user, local_user
     from stream_protocol.serving.load import TargetError, load_target
     from stream_protocol.serving.service import ChatService
+    from stream_protocol.serving.session_services import SessionServiceError, load_session_service
+    from stream_protocol.wire.errors import StreamProtocolError
 
     try:
-        service = ChatService(load_target(target), ai_sdk=_version(ai_sdk), disconnect_grace=disconnect_grace)
-    except TargetError as error:
+        service = ChatService(
+            load_target(target),
+            session_service=load_session_service(session_service_uri) if session_service_uri else None,
+            ai_sdk=_version(ai_sdk),
+            disconnect_grace=disconnect_grace,
+            files=FilePolicy(artifact_base="/api/chat"),
+        )
+    except (TargetError, SessionServiceError, StreamProtocolError) as error:
         _refuse(str(error))
     try:
         listener = server.bind(host, port)
     except server.AddressError as error:
         _refuse(str(error))
-    app = create_app(service, allow_origins=origins, page=page)
+    identify = header_user(user_header) if user_header else local_user
+    app = create_app(service, identify=identify, allow_origins=origins, page=page)
     server.run(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
 
 

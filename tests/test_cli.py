@@ -154,3 +154,30 @@ def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort(tmp_path: Pat
             rest = list(lines)
         assert rest[-2:] == ['data: {"type":"abort"}', "data: [DONE]"]
         process.wait(HANG)
+
+
+def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    with serving(serve("agent:root_agent", "--no-page", "--user-header", "X-User"), tmp_path) as (_, url):
+        refused = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG)
+        accepted = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG, headers={"X-User": "ann"})
+    assert (refused.status_code, refused.text) == (401, "Sign in first.")
+    assert accepted.status_code == 200
+
+
+def test_chats_are_kept_where_the_uri_says(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    command = serve("agent:root_agent", "--no-page", "--session-service-uri", "sqlite:///chat.db")
+    with serving(command, tmp_path) as (_, url):
+        assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).status_code == 200
+    with serving(command, tmp_path) as (_, url):
+        (kept,) = httpx.get(f"{url}/api/chats", timeout=HANG).json()["chats"]
+    assert (kept["id"], kept["title"]) == ("c1", "hi")
+
+
+def test_a_session_service_that_cannot_be_had_is_one_line_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    done = cli("serve", "agent:root_agent", "--session-service-uri", "sqlite:///no/such/chat.db", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("adk-ui-stream: cannot use sqlite:///no/such/chat.db: ")
+    assert done.stderr.count("\n") == 1

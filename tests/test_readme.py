@@ -71,6 +71,13 @@ async def test_the_converter_alone_answers_in_a_route_of_ones_own() -> None:
     assert stream.endswith("data: [DONE]\n\n")
 
 
+async def test_messages_from_elsewhere_become_a_session() -> None:
+    scope = run(snippet("messages_to_events(messages"), root_agent=scripted_agent())
+    await scope["restore"]("c1", BODY["messages"])
+    session = await scope["sessions"].get_session(app_name="app", user_id="me", session_id="c1")
+    assert [event.content.parts[0].text for event in session.events] == ["Hi"]
+
+
 def test_adk_takes_the_switch_for_streamed_arguments() -> None:
     config = run(snippet("stream_function_call_arguments"))["root_agent"].generate_content_config
     assert config.tool_config.function_calling_config.stream_function_call_arguments is True
@@ -86,3 +93,14 @@ def test_the_page_beside_it_passes_the_type_checker(tmp_path: Path) -> None:
     checked = subprocess.run(tsc, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=120)
     assert checked.stdout == ""
     assert checked.returncode == 0
+
+
+def test_the_flask_app_answers() -> None:
+    scope = run(snippet("SyncChatService("), __name__=__name__)
+    scope["root_agent"].model = scripted_agent().model
+    with scope["flask_app"].test_client() as client:
+        response = client.post("/api/chat", json=BODY)
+        assert response.status_code == 200
+        assert response.text.endswith("data: [DONE]\n\n")
+        assert client.post("/api/chat", json={"id": "c1"}).status_code == 422
+    scope["service"].close()

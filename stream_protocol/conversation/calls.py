@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.convert.people import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, gated_call
+from stream_protocol.convert.people import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT, gated_call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from google.adk.events import Event
     from google.genai import types
@@ -24,7 +25,17 @@ class CallKind(StrEnum):
 
     APPROVAL = "approval"
     CLIENT_TOOL = "client-tool"
+    INPUT = "input"
     CREDENTIAL = "credential"
+
+
+_KINDS: Final[Mapping[str, CallKind]] = MappingProxyType(
+    {
+        REQUEST_CONFIRMATION: CallKind.APPROVAL,
+        REQUEST_INPUT: CallKind.INPUT,
+        REQUEST_CREDENTIAL: CallKind.CREDENTIAL,
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +48,8 @@ class OutsideCall:
     """The id that ADK wants on the answer: for an approval, that of the synthetic call. Also the ``approvalId``."""
     answer_name: str
     """The function name that ADK wants on the answer."""
+    args: dict[str, Any]
+    """The arguments of the call that takes the answer."""
     kind: CallKind
     response_index: int
     """Where among the events the model response stands that made the call: calls with the same one are siblings."""
@@ -69,15 +82,15 @@ def _outside_call(
 ) -> OutsideCall:
     answer_id, name = call.id or "", call.name or ""
     answered_index, answer = answers.get(answer_id, (None, None))
-    kind = CallKind.CREDENTIAL if name == REQUEST_CREDENTIAL else CallKind.CLIENT_TOOL
+    kind = _KINDS.get(name, CallKind.CLIENT_TOOL)
     call_id = answer_id
-    if name == REQUEST_CONFIRMATION:
-        kind = CallKind.APPROVAL
+    if kind is CallKind.APPROVAL:
         call_id = gated_call(call.args or {}).get("id") or answer_id
     return OutsideCall(
         call_id=call_id,
         answer_id=answer_id,
         answer_name=name,
+        args=call.args or {},
         kind=kind,
         response_index=made_at.get(call_id, index),
         answered_index=answered_index,

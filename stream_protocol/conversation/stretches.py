@@ -7,12 +7,59 @@ answers a later user text in an old invocation (task mode), that id with ``.2``,
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from google.adk.events import Event
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """What the user said, and everything that the agent said to it."""
+
+    message_id: str
+    """The id of the assistant message."""
+    events: tuple[Event, ...]
+    """All of it, in order. The user's text comes first, unless the agent spoke before the user ever did."""
+
+    @property
+    def user_text(self) -> Event | None:
+        """What the user said."""
+        return self.events[0] if is_user_text(self.events[0]) else None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the agent took part at all."""
+        return any(event.author != "user" or event.node_info.path for event in self.events)
+
+    def responses(self) -> Iterator[tuple[Event, ...]]:
+        """The events, cut where the user took part: what lies between was one run and one response."""
+        cuts = [index for index, event in enumerate(self.events) if index == 0 or is_users(event)]
+        for begin, end in zip(cuts, [*cuts[1:], len(self.events)], strict=True):
+            yield self.events[begin:end]
+
+
+def stretches(events: Sequence[Event]) -> list[Stretch]:
+    """Live events, cut into the messages that they are."""
+    texts: Counter[str] = Counter()
+    cuts = [index for index, event in enumerate(events) if index == 0 or is_user_text(event)]
+    found = []
+    for begin, end in zip(cuts, [*cuts[1:], len(events)], strict=True):
+        invocation_id = events[begin].invocation_id
+        texts[invocation_id] += is_user_text(events[begin])
+        found.append(
+            Stretch(message_id=message_id(invocation_id, texts[invocation_id]), events=tuple(events[begin:end]))
+        )
+    return found
+
+
+def is_users(event: Event) -> bool:
+    """Whether the user made this event. A task agent's result is authored ``user``, too, but by a node."""
+    return event.author == "user" and not event.node_info.path
 
 
 def is_user_text(event: Event) -> bool:
@@ -23,9 +70,12 @@ def is_user_text(event: Event) -> bool:
 
 
 def live_events(events: Sequence[Event]) -> list[Event]:
-    """The events that count: without what a rewind took back, and without the rewinds themselves."""
+    """The events that count: without what a rewind took back, without the rewinds themselves, and without summaries:
+    compaction changes what the model is shown, not what was said."""
     kept: list[Event] = []
     for event in events:
+        if event.actions.compaction is not None:
+            continue
         target = event.actions.rewind_before_invocation_id
         if target is None:
             kept.append(event)

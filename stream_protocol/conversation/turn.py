@@ -10,18 +10,20 @@ An answer that came before is no error: the client may have lost the response. I
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from stream_protocol.conversation.answering import PROVIDED, check_input, completed_credential
 from stream_protocol.conversation.calls import CallKind, OutsideCall, outside_calls
 from stream_protocol.conversation.files import InlineFile, LinkedFile, read_file
-from stream_protocol.conversation.stretches import current_stretch, live_events, stretch_id
+from stream_protocol.conversation.metadata import client_message_id
+from stream_protocol.conversation.stretches import current_stretch, is_user_text, live_events, stretch_id
 from stream_protocol.convert.people import is_confirmed
 from stream_protocol.convert.results import RESULT
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import is_tool_part, tool_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from google.adk.events import Event
 
@@ -29,15 +31,21 @@ if TYPE_CHECKING:
 
 CONFLICT: Final = 409
 
+_CLIENTS: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
+
+Said: TypeAlias = str | InlineFile | LinkedFile
+
 
 @dataclass(frozen=True, kw_only=True)
 class NewText:
     """The user said something: start a new assistant message."""
 
-    texts_and_files: tuple[str | InlineFile | LinkedFile, ...]
+    texts_and_files: tuple[Said, ...]
     """In the order of the message's parts; never empty."""
     client_message_id: str
     """The id that the client gave the user's message."""
+    rewind_before: str | None = None
+    """The invocation that goes first, with everything behind it: the words were said before, and are answered anew."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,53 +90,114 @@ def plan(request: ChatRequest, events: Sequence[Event]) -> Turn:
     target = _target(request)
     match target["role"]:
         case "user":
-            return _new_text(target)
+            return _user_turn(request, target, live_events(events))
+        case "assistant" if request.trigger == "regenerate-message":
+            raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
-            return _continuation(target, live_events(events))
+            return _continuation(request, target, live_events(events))
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
-def _new_text(message: UIMessage) -> NewText:
-    said: list[str | InlineFile | LinkedFile] = []
+def _user_turn(request: ChatRequest, message: UIMessage, events: Sequence[Event]) -> NewText:
+    """New words, or words that the server knows: then what followed from them goes, and they are answered anew.
+
+    Words that it does not know are new whatever else the request says: a retry after a request that failed looks so.
+    """
+    known = next((index for index in reversed(range(len(events))) if _is_message(events[index], message["id"])), None)
+    if known is None:
+        return _new_text(_said(message), message["id"])
+    event = events[known]
+    if any(earlier.invocation_id == event.invocation_id for earlier in events[:known]):
+        raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
+    said = _stored(event) if request.trigger == "regenerate-message" else _said(message)
+    return _new_text(said, message["id"], rewind_before=event.invocation_id)
+
+
+def _is_message(event: Event, message_id: str) -> bool:
+    return is_user_text(event) and bool(message_id) and message_id in (client_message_id(event), event.id)
+
+
+def _new_text(said: list[Said], message_id: str, *, rewind_before: str | None = None) -> NewText:
+    said = [text_or_file for text_or_file in said if text_or_file]
+    if not said:
+        raise ChatRequestError("The message is empty.", status=422)
+    return NewText(texts_and_files=tuple(said), client_message_id=message_id, rewind_before=rewind_before)
+
+
+def _stored(event: Event) -> list[Said]:
+    """What the user said, as it is stored: a page that was reloaded may have only links to its files."""
+    said: list[Said] = []
+    for part in (event.content.parts if event.content is not None else None) or ():
+        if part.text:
+            said.append(part.text)
+        elif (blob := part.inline_data) is not None:
+            said.append(InlineFile(media_type=blob.mime_type or "", data=blob.data or b"", name=blob.display_name))
+        elif (link := part.file_data) is not None:
+            said.append(LinkedFile(media_type=link.mime_type or "", url=link.file_uri or "", name=link.display_name))
+    return said
+
+
+def _said(message: UIMessage) -> list[Said]:
+    said: list[Said] = []
     for part in message["parts"]:
         match part["type"]:
             case "text":
                 said.append(cast("TextPart", part)["text"])
             case "file":
                 said.append(read_file(cast("FilePart", part)))
-    said = [text_or_file for text_or_file in said if text_or_file]
-    if not said:
-        raise ChatRequestError("The message is empty.", status=422)
-    return NewText(texts_and_files=tuple(said), client_message_id=message["id"])
+    return said
 
 
 def _target(request: ChatRequest) -> UIMessage:
     """The assistant message that the client names, as it does when the answered one is not its last; else its last."""
-    for message in request.messages:
+    for message in request.messages if request.trigger == "submit-message" else ():
         if message["id"] and message["id"] == request.message_id and message["role"] == "assistant":
             return message
     return request.messages[-1]
 
 
-def _continuation(message: UIMessage, events: list[Event]) -> Turn:
+def _continuation(request: ChatRequest, message: UIMessage, events: list[Event]) -> Turn:
     stretch = current_stretch(events)
     target_id = message["id"] or (stretch_id(events, stretch[0].invocation_id) if stretch else "")
     calls = {call.answer_id: call for call in outside_calls(stretch)}
+    payloads = _payloads(request)
     matched = [(claim, _called(claim, calls)) for claim in _claims(message, calls, _made_ids(stretch))]
     new = {call.answer_id: (claim, call) for claim, call in matched if call.waits}
     if not new:
         return _answered_before(target_id, matched, stretch)
+    responses = {answer_id: _response(claim, call, payloads) for answer_id, (claim, call) in new.items()}
     touched = {call.response_index for _, call in new.values()}
     if any(call.response_index in touched and call.answer_id not in new for call in calls.values() if _is_owed(call)):
         return AsItStands(message_id=target_id, past=tuple(stretch))
     return Answers(
         answers=tuple(
-            Answer(id=call.answer_id, name=call.answer_name, response=claim.response) for claim, call in new.values()
+            Answer(id=call.answer_id, name=call.answer_name, response=responses[call.answer_id])
+            for _, call in new.values()
         ),
         message_id=target_id,
         past=tuple(stretch),
         reasons={call.answer_id: claim.reason for claim, call in new.values() if claim.reason},
     )
+
+
+def _payloads(request: ChatRequest) -> Mapping[str, Any]:
+    """Approval id -> the payload that goes with it. A message has no place for it, so it rides in the body."""
+    payloads = request.body.get("approvalPayloads") or {}
+    if not isinstance(payloads, dict):
+        raise ChatRequestError("approvalPayloads must be an object: approval id to payload.", status=422)
+    return payloads
+
+
+def _response(claim: _Claim, call: OutsideCall, payloads: Mapping[str, Any]) -> dict[str, Any]:
+    """What ADK is given. Raises ``ChatRequestError`` for what it could not use; the call waits on then."""
+    match call.kind:
+        case CallKind.APPROVAL if call.answer_id in payloads:
+            return {**claim.response, "payload": payloads[call.answer_id]}
+        case CallKind.INPUT if "error" not in claim.response:
+            check_input(call.args, claim.output)
+        case CallKind.CREDENTIAL:
+            return completed_credential(call.args, claim.output)
+    return claim.response
 
 
 def _is_owed(call: OutsideCall) -> bool:
@@ -146,6 +215,8 @@ class _Claim:
 
     answer_id: str
     response: dict[str, Any]
+    output: Any = None
+    """The output of a part, as it came."""
     is_approval: bool = False
     reason: str | None = None
     unseen: bool
@@ -170,7 +241,8 @@ def _claims(message: UIMessage, calls: dict[str, OutsideCall], made_ids: set[str
                 unseen=True,
             )
         elif part["state"] in ("output-available", "output-error") and _takes_output(calls.get(answer_id)):
-            yield _Claim(answer_id=answer_id, response=_output(part), unseen=index > last_step)
+            output = part.get("output")
+            yield _Claim(answer_id=answer_id, response=_output(part), output=output, unseen=index > last_step)
 
 
 def _renamed(parts: list[ToolPart], calls: dict[str, OutsideCall], made_ids: set[str | None]) -> dict[str, str]:
@@ -180,7 +252,7 @@ def _renamed(parts: list[ToolPart], calls: dict[str, OutsideCall], made_ids: set
     for the complete call, which was stored. Such parts and calls of one tool go together in their order.
     """
     shown = {part["toolCallId"] for part in parts}
-    strays = [call for call in calls.values() if call.kind is CallKind.CLIENT_TOOL and call.answer_id not in shown]
+    strays = [call for call in calls.values() if call.kind in _CLIENTS and call.answer_id not in shown]
     renamed: dict[str, str] = {}
     for part in parts:
         stray = next((call for call in strays if call.answer_name == tool_name(part)), None)
@@ -207,8 +279,6 @@ def _called(claim: _Claim, calls: dict[str, OutsideCall]) -> OutsideCall:
     call = calls.get(claim.answer_id)
     if call is None or claim.is_approval is not (call.kind is CallKind.APPROVAL):
         raise ChatRequestError("There is no such request to answer any more.", status=CONFLICT)
-    if call.kind is CallKind.CREDENTIAL and call.waits:
-        raise ChatRequestError("Credentials cannot be sent through the chat.", status=422)
     if not call.waits and call.answer is None:
         raise ChatRequestError("That request was closed before it was answered.", status=CONFLICT)
     return call
@@ -229,4 +299,6 @@ def _same(claim: _Claim, call: OutsideCall) -> bool:
     answer = call.answer or {}
     if call.kind is CallKind.APPROVAL:  # the stored payload may hold more than a page can say
         return claim.response["confirmed"] is is_confirmed(answer)
+    if call.kind is CallKind.CREDENTIAL:  # the page was never given back what it gave
+        return claim.output == PROVIDED or completed_credential(call.args, claim.output) == answer
     return claim.response == answer

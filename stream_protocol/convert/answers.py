@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert.calls import Call, CallBook, CallState, Known
 from stream_protocol.convert.data import write_actions
+from stream_protocol.convert.finish import ABORTED
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, is_confirmed
@@ -54,12 +55,16 @@ class Answers:
     def take_response(self, event: "Event", response: "FunctionResponse", known: Known) -> None:
         """A function response: a result, or a placeholder for one. ``known`` are the calls of who reports it."""
         call = self._book.answered_by(response.id, response.name or "", known)
+        if event.error_code == ABORTED:
+            call = self._book.approval(response.id) or call
         if call is None:
             # The client dies of an output whose call is in another message; history shows it where the call is.
             self._skipped.add(f"a response of `{response.name}` to a call outside this message")
             return
         failed = failure_text(response.response) is not None
-        if response.id in event.actions.requested_tool_confirmations:
+        if event.error_code == ABORTED:
+            call.awaiting = None  # closed with its run: the end of the response says so, as it does of any other call
+        elif response.id in event.actions.requested_tool_confirmations:
             # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
             call.gated = failed
             if call.awaiting != "approval":  # its request is still to come
@@ -82,7 +87,7 @@ class Answers:
         else:
             self._tools.add_result(call, response.response, preliminary=bool(response.will_continue))
             for media in () if call.hidden else response.parts or ():
-                write_media(self._sink, media)
+                write_media(self._sink, media, event, self._settings.artifact_url)
 
     def take_progress(self, event: "Event") -> bool:
         """Takes an event in which a running tool speaks, as its branch tells: it ends in ``<tool>@<call id>``."""
@@ -95,13 +100,13 @@ class Answers:
         call = self._book.get(call_id)
         if call is None or call.state is not CallState.OPEN or not call.name == event.author == head.rpartition(".")[2]:
             return False
-        write_actions(self._sink, event, with_state=self._settings.send_state)
+        write_actions(self._sink, event, self._settings)
         if text := "".join(part.text or "" for part in parts):
             self._tools.add_result(call, text, preliminary=True)
         elif event.output is not None:
             self._tools.add_result(call, event.output, preliminary=True)
         for part in () if call.hidden else parts:
-            write_media(self._sink, part)
+            write_media(self._sink, part, event, self._settings.artifact_url)
         return True
 
     def await_credential(self, request: "FunctionCall") -> None:

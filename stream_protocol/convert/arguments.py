@@ -10,7 +10,8 @@ Each takes fragments and returns the text that is new; nothing is ever written t
 concatenate. ``complete`` gets the arguments of the finished call and returns what is missing so that the concatenation
 is JSON equal to them, or ``None`` where the text already written can't become that: a value was revisited after
 something else had followed it, or an empty container, which fragments cannot express, sits in a place that is already
-closed. The deltas just stop then, and the finished call's own input stands.
+closed. The deltas just stop then, and the finished call's own input stands. ``so_far`` gives the arguments as far as
+they have come, for a call that ends early.
 
 A fragment that can't be appended in order freezes its text: later fragments are ignored, and ``complete`` still tries.
 
@@ -20,7 +21,7 @@ All three are linear in what they are given: a fragment's work does not depend o
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -109,16 +110,6 @@ def _floats(value: Any) -> Any:
         case list():
             return [_floats(item) for item in value]
     return value
-
-
-class ArgumentText(Protocol):
-    """What the three forms have in common."""
-
-    def complete(self, arguments: dict[str, Any]) -> str | None:
-        """The text still missing for ``arguments`` (plain JSON), or ``None`` where it can't be reached any more."""
-
-    def so_far(self) -> Any:
-        """The arguments as far as they were written, for a call that ends early."""
 
 
 class _Level:
@@ -353,8 +344,11 @@ class GrowingText:
         self._frozen = False
 
     def grows_to(self, arguments: dict[str, Any]) -> bool:
-        """Whether ``arguments`` could be a later state of the same call."""
-        return self._latest is None or _dumps(arguments).startswith(_stable(self._latest))
+        """Whether ``arguments`` could be a later state of the same call. A number may grow, but not become another."""
+        if self._latest is None:
+            return True
+        text = _dumps(self._latest).rstrip("]}")
+        return _dumps(arguments).startswith(text.removesuffix('"'))
 
     def write(self, arguments: dict[str, Any], *, streaming: bool) -> str:
         """The text that this state of the arguments (plain JSON) adds."""

@@ -10,7 +10,7 @@ redacted it) is not shown on top of it.
 
 import logging
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.convert.answers import Answers
 from stream_protocol.convert.calls import Call, CallBook
@@ -43,6 +43,9 @@ RUN_STOPPED = "The run was stopped before the tool finished."
 CODE_EXECUTION = "code_execution"
 """Name of the provider-executed tool that stands for code which the model's provider or ADK runs."""
 
+Outcome = Literal["finish", "error", "abort"]
+"""The terminal that a response ended with."""
+
 T = TypeVar("T")
 
 
@@ -74,9 +77,10 @@ class Conversion(Generic[T]):
         self._aborted = False
         self._running = False
         """Between ``start`` and the end."""
-        self._ended = False
+        self.outcome: Outcome | None = None
+        """How the response ended; ``None`` before."""
 
-    # The life of a response ------------------------------------------------------------------------------------------
+    # The life of a response
 
     def replay(self, past: Iterable["Event"]) -> None:
         """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
@@ -160,7 +164,7 @@ class Conversion(Generic[T]):
         self._tools.free_questions()
         bare_step = self._steps.finish_last()
         self._sink.finish(self._finish_reason(), {} if metadata is None and bare_step else metadata)
-        self._end()
+        self._end("finish")
 
     def fail(self, error: BaseException) -> None:
         """The run failed: ends what is open, then the one ``error`` chunk, in the words of ``on_error``."""
@@ -168,21 +172,22 @@ class Conversion(Generic[T]):
         self._end_parts(RUN_FAILED)
         self._steps.finish()  # no helper sends after an error
         self._sink.error(self._error_text(error))
-        self._end()
+        self._end("error")
 
     def abort(self, reason: str | None = None) -> None:
-        """The run was stopped: ends what is open, then ``abort``."""
+        """The run was stopped: ends what is open, also what waits for a person (ADK closes it, too), then ``abort``."""
+        closes_pending = self._running  # before its first event a run has touched nothing
         self._check_running()
         metadata = self._metadata()
-        self._end_parts(RUN_STOPPED)
+        self._end_parts(RUN_STOPPED, closes_pending=closes_pending)
         bare_step = self._steps.finish_last()
         if metadata is not None or bare_step:
             self._sink.message_metadata(metadata or {})
         self._sink.abort(reason)
-        self._end()
+        self._end("abort")
 
     def _start(self, invocation_id: str | None) -> None:
-        if self._ended:
+        if self.outcome is not None:
             raise StreamProtocolError("the response has ended; nothing can follow")
         self._running = True
         self._message_id = self._message_id or invocation_id or None
@@ -192,9 +197,9 @@ class Conversion(Generic[T]):
         if not self._running:
             self._start(None)
 
-    def _end(self) -> None:
+    def _end(self, outcome: Outcome) -> None:
         # Last of all: if a hook raises on the way here, the response can still be failed.
-        self._ended = True
+        self.outcome = outcome
         self._running = False
 
     def _error_text(self, error: BaseException) -> str:
@@ -204,11 +209,11 @@ class Conversion(Generic[T]):
             logger.exception("`on_error` raised")
             return DEFAULT_ERROR_TEXT
 
-    def _end_parts(self, text: str) -> None:
+    def _end_parts(self, text: str, *, closes_pending: bool = False) -> None:
         for lane in self._lanes.values():
             lane.end_response()
             self._tools.cut(lane)
-        self._tools.end(text)
+        self._tools.end(text, closes_pending=closes_pending)
 
     def _finish_reason(self) -> FinishReason:
         if any(call.awaiting is not None for call in self._book.waiting()):
@@ -224,7 +229,7 @@ class Conversion(Generic[T]):
             metadata["modelId"] = self._model_id
         return json_value(self._settings.message_metadata(metadata), lossy=True) or None
 
-    # Events ----------------------------------------------------------------------------------------------------------
+    # Events
 
     def _take_fragment(self, lane: Lane, part: "Part", touched: list[Call] | None) -> list[Call] | None:
         """A fragment without text. ``touched`` are the calls that this event has spoken of already."""
@@ -233,7 +238,7 @@ class Conversion(Generic[T]):
             self._tools.add_fragment(lane, part, function_call, touched)
             return touched
         if part.text is None:
-            self._take_other(lane, part)
+            self._take_other(lane, part, None)  # its actions are not its own yet
             lane.shown[_other_kind(part)] = lane.shown.get(_other_kind(part), 0) + 1
         if part.thought_signature:
             lane.sign(part.thought_signature)
@@ -258,7 +263,7 @@ class Conversion(Generic[T]):
         elif event.output is not None:
             write_output(self._sink, event)
             self._steps.shown = True
-        write_actions(self._sink, event, with_state=self._settings.send_state)
+        write_actions(self._sink, event, self._settings)
         self._take_sources(event)
         self._take_outcome(event, has_content=bool(parts))
         if parts or event.finish_reason is not None or event.error_code:
@@ -285,7 +290,7 @@ class Conversion(Generic[T]):
             elif part.text is None and others.get(kind_name := _other_kind(part), 0) > 0:
                 others[kind_name] -= 1
             elif part.text is None:
-                self._take_other(lane, part)
+                self._take_other(lane, part, event)
             if part.thought_signature:
                 lane.sign(part.thought_signature)
 
@@ -304,12 +309,12 @@ class Conversion(Generic[T]):
             call.awaiting = "client"
             call.long_running = True
 
-    def _take_other(self, lane: Lane, part: "Part") -> None:
+    def _take_other(self, lane: Lane, part: "Part", event: "Event | None") -> None:
         """Media, code, tools that the provider runs: parts that come whole."""
         if part.inline_data is not None or part.file_data is not None:
             lane.close()
             self._tools.enter(lane)
-            write_media(self._sink, part)
+            write_media(self._sink, part, event, self._settings.artifact_url)
         elif (code := part.executable_code) is not None:
             value = {"language": code.language.value if code.language else None, "code": code.code}
             self._tools.run_by_provider(lane, code.id, CODE_EXECUTION, value)
@@ -330,7 +335,7 @@ class Conversion(Generic[T]):
         if call is not None:
             self._tools.add_result(call, output)
 
-    # What an event says besides its content --------------------------------------------------------------------------
+    # What an event says besides its content
 
     def _take_sources(self, event: "Event") -> None:
         if not self._settings.send_sources:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from stream_protocol.convert.options import Settings
 from stream_protocol.wire.sinks import Sink
 from stream_protocol.wire.values import UnrepresentableValueError, json_value
 
@@ -15,7 +16,7 @@ _INTERNAL_STATE = ("temp:", "_adk", "_code_execution")
 """Prefixes of state keys that never leave: ``temp:`` is not even stored, the others are ADK's bookkeeping."""
 
 
-def write_actions(sink: Sink[Any], event: "Event", *, with_state: bool) -> None:
+def write_actions(sink: Sink[Any], event: "Event", settings: Settings) -> None:
     """Writes what a complete event did besides speaking.
 
     Fragments must not come here: their ``actions`` object is shared with, and changed by, the later complete event.
@@ -24,10 +25,12 @@ def write_actions(sink: Sink[Any], event: "Event", *, with_state: bool) -> None:
     if actions.transfer_to_agent:
         sink.data("adk-agent", _without_none({"agent": actions.transfer_to_agent, "from": event.author}))
     for filename, version in actions.artifact_delta.items():
-        sink.data("adk-artifact", {"filename": filename, "version": version}, data_id=filename)
+        url = settings.artifact_url(filename, version) if settings.artifact_url is not None else None
+        value = _without_none({"filename": filename, "version": version, "url": url})
+        sink.data("adk-artifact", value, data_id=filename)
     for widget in actions.render_ui_widgets or ():
         _write_widget(sink, widget.id, widget.provider, widget.payload)
-    if with_state:
+    if settings.send_state:
         _write_state(sink, actions)
 
 

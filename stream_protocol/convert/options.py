@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
 from stream_protocol.convert.finish import DEFAULT_ERROR_TEXT
+from stream_protocol.convert.media import ArtifactUrl
 from stream_protocol.wire.chunks import AiSdkVersion
 from stream_protocol.wire.errors import StreamProtocolError
 from stream_protocol.wire.sinks import Transform
@@ -38,6 +39,10 @@ class ConverterOptions(TypedDict, total=False):
     tool_schemas: Mapping[str, Any]
     """Tool name -> JSON schema of its parameters. Empty by default. Only used to name a streamed call whose first
     fragments come without a name, if their paths fit exactly one tool."""
+    artifact_url: ArtifactUrl | None
+    """Name and version of an artifact -> where the page can load it. None by default. With it a file that its
+    event says was saved as an artifact goes as that URL and not as base64 (unless it was streamed, before it was
+    saved), and ``data-adk-artifact`` has a ``url``."""
     transform: Transform | None
     """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. None by default. It
     takes the byte path's advantage away: chunks are then built as dictionaries."""
@@ -68,6 +73,7 @@ class Settings:
     dynamic_tools: ToolSelection = ()
     tool_titles: Mapping[str, str] = field(default_factory=dict)
     tool_schemas: Mapping[str, Any] = field(default_factory=dict)
+    artifact_url: ArtifactUrl | None = None
     transform: Transform | None = None
     on_error: Callable[[BaseException], str] = _mask
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None] = _unchanged

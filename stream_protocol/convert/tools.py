@@ -41,7 +41,7 @@ class ToolCalls:
         self._book = book
         self._steps = steps
 
-    # Fragments -------------------------------------------------------------------------------------------------------
+    # Fragments
 
     def add_fragment(self, lane: Lane, part: "Part", fragment: "FunctionCall", touched: list[Call]) -> None:
         """A streamed piece of a call. ``touched`` are the calls that this event has spoken of already."""
@@ -68,11 +68,12 @@ class ToolCalls:
     @staticmethod
     def _continued(lane: Lane, fragment: "FunctionCall", touched: list[Call]) -> Call | None:
         """The call that a fragment with an unknown id is more of."""
-        newest = lane.calls[-1] if lane.calls else None
-        if newest is None or not fragment.name:
+        if not lane.calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
+            return None
+        newest = lane.calls[-1]
+        if not fragment.name:
             return newest
-        stable_id = fragment.id is not None and not fragment.id.startswith(_ADK_ID)
-        return None if stable_id or newest in touched or not _continues(newest, fragment) else newest
+        return newest if newest not in touched and _continues(newest, fragment) else None
 
     @staticmethod
     def _text_of(call: Call, fragment: "FunctionCall") -> str:
@@ -142,7 +143,7 @@ class ToolCalls:
         call.state = STREAMING
         return write
 
-    # Complete calls --------------------------------------------------------------------------------------------------
+    # Complete calls
 
     def complete(
         self, lane: Lane, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
@@ -238,7 +239,7 @@ class ToolCalls:
         self._show(lane, call)
         self._fill(call, original.get("args", {}))
 
-    # Results ---------------------------------------------------------------------------------------------------------
+    # Results
 
     def add_result(self, call: Call, response: Any, *, preliminary: bool = False) -> None:
         """What a tool or a client gave back."""
@@ -304,7 +305,7 @@ class ToolCalls:
         self._sink.tool_output_error(call.id, text, dynamic=call.dynamic, provider_executed=call.provider_executed)
         self._book.answer(call)
 
-    # Bounds ----------------------------------------------------------------------------------------------------------
+    # Bounds
 
     def enter(self, lane: Lane, *, asks: bool = False) -> None:
         """Makes the step right for new content of this lane."""
@@ -330,10 +331,10 @@ class ToolCalls:
             self._book.answer(call)
         lane.overdue.clear()
 
-    def end(self, text: str) -> None:
-        """Ends the calls that nothing will answer any more; those that wait for a person stay."""
+    def end(self, text: str, *, closes_pending: bool) -> None:
+        """Ends the calls that nothing will answer any more; those that wait for a person only where told."""
         for call in self._book.unanswered():
-            if call.pending:
+            if call.pending and not closes_pending:
                 continue
             if call.visible:
                 self._fail(call, text)

@@ -1,23 +1,36 @@
 """Chats over HTTP: everything that waits. Imports ADK and Starlette."""
 
+from stream_protocol.conversation.file_policy import FilePolicy
 from stream_protocol.serving.app import create_app
 from stream_protocol.serving.content import default_run_config
 from stream_protocol.serving.data import emit_data
+from stream_protocol.serving.finished import OnFinish, Outcome
+from stream_protocol.serving.identity import Identify, header_user, local_user
 from stream_protocol.serving.log import MemoryRunLog
+from stream_protocol.serving.prepared import Prepare, Prepared
 from stream_protocol.serving.response import UIMessageStreamResponse
-from stream_protocol.serving.routes import Identify, chat_routes, local_user
+from stream_protocol.serving.routes import chat_routes
 from stream_protocol.serving.service import ChatService
+from stream_protocol.serving.sync import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.target import Target
 
 __all__ = [
+    "WSGI_SSE_HEADERS",
     "ChatService",
+    "FilePolicy",
     "Identify",
     "MemoryRunLog",
+    "OnFinish",
+    "Outcome",
+    "Prepare",
+    "Prepared",
+    "SyncChatService",
     "Target",
     "UIMessageStreamResponse",
     "chat_routes",
     "create_app",
     "default_run_config",
     "emit_data",
+    "header_user",
     "local_user",
 ]

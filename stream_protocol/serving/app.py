@@ -14,7 +14,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 import stream_protocol
-from stream_protocol.serving.routes import Identify, chat_routes, local_user
+from stream_protocol.serving.identity import Identify, local_user
+from stream_protocol.serving.prepared import Prepare
+from stream_protocol.serving.routes import chat_routes
 from stream_protocol.serving.service import ChatService
 from stream_protocol.serving.target import Target
 
@@ -29,6 +31,7 @@ def create_app(
     target: Target | ChatService,
     *,
     identify: Identify = local_user,
+    prepare: Prepare | None = None,
     allow_origins: Sequence[str] = (),
     page: bool = True,
 ) -> Starlette:
@@ -44,7 +47,7 @@ def create_app(
         yield
         await service.aclose()
 
-    routes = chat_routes(service, identify=identify)
+    routes = chat_routes(service, identify=identify, prepare=prepare)
     return Starlette(
         routes=[*routes, _page_route()] if page else routes,
         middleware=[_cors(allow_origins)] if allow_origins else [],

@@ -5,11 +5,9 @@ from typing import Final
 from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
 from google.genai import types
 
-from stream_protocol.conversation.files import InlineFile, LinkedFile
+from stream_protocol.conversation.metadata import METADATA_KEY
+from stream_protocol.conversation.parts import said_part
 from stream_protocol.conversation.turn import Answers, NewText
-
-METADATA_KEY: Final = "adk_ui_stream"
-"""Our key in ``RunConfig.custom_metadata``, which ADK stores on the user's event: client ids and denial reasons."""
 
 TOOL_THREADS: Final = 32
 """Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
@@ -27,7 +25,7 @@ def user_content(turn: NewText | Answers) -> types.Content:
     """The user's words and files, or the answers to the agent's calls; ADK takes no mixture of the two."""
     match turn:
         case NewText():
-            parts = [_part(said) for said in turn.texts_and_files]
+            parts = [said_part(said) for said in turn.texts_and_files]
         case Answers():
             parts = [
                 types.Part(
@@ -48,15 +46,3 @@ def run_config_for(turn: NewText | Answers, base: RunConfig) -> RunConfig:
     if not known:
         return base
     return base.model_copy(update={"custom_metadata": {**(base.custom_metadata or {}), METADATA_KEY: known}})
-
-
-def _part(said: str | InlineFile | LinkedFile) -> types.Part:
-    match said:
-        case InlineFile():
-            blob = types.Blob(mime_type=said.media_type, data=said.data, display_name=said.name)
-            return types.Part(inline_data=blob)
-        case LinkedFile():
-            link = types.FileData(mime_type=said.media_type, file_uri=said.url, display_name=said.name)
-            return types.Part(file_data=link)
-        case str():
-            return types.Part(text=said)

@@ -27,8 +27,8 @@ def load_target(name: str) -> Target:
     """The agent, ``App`` or ``Runner`` that a command line names.
 
     ``module:attr`` is imported with the working directory on the path; a callable there is called and gives the target.
-    Anything else is an agent folder as ``adk web`` knows it, its ``.env`` included. Raises ``TargetError``, also for
-    whatever the imported code raises.
+    Anything else is an agent folder as ``adk web`` knows it, its ``.env`` included; an agent in it is an ``App`` of the
+    folder's name, as there. Raises ``TargetError``, also for whatever the imported code raises.
     """
     try:
         target = _from_folder(Path(name)) if ":" not in name else _from_module(name)
@@ -36,7 +36,7 @@ def load_target(name: str) -> Target:
         text = next(iter(str(error).splitlines()), "")
         raise TargetError(f"cannot load {name}: {type(error).__name__}: {text}") from error
     if not isinstance(target, (BaseNode, App, Runner)):
-        raise TargetError(f"cannot load {name}: it is a {type(target).__name__}, not an agent, App or Runner")
+        raise TargetError(f"cannot load {name}: it is of type {type(target).__name__}, not an agent, App or Runner")
     return target
 
 
@@ -61,4 +61,5 @@ def _from_folder(folder: Path) -> object:
     loader = AgentLoader(str(folder if itself else folder.parent))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]")  # the loader's own, of its last resort
-        return loader.load_agent(folder.name)
+        found = loader.load_agent(folder.name)
+    return App(name=folder.name, root_agent=found) if isinstance(found, BaseNode) else found

@@ -1,35 +1,25 @@
 """The chat endpoint as Starlette routes, for any Starlette or FastAPI app."""
 
-import inspect
-import logging
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeAlias
+import json
+from typing import Final
 
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from stream_protocol.convert.finish import DEFAULT_ERROR_TEXT
+from stream_protocol.serving.artifacts import artifact_response, parse_version
+from stream_protocol.serving.chats import parse_limit
+from stream_protocol.serving.identity import Identify, identified, local_user
+from stream_protocol.serving.prepared import Prepare, prepared
+from stream_protocol.serving.refusals import plainly
 from stream_protocol.serving.response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.service import ChatService
 from stream_protocol.serving.target import Target
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import parse_chat_request
 
-logger = logging.getLogger(__name__)
-
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """Bytes of a request body. Generous, since the client sends its whole history again, attached files included."""
-
-LOCAL_USER: Final = "local"
-
-Identify: TypeAlias = Callable[[Request], str | Awaitable[str]]
-"""Request -> the user's id. Raise ``starlette.exceptions.HTTPException(401)`` for a request that is nobody's."""
-
-
-def local_user(_request: Request) -> str:
-    """The one user of a server that has only one."""
-    return LOCAL_USER
 
 
 def chat_routes(
@@ -37,14 +27,17 @@ def chat_routes(
     *,
     path: str = "/api/chat",
     identify: Identify = local_user,
+    prepare: Prepare | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
     keep_alive: float | None = KEEP_ALIVE,
 ) -> list[BaseRoute]:
-    """Routes for ``POST /api/chat``, what ``useChat`` posts to, and ``GET /healthz``.
+    """Routes for ``POST /api/chat``, what ``useChat`` posts to, what belongs to a chat, and ``GET /healthz``.
 
     ``target``: an agent, an ``App`` or a ``Runner``, served with the defaults of ``ChatService``; or a ``ChatService``
     with other options, whose ``aclose`` belongs into the app's lifespan.
     ``identify`` says whose chats a request may see; by default all belong to one local user. The body is never asked.
+    ``prepare`` says how a request is run: its agent, run config, state and secrets. Without it nothing but the user's
+    words reaches the agent.
     ``keep_alive``: seconds of silence in a stream before a comment goes out; ``None`` for never.
 
     A refused request gets a 4xx and one short plain sentence, which the page shows; a failure after the stream began is
@@ -53,33 +46,49 @@ def chat_routes(
     service = target if isinstance(target, ChatService) else ChatService(target)
 
     async def post_chat(request: Request) -> Response:
-        user_id = await _user_id(identify, request)
-        try:
-            _require_json(request)
-            body = await _read_body(request, max_body_bytes)
-            events = await service.respond(parse_chat_request(body), user_id=user_id)
-        except ChatRequestError as refusal:
-            return PlainTextResponse(str(refusal), refusal.status)
-        except ClientDisconnect:
-            return Response(status_code=400)  # nobody is there to read it
-        except Exception:  # answered here, inside CORS: a page can read this, not what an outer middleware says
-            logger.exception("A chat request failed.")
-            return PlainTextResponse(DEFAULT_ERROR_TEXT, 500)
+        user_id = await identified(identify, request)
+        _require_json(request)
+        body = await _read_body(request, max_body_bytes)
+        chat_request = parse_chat_request(body)
+        how = await prepared(prepare, request, chat_request)
+        events = await service.respond(chat_request, user_id=user_id, prepared=how)
         return UIMessageStreamResponse(events, keep_alive=keep_alive)
 
+    async def get_chat(request: Request) -> Response:
+        user_id = await identified(identify, request)
+        messages = await service.history(request.path_params["chat_id"], user_id=user_id)
+        if messages is None:
+            raise ChatRequestError("There is no such chat.", status=404)
+        return Response(json.dumps({"messages": messages}), media_type="application/json")
+
+    async def get_artifact(request: Request) -> Response:
+        user_id = await identified(identify, request)
+        name, version = request.path_params["name"], parse_version(request.query_params.get("version"))
+        part = await service.artifact(request.path_params["chat_id"], name, version, user_id=user_id)
+        return artifact_response(part, name)
+
+    async def list_chats(request: Request) -> Response:
+        user_id = await identified(identify, request)
+        limit, cursor = parse_limit(request.query_params.get("limit")), request.query_params.get("cursor")
+        page = await service.chats(user_id=user_id, limit=limit, cursor=cursor)
+        return JSONResponse({"chats": page.chats, "nextCursor": page.next_cursor})
+
+    async def delete_chat(request: Request) -> Response:
+        await service.delete(request.path_params["chat_id"], user_id=await identified(identify, request))
+        return Response(status_code=204)
+
     return [
-        Route(path, post_chat, methods=["POST"], name="chat"),
+        Route(path, plainly(post_chat), methods=["POST"], name="chat"),
+        Route(path + "/{chat_id}", plainly(get_chat), methods=["GET"], name="chat_history"),
+        Route(path + "s", plainly(list_chats), methods=["GET"], name="chats"),
+        Route(path + "/{chat_id}", plainly(delete_chat), methods=["DELETE"], name="delete_chat"),
+        Route(path + "/{chat_id}/artifacts/{name:path}", plainly(get_artifact), methods=["GET"], name="artifact"),
         Route("/healthz", _healthz, methods=["GET"], name="healthz"),
     ]
 
 
 async def _healthz(_request: Request) -> Response:
     return JSONResponse({"status": "ok"})
-
-
-async def _user_id(identify: Identify, request: Request) -> str:
-    user_id = identify(request)
-    return await user_id if inspect.isawaitable(user_id) else user_id
 
 
 def _require_json(request: Request) -> None:

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert.conversion import Conversion
+from stream_protocol.convert.conversion import Conversion, Outcome
 from stream_protocol.serving.log import MemoryRunLog
+from stream_protocol.serving.sealing import Fragments
 from stream_protocol.wire.sse import SSE_DONE
 
 if TYPE_CHECKING:
     from google.adk.events import Event
+
+    from stream_protocol.conversation.turn import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +38,15 @@ STOP_TIMEOUT: Final = 5.0
 
 BeginResponse = Callable[[str | None], Conversion[bytes]]
 """Invocation id of the run's first event, ``None`` if it ended before it had one -> the conversion of the response."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """What a run was begun for."""
+
+    turn: Turn
+    stored: Sequence[Event]
+    """The chat's events when that was decided."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +67,9 @@ class Run:
         self.abort_signal = asyncio.Event()
         self.ended = asyncio.Event()
         """Set by whoever claimed the chat when it is free again."""
+        self.planned: asyncio.Future[Planned | None] = asyncio.get_running_loop().create_future()
+        """What it does, once that is decided; ``None`` if there is nothing to run."""
+        self.fragments = Fragments()
         self._limits = limits
         self._readers = 0
         self._begin: BeginResponse | None = None
@@ -66,6 +81,11 @@ class Run:
     def stopping(self) -> bool:
         """Whether the response has ended: what is left of the run, if anything, only has to die down."""
         return self.log.closed
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the response ended; ``None`` while it goes on, and if there never was one."""
+        return None if self._conversion is None else self._conversion.outcome
 
     async def drive(self, events: AsyncGenerator[Event], begin: BeginResponse) -> None:
         """Runs the agent to its end and writes the log. The one task that touches ``events``."""
@@ -106,7 +126,10 @@ class Run:
 
     def _feed(self, event: Event) -> None:
         if self.log.closed:
+            if not event.partial:
+                self.fragments.store(event)
             return
+        self.fragments.add(event)
         with self._failure_ends_response():
             response = self._response(event.invocation_id)
             response.feed(event)
@@ -120,7 +143,13 @@ class Run:
     def _halt(self) -> None:
         self.abort_signal.set()
         if self._task is not None and not self._task.done():
-            self._arm("stop", STOP_TIMEOUT, self._task.cancel)
+            self._arm("stop", STOP_TIMEOUT, self._cancel)
+
+    def _cancel(self) -> None:
+        """Cancels the run, and again if it swallowed that: some tools do."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            self._arm("stop", STOP_TIMEOUT, self._cancel)
 
     @contextmanager
     def _failure_ends_response(self) -> Iterator[None]:

@@ -1,6 +1,7 @@
 """One run at a time in a chat, within this process."""
 
 import asyncio
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from stream_protocol.serving.run import Run, RunLimits
@@ -24,6 +25,13 @@ class ActiveRuns:
     def __len__(self) -> int:
         return len(self._runs)
 
+    def __contains__(self, key: ChatKey) -> bool:
+        return key in self._runs
+
+    def get(self, key: ChatKey) -> Run | None:
+        """What runs in the chat."""
+        return self._runs.get(key)
+
     async def claim(self, key: ChatKey, limits: RunLimits) -> Run:
         """A new run that has the chat to itself until ``release``.
 
@@ -41,9 +49,24 @@ class ActiveRuns:
         run = self._runs[key] = Run(limits)
         return run
 
+    async def settle(self, key: ChatKey) -> None:
+        """Waits until a run of the chat that is stopping has ended and been stored, but not for ever."""
+        run = self._runs.get(key)
+        if run is not None and run.stopping:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(run.ended.wait(), self._stopping_wait)
+
+    def stop(self, key: ChatKey) -> None:
+        """Stops what runs in this chat, if anything does."""
+        if (run := self._runs.get(key)) is not None:
+            run.stop()
+
     def release(self, key: ChatKey) -> None:
-        """Makes the chat free again."""
-        self._runs.pop(key).ended.set()
+        """Makes the chat free again. Whoever waits to hear what its run does hears that it does nothing."""
+        run = self._runs.pop(key)
+        run.ended.set()
+        if not run.planned.done():
+            run.planned.set_result(None)
 
     def close(self) -> None:
         """Stops all runs and lets no new one begin."""

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
-from google.adk.agents.invocation_context import new_invocation_context_id
-from google.adk.events import Event
-
-from stream_protocol.conversation.stretches import is_user_text, live_events, message_id
+from stream_protocol.conversation.file_policy import FilePolicy
+from stream_protocol.conversation.history import session_to_messages
 from stream_protocol.conversation.turn import Answers, AsItStands, NewText, plan
-from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings, ToolSelection
 from stream_protocol.convert.streams import iter_sse
-from stream_protocol.serving.content import default_run_config, run_config_for, user_content
-from stream_protocol.serving.run import RUN_TIMEOUT, Run, RunLimits
+from stream_protocol.serving.artifacts import artifact_url, load_artifact
+from stream_protocol.serving.chats import PAGE_SIZE, ChatPage, delete_chat, list_chats
+from stream_protocol.serving.content import default_run_config
+from stream_protocol.serving.finished import OnFinish, tell
+from stream_protocol.serving.histories import restored_session
+from stream_protocol.serving.job import Job
+from stream_protocol.serving.prepared import NOTHING, Prepared, runner_for
+from stream_protocol.serving.run import RUN_TIMEOUT, Planned, Run, RunLimits
 from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
-from stream_protocol.serving.target import Target, announces_user_message, as_runner, delegation_tools
+from stream_protocol.serving.sealing import sealing_events
+from stream_protocol.serving.target import Target, as_runner, delegation_tools
+from stream_protocol.wire.errors import ChatRequestError
+from stream_protocol.wire.sse_reader import parse_sse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from google.adk.agents.run_config import RunConfig
+    from google.adk.runners import Runner
     from google.adk.sessions import BaseSessionService, Session
+    from google.genai import types
 
-    from stream_protocol.convert.conversion import Conversion
-    from stream_protocol.wire.messages import ChatRequest
+    from stream_protocol.conversation.stateless import HistoryMode
+    from stream_protocol.wire.chunks import AnyChunk
+    from stream_protocol.wire.messages import ChatRequest, UIMessage
+
+logger = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs. Longer than a stopped run may take before it is cancelled."""
@@ -40,11 +50,17 @@ class ChatService:
     ``target``: an agent, an ``App`` or a ``Runner``. One ADK session per user and chat, named by the chat's id and made
     when the first message comes, in ``session_service`` (in memory by default; a ``Runner`` brings its own).
 
+    ``history``: whose history the model reads. ``"server"``, the default: that of the stored session; of a request only
+    the last message counts. ``"client"``: what the request says has happened. Nothing is stored, each request has a
+    session of its own, in memory, and approvals are refused. ``"text"``: of that, only what was said.
     ``run_config``: ``default_run_config()`` if not given: ``StreamingMode.SSE``, and plain ``def`` tools in threads.
     ``disconnect_grace``: seconds that a run goes on without a reader. ``None``, the default, lets it run to its end, so
     that a reload loses nothing; 0 stops it when the client leaves.
     ``run_timeout``: seconds that a run may take; ``None`` for no limit.
     ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping.
+    ``files``: which attached files are taken (all that a browser can send, by default), and whether the agent's own go
+    out as links to artifacts.
+    ``on_finish``: called when a run has ended, with the messages as the client has them now: see ``OnFinish``.
 
     Further options are the converter's. Calls of task-mode sub-agents are hidden besides those that it hides by itself.
     """
@@ -54,13 +70,17 @@ class ChatService:
         target: Target,
         *,
         session_service: BaseSessionService | None = None,
+        history: HistoryMode = "server",
         run_config: RunConfig | None = None,
         disconnect_grace: float | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
         stopping_wait: float = STOPPING_WAIT,
+        files: FilePolicy | None = None,
+        on_finish: OnFinish | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
         self.runner = as_runner(target, session_service)
+        self._history = history
         self._run_config = run_config or default_run_config()
         self._limits = RunLimits(disconnect_grace=disconnect_grace, run_timeout=run_timeout)
         self._options: ConverterOptions = {
@@ -68,26 +88,116 @@ class ChatService:
             "hidden_tools": _also(delegation_tools(self.runner.agent), options.get("hidden_tools", ())),
         }
         self._settings = Settings(**self._options)
+        self._files = files or FilePolicy()
+        self._on_finish = on_finish
         self._runs = ActiveRuns(stopping_wait)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def respond(self, request: ChatRequest, *, user_id: str) -> AsyncIterator[bytes]:
+    async def respond(
+        self, request: ChatRequest, *, user_id: str, prepared: Prepared = NOTHING
+    ) -> AsyncIterator[bytes]:
         """Does what the request asks for and returns the response's SSE events, which may be read at any pace.
 
         Raises ``ChatRequestError`` for a request that is refused; nothing has been stored and nothing runs then.
         """
         key: ChatKey = (user_id, request.id)
+        if (other := self._runs.get(key)) is not None and await self._does(other, request):
+            return other.read()
         with ExitStack() as claim:
             run = await self._runs.claim(key, self._limits)
             claim.callback(self._runs.release, key)
-            session = await self._find_session(key)
-            turn = plan(request, session.events if session else ())
-            if isinstance(turn, AsItStands):
-                events = iter_sse(turn.events, past=turn.past, message_id=turn.message_id, **self._options)
+            planned = await (self._restored if self._history != "server" else self._planned)(key, request, prepared)
+            if isinstance(planned, AsItStands):
+                options = self._options_for(request.id)
+                events = iter_sse(planned.events, past=planned.past, message_id=planned.message_id, **options)
                 return _async_iterator(list(events))
-            session = session or await self._create_session(key)
-            self._start(run, turn, session, claim.pop_all())
+            run.planned.set_result(Planned(turn=planned.turn, stored=planned.session.events))
+            self._start(run, planned, claim.pop_all())
             return run.read()
+
+    async def _planned(self, key: ChatKey, request: ChatRequest, prepared: Prepared) -> Job | AsItStands:
+        """What the request asks for in the stored chat."""
+        session = await self._find_session(key)
+        turn = plan(request, session.events if session else ())
+        if isinstance(turn, AsItStands):
+            return turn
+        if isinstance(turn, NewText):
+            self._files.check(turn.texts_and_files)
+            if turn.rewind_before is not None:
+                session = await self._rewind(key, turn.rewind_before)
+        session = session or await self._create_session(key)
+        return self._job(request, turn, session, prepared, runner_for(prepared.agent, self.runner))
+
+    async def _restored(self, key: ChatKey, request: ChatRequest, prepared: Prepared) -> Job:
+        """What the request asks for in the chat that it brings with it."""
+        assert self._history != "server"
+        runner, session, turn = await restored_session(
+            runner_for(prepared.agent, self.runner), request, user_id=key[0], mode=self._history
+        )
+        if isinstance(turn, NewText):
+            self._files.check(turn.texts_and_files)
+        return self._job(request, turn, session, prepared, runner)
+
+    async def respond_chunks(
+        self, request: ChatRequest, *, user_id: str, prepared: Prepared = NOTHING
+    ) -> AsyncIterator[AnyChunk]:
+        """``respond`` as chunks, for a server that sends them in another form."""
+        return _parsed(await self.respond(request, user_id=user_id, prepared=prepared))
+
+    @staticmethod
+    async def _does(run: Run, request: ChatRequest) -> bool:
+        """Whether the run is what the request asks for: it brings the same answers, as a double click does.
+
+        Words said twice are no such case: they are not answers, and mean two turns or a mistake.
+        """
+        planned = await asyncio.shield(run.planned)
+        if planned is None or not isinstance(planned.turn, Answers):
+            return False
+        try:
+            return plan(request, planned.stored) == planned.turn
+        except ChatRequestError:
+            return False
+
+    async def history(self, chat_id: str, *, user_id: str) -> list[UIMessage] | None:
+        """The messages of a chat as its client has them; ``None`` if this user has no such chat.
+
+        While a run goes on, what is stored of its message is in it, with calls that have no result yet left open.
+        """
+        key: ChatKey = (user_id, chat_id)
+        await self._runs.settle(key)
+        session = await self._find_session(key)
+        if session is None:
+            return None
+        return session_to_messages(session, running=key in self._runs, **self._options_for(chat_id))
+
+    async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
+        """An artifact of the user's chat; the newest version by default.
+
+        Raises ``ChatRequestError`` (404) for one that is not there, and for every chat that is not the user's.
+        """
+        session = await self._find_session((user_id, chat_id))
+        if session is None:
+            raise ChatRequestError("There is no such artifact.", status=404)
+        return await load_artifact(self.runner, session, name, version)
+
+    async def chats(self, *, user_id: str, limit: int = PAGE_SIZE, cursor: str | None = None) -> ChatPage:
+        """The user's chats, newest first. ``cursor``: the page before this one gave it."""
+        return await list_chats(self.runner, user_id, limit=limit, cursor=cursor)
+
+    async def delete(self, chat_id: str, *, user_id: str) -> None:
+        """Deletes a chat of the user's and its artifacts; what runs in it is stopped first.
+
+        Raises ``ChatRequestError``: 404 for a chat that is not there or not the user's, 409 if the run does not end.
+        """
+        key: ChatKey = (user_id, chat_id)
+        with ExitStack() as claim:
+            if await self._find_session(key) is not None:
+                self._runs.stop(key)
+                await self._runs.claim(key, self._limits)
+                claim.callback(self._runs.release, key)
+                if (session := await self._find_session(key)) is not None:
+                    return await delete_chat(self.runner, session)
+        raise ChatRequestError("There is no such chat.", status=404)
 
     async def aclose(self) -> None:
         """Stops all runs and waits for them, but not for ever; requests that come later are refused."""
@@ -95,61 +205,78 @@ class ChatService:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
 
-    def _start(self, run: Run, turn: NewText | Answers, session: Session, claim: ExitStack) -> None:
-        task = asyncio.create_task(self._drive(run, turn, session, claim))
+    def _job(
+        self, request: ChatRequest, turn: NewText | Answers, session: Session, prepared: Prepared, runner: Runner
+    ) -> Job:
+        options = self._options_for(request.id)
+        if runner.agent is not self.runner.agent:
+            options["hidden_tools"] = _also(delegation_tools(runner.agent), options.get("hidden_tools", ()))
+        return Job(
+            request=request,
+            turn=turn,
+            session=session,
+            prepared=prepared,
+            runner=runner,
+            run_config=self._run_config,
+            options=options,
+        )
+
+    def _options_for(self, chat_id: str) -> ConverterOptions:
+        options: ConverterOptions = {**self._options}
+        if self._files.artifact_base is not None:
+            options["artifact_url"] = partial(artifact_url, self._files.artifact_base, chat_id)
+        return options
+
+    def _start(self, run: Run, job: Job, claim: ExitStack) -> None:
+        task = asyncio.create_task(self._drive(run, job, claim))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _drive(self, run: Run, turn: NewText | Answers, session: Session, claim: ExitStack) -> None:
+    async def _drive(self, run: Run, job: Job, claim: ExitStack) -> None:
         with claim:
-            await run.drive(self._events(run, turn, session), partial(self._begin, turn, session.events))
+            try:
+                await run.drive(job.events(run.abort_signal), job.begin)
+            finally:
+                await self._seal(run, job)
+                await self._tell(run, job)
 
-    def _begin(self, turn: NewText | Answers, stored: Sequence[Event], invocation_id: str | None) -> Conversion[bytes]:
-        """The conversion of a response whose run has begun in this invocation; ``stored`` is what there was before."""
-        match turn:
-            case Answers():
-                return sse_conversion(turn.past, turn.message_id, self._settings)
-            case NewText() if invocation_id is None:
-                return sse_conversion((), None, self._settings)
-            case NewText():
-                texts = sum(e.invocation_id == invocation_id for e in live_events(stored) if is_user_text(e))
-                return sse_conversion((), message_id(invocation_id, texts + 1), self._settings)
+    async def _seal(self, run: Run, job: Job) -> None:
+        """Stores what a run that broke off has shown, while the chat is still its own."""
+        outcome = run.outcome
+        if outcome is None or outcome == "finish":
+            return
+        try:
+            session = await self._find_session((job.session.user_id, job.session.id))
+            if session is None:
+                return
+            sealing = sealing_events(
+                session.events,
+                run.fragments,
+                outcome,
+                begun_at=len(job.session.events),
+                agent=job.runner.agent.name,
+            )
+            for event in sealing:
+                await self.runner.session_service.append_event(session, event)
+        except Exception:  # the run is over; its chat must become free whatever its store says
+            logger.exception("What a broken run has shown could not be stored.")
 
-    async def _events(self, run: Run, turn: NewText | Answers, session: Session) -> AsyncGenerator[Event]:
-        """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""
-        content = user_content(turn)
-        invocation_id = self._announced_invocation(turn, session)
-        if invocation_id is not None:
-            yield Event(author="user", invocation_id=invocation_id, content=content)
-        events = self.runner.run_async(
-            user_id=session.user_id,
-            session_id=session.id,
-            invocation_id=invocation_id,
-            new_message=content,
-            run_config=run_config_for(turn, self._run_config),
-            yield_user_message=True,
-            abort_signal=run.abort_signal,
-        )
-        async with aclosing(events):
-            async for event in events:
-                yield event
-
-    def _announced_invocation(self, turn: NewText | Answers, session: Session) -> str | None:
-        """The invocation that we name, where ADK itself would not tell it before the model speaks."""
-        if announces_user_message(self.runner.agent):
-            return None
-        if isinstance(turn, Answers):
-            return turn.past[0].invocation_id
-        resumable = self.runner.resumability_config
-        if resumable is not None and resumable.is_resumable and not session.events:
-            return None  # ADK refuses an invocation by name in a session without events: it takes it for a resumption
-        return new_invocation_context_id()
+    async def _tell(self, run: Run, job: Job) -> None:
+        if self._on_finish is not None and run.log.closed:
+            sent = [batch async for batch in run.log.read()]
+            await tell(self._on_finish, job.request, sent, job.continued(), self._settings.ai_sdk)
 
     async def _find_session(self, key: ChatKey) -> Session | None:
         user_id, chat_id = key
         return await self.runner.session_service.get_session(
             app_name=self.runner.app_name, user_id=user_id, session_id=chat_id
         )
+
+    async def _rewind(self, key: ChatKey, invocation_id: str) -> Session | None:
+        """Takes back an invocation and all that came after it, with its state and artifacts, as ADK does that."""
+        user_id, chat_id = key
+        await self.runner.rewind_async(user_id=user_id, session_id=chat_id, rewind_before_invocation_id=invocation_id)
+        return await self._find_session(key)
 
     async def _create_session(self, key: ChatKey) -> Session:
         user_id, chat_id = key
@@ -163,6 +290,16 @@ def _also(names: frozenset[str], hidden: ToolSelection) -> ToolSelection:
     if callable(hidden):
         return lambda tool: tool in names or hidden(tool)
     return "all" if hidden == "all" else names.union(hidden)
+
+
+async def _parsed(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
+    try:
+        async for batch in events:
+            for chunk in parse_sse(batch):
+                yield chunk
+    finally:
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
 
 
 async def _async_iterator(events: list[bytes]) -> AsyncIterator[bytes]:

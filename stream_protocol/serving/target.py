@@ -51,6 +51,11 @@ def delegation_tools(root: BaseNode) -> frozenset[str]:
     return frozenset(agent.name for agent in _tree(root) if isinstance(agent, LlmAgent) and agent.mode == "task")
 
 
+def agent_names(root: BaseNode) -> frozenset[str]:
+    """The names of all agents and nodes of the tree."""
+    return frozenset(node.name for node in _tree(root))
+
+
 def announces_user_message(root: BaseNode) -> bool:
     """Whether ADK yields the user's event before the model speaks. It does not for agents that only order others."""
     return isinstance(root, LlmAgent) or not isinstance(root, BaseAgent)

@@ -194,7 +194,7 @@ class DataChunk(TypedDict):
     transient: NotRequired[bool]
 
 
-# --- v7 only: each of these kills a v6 client -------------------------------------------------------------------------
+# v7 only: each of these kills a v6 client
 
 
 class ToolApprovalResponseChunk(TypedDict):

@@ -211,6 +211,8 @@ def parse_chat_id(value: object) -> str:
         raise ChatRequestError("The chat id must be a string.")
     if not value.strip():
         raise ChatRequestError("The chat id is empty.")
+    if value != value.strip():  # ADK strips it: two chats here would be one session there
+        raise ChatRequestError("The chat id must not begin or end with a space.")
     if len(value) > MAX_CHAT_ID_LENGTH:
         raise ChatRequestError(f"The chat id is longer than {MAX_CHAT_ID_LENGTH} characters.")
     if value in (".", "..") or re.search(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", value):
@@ -251,10 +253,14 @@ def _trigger(value: object) -> Trigger:
 def _messages(value: object) -> tuple[UIMessage, ...]:
     if not isinstance(value, list) or not value:
         raise ChatRequestError("The request needs a list of messages that is not empty.", status=422)
-    return tuple(_message(item, f"Message {number}") for number, item in enumerate(value, 1))
+    return tuple(parse_message(item, f"Message {number}") for number, item in enumerate(value, 1))
 
 
-def _message(value: object, name: str) -> UIMessage:
+def parse_message(value: object, name: str = "The message") -> UIMessage:
+    """Returns the message that a JSON value holds; ``name`` is what a refusal calls it. The value stays as it is.
+
+    Raises ``ChatRequestError`` (422) for what is no message.
+    """
     message = _object(value, name)
     _need(message, name, "role")
     _allow(message, name, "id", str)

@@ -9,6 +9,7 @@ import httpx
 import respx
 from google.adk.agents import LlmAgent
 from google.adk.models.google_llm import Gemini
+from google.adk.tools.base_tool import BaseTool
 from google.genai import Client
 from google.genai.types import (
     AutomaticFunctionCallingConfig,
@@ -68,7 +69,7 @@ def gemini(*replies: httpx.Response) -> Iterator[respx.Router]:
         assert len(router.calls) == len(replies)
 
 
-def developer_agent(*tools: Callable[..., Any]) -> LlmAgent:
+def developer_agent(*tools: Callable[..., Any] | BaseTool) -> LlmAgent:
     """An agent on the Developer API."""
     return _agent(Client(api_key="no-key", http_options=_httpx()), tools)
 
@@ -95,7 +96,7 @@ def _httpx() -> HttpOptions:
 
 
 def _agent(
-    client: Client, tools: tuple[Callable[..., Any], ...], config: GenerateContentConfig | None = None
+    client: Client, tools: tuple[Callable[..., Any] | BaseTool, ...], config: GenerateContentConfig | None = None
 ) -> LlmAgent:
     return LlmAgent(
         name="assistant", model=Gemini(model=MODEL, client=client), tools=list(tools), generate_content_config=config

@@ -9,6 +9,7 @@ from typing import Any
 
 from google.adk.agents import LlmAgent
 from google.adk.models.lite_llm import LiteLlm
+from google.adk.tools.base_tool import BaseTool
 
 MODEL = "gpt-x"
 
@@ -68,14 +69,20 @@ def refused(status: str, message: str) -> Reply:
 
 
 @asynccontextmanager
-async def openai_agent(*tools: Callable[..., Any], replies: list[Reply]) -> AsyncIterator[LlmAgent]:
-    """An agent whose model gives these replies, one a request; all of them must have been asked for in the end."""
+async def openai_agent(
+    *tools: Callable[..., Any] | BaseTool, replies: list[Reply], requests: list[dict[str, Any]] | None = None
+) -> AsyncIterator[LlmAgent]:
+    """An agent whose model gives these replies, one a request; all of them must have been asked for in the end.
+
+    ``requests`` gets what the model was asked.
+    """
     waiting = list(replies)
+    asked = [] if requests is None else requests
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         length = next(line for line in head.splitlines() if line.startswith("content-length:")).partition(":")[2]
-        await reader.readexactly(int(length))
+        asked.append(json.loads(await reader.readexactly(int(length))))
         reply = waiting.pop(0)
         fields = f"content-type: {reply.content_type}\r\ncontent-length: {len(reply.body)}\r\nconnection: close"
         writer.write(f"HTTP/1.1 {reply.status}\r\n{fields}\r\n\r\n".encode() + reply.body)

@@ -213,7 +213,7 @@ def test_a_call_that_the_agent_closed_takes_no_answer() -> None:
     assert refusal(request(answer("A", "B")), [user_text(), *gated(("A", "B")), closed]).status == 409
 
 
-def test_credentials_are_neither_taken_nor_waited_for() -> None:
+def test_a_credential_of_another_kind_is_not_taken_and_none_is_waited_for() -> None:
     asks = event("root", call("C", "adk_request_credential"), call("A", "ask"), waiting=["C", "A"])
     events = [user_text(), asks]
     assert refusal(request(output("C", {"apiKey": "x"}, "adk_request_credential")), events).status == 422

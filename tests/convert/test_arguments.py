@@ -393,6 +393,7 @@ def test_a_frozen_growth_still_ends_well_if_the_final_arguments_agree() -> None:
         ({"a": "B"}, {"a": "Boston"}, True),
         ({"a": 1}, {"a": 12}, True),
         ({"a": 1}, {"a": 1}, True),
+        ({"a": 1}, {"a": 2}, False),
         ({}, {"a": 1}, True),
         ({"a": "B"}, {"a": "Paris"}, False),
         ({"a": "Boston"}, {"a": "B"}, False),

@@ -106,11 +106,18 @@ def test_an_aborted_tool_has_failed_and_the_response_is_aborted() -> None:
         response("f", {"error": "Invocation was aborted by client."}, "A"), error_code="INVOCATION_ABORTED"
     )
     chunks = run([event(call("f", {}, "A")), aborted])
-    assert outputs(chunks) == {"A": "Invocation was aborted by client."}
+    assert outputs(chunks) == {"A": "The run was stopped before the tool finished."}
     assert kinds(chunks)[-2:] == ["message-metadata", "abort"]
 
 
-# In every state -------------------------------------------------------------------------------------------------------
+def test_an_abort_closes_what_waits_for_a_person_too_since_adk_takes_no_answer_any_more() -> None:
+    approval, client_tool = waiting("f", "A", "B"), event(call("ask", {}, "C"), long_running_tool_ids={"C"})
+    closed = results(response("ask", {"error": "aborted"}, "C"), error_code="INVOCATION_ABORTED")
+    stopped = "The run was stopped before the tool finished."
+    assert outputs(run([*approval, client_tool, closed])) == {"A": stopped, "C": stopped}
+
+
+# In every state
 
 STATES = {
     "nothing": [],
@@ -186,7 +193,7 @@ def test_a_refused_step_changes_nothing(end: Callable[[StreamProtocolConverter],
             end(converter)
 
 
-# Failures that events report ------------------------------------------------------------------------------------------
+# Failures that events report
 
 FAILED = event(error_code="UNAVAILABLE", error_message="try later")
 
@@ -245,7 +252,7 @@ def test_lone_surrogates_in_an_error_text_are_replaced() -> None:
     assert run([FAILED], on_error=lambda error: "a\ud800")[-1]["errorText"] == "a\ufffd"
 
 
-# Metadata -------------------------------------------------------------------------------------------------------------
+# Metadata
 
 
 def used(prompt: int, answer: int) -> GenerateContentResponseUsageMetadata:
@@ -303,7 +310,7 @@ def test_a_metadata_hook_that_raises_is_a_failure() -> None:
     assert kinds(chunks)[-3:] == ["text-end", "finish-step", "error"]
 
 
-# A hook that raises ---------------------------------------------------------------------------------------------------
+# A hook that raises
 
 EVERYTHING = [
     fragment(thought("Hm.")),

@@ -249,7 +249,7 @@ def test_a_confirmation_of_a_pending_call_survives_a_failure_beside_it() -> None
     assert outputs(chunks) == {"C": "The run failed before the tool finished."}
 
 
-# Tools that the page or a backend answers -----------------------------------------------------------------------------
+# Tools that the page or a backend answers
 
 LOCATE = event(call("locate", {}, "A"), long_running_tool_ids={"A"})
 
@@ -305,7 +305,7 @@ def test_an_approved_long_running_call_goes_back_to_the_page() -> None:
     assert chunks[-1]["finishReason"] == "tool-calls"
 
 
-# Input and credentials ------------------------------------------------------------------------------------------------
+# Input and credentials
 
 
 def test_a_request_for_input_is_a_tool_of_the_page() -> None:

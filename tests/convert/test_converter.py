@@ -71,7 +71,7 @@ def test_the_same_events_give_the_same_chunks() -> None:
     assert run(events) == run(events)
 
 
-# The past -------------------------------------------------------------------------------------------------------------
+# The past
 
 PAST = [event(text("Let me pay.")), *waiting("pay", "A", "B")]
 
@@ -145,7 +145,7 @@ def test_fail_and_abort_work_before_the_first_event() -> None:
     assert aborted.abort() == [{"type": "start", "messageId": RUN}, {"type": "abort"}]
 
 
-# The hook over chunks -------------------------------------------------------------------------------------------------
+# The hook over chunks
 
 
 def without_text(chunk: AnyChunk) -> AnyChunk | None:

@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from google.genai.types import Blob, FileData, Part
+from google.adk.events import EventActions
+from google.genai.types import Blob, FileData, FunctionCall, FunctionResponse, FunctionResponsePart, Part
 
 from stream_protocol.convert.media import document_type, is_web_url
 from tests.convert.building import event, fragment, picture, text
@@ -66,3 +67,35 @@ def test_a_streamed_picture_ends_the_text_before_it_and_comes_once() -> None:
 )
 def test_a_documents_name_may_tell_its_type(name: str, media_type: str) -> None:
     assert document_type(name) == media_type
+
+
+def saved(*names: str | None, artifacts: dict[str, int], returned: int = 0) -> list[str]:
+    """The URLs of an event's pictures, that say these display names, or that tools returned; and what it saved."""
+    parts = [Part(inline_data=Blob(data=b"1", mime_type="image/png", display_name=name)) for name in names]
+    media = [FunctionResponsePart.from_bytes(data=b"2", mime_type="image/png")]
+    parts += [Part(function_response=FunctionResponse(id=f"c{n}", name="draw", parts=media)) for n in range(returned)]
+    calls = [Part(function_call=FunctionCall(id=f"c{n}", name="draw", args={})) for n in range(returned)]
+    events = [event(*calls), event(*parts, actions=EventActions(artifact_delta=artifacts))]
+    files = only(body(events[not calls :], artifact_url=lambda name, version: f"/a/{name}?v={version}"), "file")
+    return [file["url"].partition(",")[0] for file in files]
+
+
+BYTES = "data:image/png;base64"
+
+
+@pytest.mark.parametrize(
+    ("urls", "expected"),
+    [
+        (saved("a.png", artifacts={"a.png": 3}), ["/a/a.png?v=3"]),
+        (saved("a.png", "b.png", artifacts={"b.png": 0, "a.png": 1}), ["/a/a.png?v=1", "/a/b.png?v=0"]),
+        (saved(None, artifacts={"a.png": 0}), ["/a/a.png?v=0"]),
+        (saved(None, artifacts={"a.jpg": 0}), [BYTES]),
+        (saved(None, artifacts={"a.png": 0, "b.png": 0}), [BYTES]),
+        (saved(None, None, artifacts={"a.png": 0}), [BYTES, BYTES]),
+        (saved("a.png", artifacts={}), [BYTES]),
+        (saved(artifacts={"a.png": 2}, returned=1), ["/a/a.png?v=2"]),
+        (saved(artifacts={"a.png": 2}, returned=2), [BYTES, BYTES]),
+    ],
+)
+def test_a_picture_that_was_saved_is_the_address_of_its_artifact(urls: list[str], expected: list[str]) -> None:
+    assert urls == expected

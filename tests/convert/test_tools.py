@@ -62,7 +62,7 @@ def test_a_title_and_the_dynamic_flag_go_with_every_chunk_that_knows_them() -> N
     assert [chunk.get("dynamic") for chunk in chunks] == [True, True, True]
 
 
-# Streamed arguments ---------------------------------------------------------------------------------------------------
+# Streamed arguments
 
 
 def vertex(args: Sequence[PartialArg], final: dict[str, Any], ids: Sequence[str] = ("A",) * 99) -> list[Event]:
@@ -180,7 +180,7 @@ def test_a_repeated_complete_call_is_one_call() -> None:
     assert kinds(only_tool(chunks)) == ["tool-input-start", "tool-input-available", "tool-output-available"]
 
 
-# Calls without a name -------------------------------------------------------------------------------------------------
+# Calls without a name
 
 SCHEMAS = {
     "weather": {"properties": {"city": {}, "days": {"items": {"properties": {"n": {}}}}}},
@@ -197,6 +197,13 @@ def test_a_call_is_held_until_a_piece_names_it() -> None:
     chunks = only(body([*events, event(call("f", {"city": "Boston"}, "A"))]), "tool-input")
     assert kinds(chunks)[0] == "tool-input-start"
     assert deltas(chunks, "A") == '{"city":"Boston"}'
+
+
+def test_a_nameless_piece_under_a_models_own_new_id_begins_a_call_beside_an_open_one() -> None:
+    pieces = [piece("f", "A", arg("$.x", 1)), piece(None, "B", arg("$.y", 2)), piece("g", "B")]
+    chunks = run([*map(fragment, pieces), event(call("f", {"x": 1}, "A"), call("g", {"y": 2}, "B"))])
+    assert inputs(chunks) == {"A": {"x": 1}, "B": {"y": 2}}
+    assert deltas(chunks, "B") == '{"y":2}'
 
 
 def test_a_call_is_held_until_its_paths_fit_one_tool() -> None:
@@ -225,7 +232,7 @@ def test_a_result_for_a_held_call_is_not_shown() -> None:
     assert body([*nameless(arg("$.city", "Rome")), results(response("f", {"ok": 1}, "A"))]) == []
 
 
-# Several calls --------------------------------------------------------------------------------------------------------
+# Several calls
 
 
 def test_two_same_name_calls_keep_their_ids() -> None:
@@ -316,7 +323,7 @@ def test_one_id_twice_in_a_message_makes_two_parts() -> None:
     assert outputs(chunks) == {"call_0": {"r": 1}, "call_0.2": {"r": 2}, "call_0.3": {"r": 2}}
 
 
-# Results --------------------------------------------------------------------------------------------------------------
+# Results
 
 
 class Hopeless:
@@ -388,7 +395,7 @@ def test_a_result_that_will_continue_is_preliminary() -> None:
     assert [chunk.get("preliminary") for chunk in chunks] == [True, None]
 
 
-# Ends -----------------------------------------------------------------------------------------------------------------
+# Ends
 
 CUT = {
     "type": "tool-input-error",
@@ -430,7 +437,7 @@ def test_a_call_that_nothing_answers_ends_in_an_error() -> None:
     ]
 
 
-# Hidden tools ---------------------------------------------------------------------------------------------------------
+# Hidden tools
 
 
 @pytest.mark.parametrize("name", ["transfer_to_agent", "set_model_response", "exit_loop", "finish_task"])
@@ -453,3 +460,10 @@ def test_a_hidden_tool_sends_nothing_whatever_it_does() -> None:
 
 def test_a_hidden_call_that_is_cut_sends_nothing() -> None:
     assert body([fragment(piece("h", "A", arg("$.x", 1)))], hidden_tools="all") == []
+
+
+def test_the_form_of_the_first_arguments_counts_for_the_whole_call() -> None:
+    grown = fragment(call("f", {"x": "Bos"}, "A", more=True))
+    by_path = fragment(piece(None, "A", arg("$.x", "ton")))
+    chunks = run([grown, by_path, event(call("f", {"x": "Boston"}, "A")), DONE])
+    assert json.loads(deltas(chunks, "A")) == {"x": "Boston"}

@@ -34,12 +34,14 @@ def test_a_module_of_the_working_directory_gives_its_agent(folder: Path, attribu
     assert target.name == "mine"
 
 
-def test_an_agent_folder_gives_its_root_agent(folder: Path) -> None:
+def test_an_agent_folder_gives_its_root_agent_as_an_app_of_its_name(folder: Path) -> None:
     (folder / "with_module").mkdir()
     (folder / "with_module" / "agent.py").write_text(AGENT.format(name="mine"))
     target = load_target("with_module")
-    assert isinstance(target, LlmAgent)
-    assert target.name == "mine"
+    assert isinstance(target, App)
+    assert target.name == "with_module"
+    assert isinstance(target.root_agent, LlmAgent)
+    assert target.root_agent.name == "mine"
 
 
 def test_a_package_with_an_app_gives_the_app(folder: Path) -> None:
@@ -56,7 +58,7 @@ def test_a_package_with_an_app_gives_the_app(folder: Path) -> None:
 BAD: dict[str, tuple[str, str]] = {
     "no such module": ("nowhere_at_all:agent", "No module named 'nowhere_at_all'"),
     "no such attribute": ("bad_target:agent", "has no attribute 'agent'"),
-    "no agent": ("bad_target:number", "it is a int, not an agent, App or Runner"),
+    "no agent": ("bad_target:number", "it is of type int, not an agent, App or Runner"),
     "an error in it": ("broken_target:agent", "ZeroDivisionError"),
     "an exit in it": ("exiting_target:agent", "SystemExit: 7"),
     "no such folder": ("nowhere_at_all", "no such folder"),

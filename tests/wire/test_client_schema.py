@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.client_schema import check_chunk
+from stream_protocol.wire.client_schema import _data, check_chunk
 from stream_protocol.wire.errors import ClientStreamError
 
 BOTH: list[AiSdkVersion] = [6, 7]
@@ -118,3 +118,8 @@ def test_the_error_shows_the_chunk_whatever_it_is() -> None:
     with pytest.raises(ClientStreamError) as caught:
         check_chunk({"type": "x", "data": random.Random(1)}, ai_sdk=6)
     assert caught.value.text == 'Type validation failed: Value: {"type":"x","data":null}.'
+
+
+def test_nothing_is_said_against_a_chunk_that_is_not_refused() -> None:
+    with pytest.raises(ValueError, match="not refused"):
+        _data.fault({"data": 1})

@@ -131,6 +131,8 @@ def test_a_body_that_is_no_json_object_is_a_bad_request(data: bytes | Mapping[st
         (7, "The chat id must be a string."),
         ("", "The chat id is empty."),
         (" ", "The chat id is empty."),
+        (" c1", "The chat id must not begin or end with a space."),
+        ("c1\u2003", "The chat id must not begin or end with a space."),
         ("x" * (MAX_CHAT_ID_LENGTH + 1), "The chat id is longer than 128 characters."),
         *(
             (text, "The chat id must not be a path or hold control characters.")

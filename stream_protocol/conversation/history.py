@@ -1,0 +1,166 @@
+"""A stored session -> the messages that a client of it shows.
+
+Nothing here builds a message. Each stored response goes through the converter, with what came before it in its message
+as its past, and through the client's reducer, as it did when it was live; what the client did itself in between (the
+answer to an approval request) is done here as the client does it.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+from stream_protocol.conversation.metadata import approval_reasons, client_message_id
+from stream_protocol.conversation.stretches import Stretch, live_events, stretches
+from stream_protocol.convert.converter import chunk_conversion
+from stream_protocol.convert.options import ConverterOptions, Settings
+from stream_protocol.convert.people import is_confirmed
+from stream_protocol.wire.errors import ClientStreamError
+from stream_protocol.wire.reducer import MessageReducer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from google.adk.events import Event
+    from google.adk.sessions import Session
+    from google.genai import types
+
+    from stream_protocol.wire.chunks import AnyChunk
+    from stream_protocol.wire.messages import UIMessage
+
+
+def session_to_messages(
+    session: Session, *, running: bool = False, **options: Unpack[ConverterOptions]
+) -> list[UIMessage]:
+    """The messages of a chat, as a client that was there has them, ids included.
+
+    ``options`` are the converter's, and must be those that the chat is served with. ``running``: the newest response is
+    still being written; its calls are left open then.
+
+    The user's messages have the ids that their client gave them, or else those of their events.
+    """
+    options.pop("on_error", None)  # a message has no place for an error's text
+    settings = Settings(**options)
+    told = [_Telling(stretch, settings) for stretch in stretches(live_events(session.events))]
+    for number, telling in enumerate(told):
+        telling.tell(running=running and number == len(told) - 1)
+        for event in telling.stretch.events:
+            _tell_late(event, told[:number])
+    return [message for telling in told for message in telling.messages()]
+
+
+class _Telling:
+    """One stretch on its way to its messages."""
+
+    def __init__(self, stretch: Stretch, settings: Settings) -> None:
+        self.stretch = stretch
+        self._settings = settings
+        self._past: list[Event] = []
+        self._message: UIMessage | None = None
+        self._running = False
+        self._call_ids = {call.id for event in stretch.events for call in event.get_function_calls()}
+
+    def tell(self, *, running: bool) -> None:
+        """Folds the responses of the stretch, one after the other."""
+        self._running = running
+        responses = list(self.stretch.responses())
+        for response in responses:
+            chunks = self._converted(response, ends=not (running and response is responses[-1]))
+            self._message = _folded(chunks, _answered(self._message, response[0]), self._settings)
+            self._past.extend(response)
+
+    def holds(self, call_id: str | None) -> bool:
+        return call_id in self._call_ids
+
+    def tell_result(self, event: Event) -> None:
+        """Folds the result of a call of this message that came when a later message was being written."""
+        chunks = [chunk for chunk in self._converted([event], ends=False) if chunk["type"].startswith("tool-output")]
+        self._message = _folded(chunks, _answered(self._message, event), self._settings)
+        self._past.append(event)
+
+    def messages(self) -> Iterator[UIMessage]:
+        user_text = self.stretch.user_text
+        if user_text is not None:
+            yield _user_message(user_text)
+        if self._message is not None and (self.stretch.is_answered or not self._running):
+            yield self._message
+
+    def _converted(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
+        conversion = chunk_conversion(self._past, self.stretch.message_id, self._settings)
+        for event in events:
+            conversion.feed(event)
+        if ends:
+            conversion.finish()
+        return conversion.written
+
+
+def _tell_late(event: Event, earlier: Sequence[_Telling]) -> None:
+    """Puts results of calls that earlier messages hold where their calls are: the live client could not be told."""
+    for telling in earlier:
+        parts = [
+            part
+            for part in (event.content.parts if event.content is not None else None) or ()
+            if part.function_response is not None and telling.holds(part.function_response.id)
+        ]
+        if parts and event.content is not None:
+            content = event.content.model_copy(update={"parts": parts})
+            telling.tell_result(event.model_copy(update={"content": content}))
+
+
+def _folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
+    """The message that the client shows after a response. A bare step reaches its list only with the next change."""
+    reducer = MessageReducer(ai_sdk=settings.ai_sdk, message=message)
+    shown = len(reducer.message["parts"])
+    try:
+        for chunk in chunks:
+            if reducer.apply(chunk) != "nothing":
+                shown = len(reducer.message["parts"])
+    except ClientStreamError:
+        pass  # an `error` chunk: the client keeps what it has
+    folded = reducer.message
+    del folded["parts"][shown:]
+    return folded
+
+
+def _answered(message: UIMessage | None, event: Event) -> UIMessage | None:
+    """The message as the client made it when it sent the approvals that this event holds."""
+    if message is None:
+        return None
+    reasons = approval_reasons(event)
+    parts: list[dict[str, Any]] = cast("Any", message["parts"])
+    for response in event.get_function_responses():
+        approved = is_confirmed(response.response)
+        for part in parts if approved is not None else ():
+            approval = part.get("approval", {})
+            if part.get("state") == "approval-requested" and approval.get("id") == response.id:
+                part["state"] = "approval-responded"
+                reason = {"reason": reasons[approval["id"]]} if approval["id"] in reasons else {}
+                part["approval"] = {**approval, "approved": approved, **reason}
+    return message
+
+
+def _user_message(event: Event) -> UIMessage:
+    parts = [_user_part(part) for part in (event.content.parts if event.content is not None else None) or ()]
+    return cast(
+        "UIMessage",
+        {
+            "id": client_message_id(event) or event.id,
+            "role": "user",
+            "parts": [part for part in parts if part is not None],
+        },
+    )
+
+
+def _user_part(part: types.Part) -> dict[str, Any] | None:
+    if part.text is not None:
+        return {"type": "text", "text": part.text}
+    if (blob := part.inline_data) is not None:
+        media_type = blob.mime_type or "application/octet-stream"
+        return _file(media_type, f"data:{media_type};base64,{b64encode(blob.data or b'').decode()}", blob.display_name)
+    if (link := part.file_data) is not None:
+        return _file(link.mime_type or "application/octet-stream", link.file_uri or "", link.display_name)
+    return None
+
+
+def _file(media_type: str, url: str, name: str | None) -> dict[str, Any]:
+    return {"type": "file", "mediaType": media_type, "url": url, **({"filename": name} if name else {})}

@@ -1,0 +1,87 @@
+"""Artifacts of a chat, served to their owner in a way that cannot run in the page's origin.
+
+An artifact is whatever a model or a tool has made: HTML with scripts, an SVG, a lie about its own type. So a browser is
+told to believe the media type, to run nothing, and to show nothing but plain images, sound, film and text in place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from stream_protocol.conversation.files import MEDIA_TYPE
+from stream_protocol.wire.errors import ChatRequestError
+
+if TYPE_CHECKING:
+    from google.adk.runners import Runner
+    from google.adk.sessions import Session
+    from google.genai import types
+
+UNKNOWN: Final = "application/octet-stream"
+
+SHOWN_IN_PLACE: Final = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)|(audio|video)/.+|text/plain")
+"""Everything else is a download. An ``<img>`` shows an SVG all the same; opened by itself it could hold scripts."""
+
+SAFE_HEADERS: Final = (
+    ("x-content-type-options", "nosniff"),
+    ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
+    ("cache-control", "private, no-cache"),
+)
+
+
+async def load_artifact(runner: Runner, session: Session, name: str, version: int | None) -> types.Part:
+    """An artifact of the session, or of its user (``user:``); the newest version if none is given.
+
+    Raises ``ChatRequestError`` (404) if there is none, or none by a name that the artifact service takes.
+    """
+    part: types.Part | None = None
+    if runner.artifact_service is not None:
+        try:
+            part = await runner.artifact_service.load_artifact(
+                app_name=session.app_name,
+                user_id=session.user_id,
+                session_id=session.id,
+                filename=name,
+                version=version,
+            )
+        except ValueError:  # a name that no artifact can have, or that no file can
+            part = None
+    if part is None or _content(part) is None:
+        raise ChatRequestError("There is no such artifact.", status=404)
+    return part
+
+
+def artifact_response(part: types.Part, name: str) -> Response:
+    """The artifact's bytes, or its text, under its name."""
+    content, media_type = _content(part) or (b"", UNKNOWN)
+    disposition = "inline" if SHOWN_IN_PLACE.fullmatch(media_type) else "attachment"
+    filename = quote(name.removeprefix("user:").rpartition("/")[2], safe="")
+    return Response(
+        content,
+        media_type=media_type,
+        headers={**dict(SAFE_HEADERS), "content-disposition": f"{disposition}; filename*=utf-8''{filename}"},
+    )
+
+
+def parse_version(text: str | None) -> int | None:
+    """The ``version`` of a query. Raises ``ChatRequestError`` (404) for one that no artifact can have."""
+    if text is None:
+        return None
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    raise ChatRequestError("There is no such artifact.", status=404)
+
+
+def artifact_url(base: str, chat_id: str, name: str, version: int) -> str:
+    """Where the route serves this version; ``base`` is the chat endpoint's own URL, as the page knows it."""
+    return f"{base}/{quote(chat_id, safe='')}/artifacts/{quote(name)}?version={version}"
+
+
+def _content(part: types.Part) -> tuple[bytes, str] | None:
+    if part.inline_data is not None and part.inline_data.data is not None:
+        media_type = (part.inline_data.mime_type or "").partition(";")[0].strip().lower()
+        return part.inline_data.data, media_type if MEDIA_TYPE.fullmatch(media_type) else UNKNOWN
+    return None if part.text is None else (part.text.encode(), "text/plain")

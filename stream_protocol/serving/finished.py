@@ -1,0 +1,67 @@
+"""What an app with a database of its own is told once a response is over."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from stream_protocol.wire.errors import ClientStreamError
+from stream_protocol.wire.messages import UIMessage
+from stream_protocol.wire.reducer import MessageReducer
+from stream_protocol.wire.sse_reader import parse_sse
+
+if TYPE_CHECKING:
+    from stream_protocol.wire.chunks import AiSdkVersion
+    from stream_protocol.wire.messages import ChatRequest
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a response ended."""
+
+    kind: Literal["finished", "error", "aborted"]
+    finish_reason: str | None = None
+    """As on the ``finish`` chunk; ``None`` for the other kinds."""
+
+
+OnFinish: TypeAlias = Callable[[Sequence[UIMessage], UIMessage, Outcome], Awaitable[None] | None]
+"""Called with all messages, the assistant's last; with that message alone; and with how it ended.
+
+The assistant's message is folded from what was sent, by the client's own rules. The others are as the client sent them
+with this request: an app that must trust them keeps its own, and takes the user's words from the last one.
+"""
+
+
+async def tell(
+    hook: OnFinish, request: ChatRequest, sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion
+) -> None:
+    """Calls the hook. Its failure is logged and harms nothing: the response is over.
+
+    ``continued``: the message that the response went on with, as it stood before.
+    """
+    try:
+        message, outcome = _folded(sent, continued, ai_sdk)
+        earlier = [known for known in request.messages if known["id"] != message["id"]]
+        result = hook([*earlier, message], message, outcome)
+        if inspect.isawaitable(result):
+            await result
+    except Exception:
+        logger.exception("`on_finish` failed.")
+
+
+def _folded(sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion) -> tuple[UIMessage, Outcome]:
+    reducer = MessageReducer(ai_sdk=ai_sdk, message=continued)
+    kind: Literal["finished", "error", "aborted"] = "finished"
+    try:
+        for chunk in parse_sse(sent):
+            if chunk["type"] == "abort":
+                kind = "aborted"
+            reducer.apply(chunk)
+    except ClientStreamError:
+        kind = "error"
+    return reducer.message, Outcome(kind=kind, finish_reason=reducer.finish_reason)

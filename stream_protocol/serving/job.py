@@ -1,0 +1,97 @@
+"""One turn of a chat, ready to be run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from google.adk.agents.invocation_context import new_invocation_context_id
+from google.adk.events import Event
+
+from stream_protocol.conversation.stretches import is_user_text, live_events, message_id
+from stream_protocol.conversation.turn import Answers, NewText
+from stream_protocol.convert.converter import sse_conversion
+from stream_protocol.convert.options import ConverterOptions, Settings
+from stream_protocol.convert.streams import iter_chunks
+from stream_protocol.serving.content import run_config_for, user_content
+from stream_protocol.serving.target import announces_user_message
+from stream_protocol.wire.reducer import reduce_chunks
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from google.adk.agents.run_config import RunConfig
+    from google.adk.runners import Runner
+    from google.adk.sessions import Session
+
+    from stream_protocol.convert.conversion import Conversion
+    from stream_protocol.serving.prepared import Prepared
+    from stream_protocol.wire.messages import ChatRequest, UIMessage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A turn, and how its request wants it run."""
+
+    request: ChatRequest
+    turn: NewText | Answers
+    session: Session
+    """As it was stored before the run."""
+    prepared: Prepared
+    runner: Runner
+    run_config: RunConfig
+    options: ConverterOptions
+
+    def begin(self, invocation_id: str | None) -> Conversion[bytes]:
+        """The conversion of a response whose run has begun in this invocation."""
+        settings = Settings(**self.options)
+        match self.turn:
+            case Answers():
+                return sse_conversion(self.turn.past, self.turn.message_id, settings)
+            case NewText() if invocation_id is None:
+                return sse_conversion((), None, settings)
+            case NewText():
+                stored = live_events(self.session.events)
+                texts = sum(event.invocation_id == invocation_id for event in stored if is_user_text(event))
+                return sse_conversion((), message_id(invocation_id, texts + 1), settings)
+
+    async def events(self, abort_signal: asyncio.Event) -> AsyncGenerator[Event]:
+        """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""
+        content = user_content(self.turn)
+        invocation_id = self._announced_invocation()
+        if invocation_id is not None:
+            yield Event(author="user", invocation_id=invocation_id, content=content)
+        events = self.runner.run_async(
+            user_id=self.session.user_id,
+            session_id=self.session.id,
+            invocation_id=invocation_id,
+            new_message=content,
+            state_delta=self.prepared.state() or None,
+            run_config=run_config_for(self.turn, self.prepared.run_config or self.run_config),
+            yield_user_message=True,
+            abort_signal=abort_signal,
+        )
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    def _announced_invocation(self) -> str | None:
+        """The invocation that we name, where ADK itself would not tell it before the model speaks."""
+        if announces_user_message(self.runner.agent):
+            return None
+        if isinstance(self.turn, Answers):
+            return self.turn.past[0].invocation_id if self.turn.past else None
+        resumable = self.runner.resumability_config
+        if resumable is not None and resumable.is_resumable and not self.session.events:
+            return None  # ADK refuses an invocation by name in a session without events: it takes it for a resumption
+        return new_invocation_context_id()
+
+    def continued(self) -> UIMessage | None:
+        """The message that the response goes on with, as it stands before."""
+        if not isinstance(self.turn, Answers):
+            return None
+        options: ConverterOptions = {**self.options, "transform": None}
+        chunks = iter_chunks(self.turn.past, message_id=self.turn.message_id, **options)
+        return reduce_chunks(chunks, ai_sdk=options.get("ai_sdk", 6))

@@ -1,0 +1,191 @@
+"""A chat over a real model adapter, as its page sees it and as its model is asked, for any provider's format."""
+
+import copy
+import json
+from base64 import b64encode
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+import httpx
+from google.adk.agents import LlmAgent
+from google.adk.tools import FunctionTool, LongRunningFunctionTool
+from google.genai import types
+
+from stream_protocol import ChatRequest, UIMessage, reduce_chunks
+from stream_protocol.serving import ChatService
+from stream_protocol.testing import Call, Thought
+from stream_protocol.wire.sse_reader import parse_sse
+from tests.conformance import gemini_replies, openai_replies
+from tests.conformance.openai_replies import Reply
+
+Item = str | Thought | Call | bytes
+Said = Sequence[Item]
+"""One model response. Bytes are a signature in the empty text that ends a Gemini stream; OpenAI knows no such thing."""
+
+
+def get_weather(city: str) -> str:
+    """Tells the weather."""
+    return f"Sunny in {city}"
+
+
+def fail() -> dict[str, str]:
+    """Fails."""
+    return {"error": "No such city."}
+
+
+def pay(amount: int) -> dict[str, int]:
+    """Pays."""
+    return {"paid": amount}
+
+
+def ask_page(question: str) -> None:
+    """Is answered by the page."""
+
+
+def draw() -> types.Part:
+    """Draws."""
+    return types.Part.from_bytes(data=b"\xfb\xffpixels", mime_type="image/png")
+
+
+def tools() -> list[Any]:
+    gated = FunctionTool(pay, require_confirmation=True)
+    return [get_weather, fail, gated, LongRunningFunctionTool(ask_page), draw]
+
+
+class Wire(Protocol):
+    """A provider's API in this process."""
+
+    def agent(self, answers: Sequence[Said], requests: list[dict[str, Any]]) -> AbstractAsyncContextManager[LlmAgent]:
+        """An agent that is given these answers; ``requests`` gets what its model was asked."""
+
+    def history(self, request: dict[str, Any]) -> list[Any]:
+        """The conversation in a request, call ids replaced by their order."""
+
+
+class GeminiWire:
+    """google-genai on the Developer API."""
+
+    @asynccontextmanager
+    async def agent(self, answers: Sequence[Said], requests: list[dict[str, Any]]) -> AsyncIterator[LlmAgent]:
+        with gemini_replies.gemini(*(self._reply(said) for said in answers)) as router:
+            yield gemini_replies.developer_agent(*tools())
+            requests.extend(json.loads(call.request.content) for call in router.calls)
+
+    def _reply(self, said: Said) -> httpx.Response:
+        parts = [self._part(item) for item in said]
+        return gemini_replies.reply(*(gemini_replies.said(part) for part in parts), gemini_replies.done())
+
+    @staticmethod
+    def _part(item: Item) -> dict[str, Any]:
+        if isinstance(item, str):
+            return {"text": item}
+        if isinstance(item, bytes):
+            return {"text": "", "thoughtSignature": b64encode(item).decode()}
+        signed = {} if item.signature is None else {"thoughtSignature": b64encode(item.signature).decode()}
+        if isinstance(item, Thought):
+            return {"text": item.text, "thought": True, **signed}
+        return {"functionCall": {"name": item.name, "args": dict(item.args or {})}, **signed}
+
+    def history(self, request: dict[str, Any]) -> list[Any]:
+        """Without the empty text that ends each Gemini stream, whose signature goes to the text before it, and without
+        the names of files, which no stream tells."""
+        contents = cast("list[Any]", without(request["contents"], "displayName"))
+        for content in contents:
+            content["parts"] = self._without_empty_texts(content["parts"])
+        return contents
+
+    @staticmethod
+    def _without_empty_texts(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        kept: list[dict[str, Any]] = []
+        for part in parts:
+            if part.get("text") == "":
+                kept[-1] |= {key: value for key, value in part.items() if key != "text"}
+            else:
+                kept.append(part)
+        return kept
+
+
+class OpenAiWire:
+    """LiteLlm with an OpenAI-compatible server."""
+
+    @asynccontextmanager
+    async def agent(self, answers: Sequence[Said], requests: list[dict[str, Any]]) -> AsyncIterator[LlmAgent]:
+        replies = [self._reply(said, str(number)) for number, said in enumerate(answers)]
+        async with openai_replies.openai_agent(*tools(), replies=replies, requests=requests) as agent:
+            yield agent
+
+    @staticmethod
+    def _reply(said: Said, name: str) -> Reply:
+        chunks = []
+        calls = [item for item in said if isinstance(item, Call)]
+        for item in said:
+            match item:
+                case str():
+                    chunks.append(openai_replies.delta(content=item))
+                case Thought():
+                    chunks.append(openai_replies.delta(reasoning_content=item.text))
+                case Call():
+                    index = calls.index(item)
+                    args = json.dumps(dict(item.args or {}))
+                    call_id = f"call_{name}_{index}"
+                    chunks.append(openai_replies.piece(args, index=index, call_id=call_id, name=item.name))
+        return openai_replies.streamed(*chunks, openai_replies.delta("tool_calls" if calls else "stop"))
+
+    def history(self, request: dict[str, Any]) -> list[Any]:
+        messages = json.dumps(request["messages"])
+        ids = [call["id"] for message in request["messages"] for call in message.get("tool_calls") or ()]
+        for number, call_id in enumerate(ids):
+            messages = messages.replace(f'"{call_id}"', f'"call {number}"')
+        history: list[Any] = json.loads(messages)
+        return history
+
+
+WIRES: dict[str, Wire] = {"google-genai": GeminiWire(), "litellm": OpenAiWire()}
+
+
+@dataclass
+class Page:
+    """A client of a chat service: what it shows, and what it sends."""
+
+    service: ChatService
+    messages: list[UIMessage] = field(default_factory=list)
+
+    async def say(self, text: str, *files: dict[str, Any]) -> None:
+        parts = [*files, {"type": "text", "text": text}]
+        self.messages.append(cast("UIMessage", {"id": f"u{len(self.messages)}", "role": "user", "parts": parts}))
+        await self._send()
+
+    async def decide(self, *, approved: bool) -> None:
+        """Answers what waits for approval."""
+        for part in self._tool_parts("approval-requested"):
+            part["state"] = "approval-responded"
+            part["approval"] |= {"approved": approved}
+        await self._send()
+
+    async def answer(self, output: Any) -> None:
+        """Gives what the page's own tools return."""
+        for part in self._tool_parts("input-available"):
+            part |= {"state": "output-available", "output": output}
+        await self._send()
+
+    def _tool_parts(self, state: str) -> list[dict[str, Any]]:
+        found = [cast("dict[str, Any]", part) for part in self.messages[-1]["parts"]]
+        waiting = [part for part in found if part.get("state") == state and part["type"].startswith("tool-")]
+        assert waiting
+        return waiting
+
+    async def _send(self) -> None:
+        # A copy: a browser's messages come as JSON, and nobody else holds them.
+        request = ChatRequest(id="c1", messages=tuple(copy.deepcopy(self.messages)))
+        stream = [event async for event in await self.service.respond(request, user_id="u")]
+        continued = self.messages.pop() if self.messages[-1]["role"] == "assistant" else None
+        self.messages.append(reduce_chunks(parse_sse(stream), message=continued))
+
+
+def without(value: Any, key: str) -> Any:
+    """The JSON value without this key, wherever it stands."""
+    if isinstance(value, dict):
+        return {name: without(item, key) for name, item in value.items() if name != key}
+    return [without(item, key) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,94 @@
+"""JSON in pieces: what a model writes, and what adapters make of it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from google.adk.utils.streaming_utils import _JsonPathTracker
+from google.genai.types import PartialArg
+from hypothesis import strategies as st
+
+KEYS = st.text(max_size=6) | st.sampled_from(
+    ["a", "a.b", "it's", 'say "hi"', "[0]", "$", "\\", "\\u0041", "__proto__", "prototype", "constructor", "\n", "数"]
+)
+TEXTS = st.text() | st.sampled_from(['"', "\\", "\\u00e9", "}]", "😀😀", "\u2028", "\x00"])
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(min_value=-(2**63), max_value=2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS
+)
+
+
+def members(values: st.SearchStrategy[Any], *, least: int) -> st.SearchStrategy[dict[str, Any]]:
+    return st.dictionaries(KEYS, values, min_size=least, max_size=4)
+
+
+FULL = st.recursive(SCALARS, lambda inner: st.lists(inner, min_size=1, max_size=3) | members(inner, least=1))
+ANY = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | members(inner, least=0))
+FULL_OBJECTS = members(FULL, least=1)
+ANY_OBJECTS = members(ANY, least=0)
+
+
+@st.composite
+def pieces(draw: st.DrawFn, text: str) -> list[str]:
+    """The text, cut anywhere, also in places where nothing lies between two cuts."""
+    cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=min(12, len(text) + 1))))
+    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+@st.composite
+def model_texts(draw: st.DrawFn, objects: st.SearchStrategy[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+    """An object, and the pieces in which a model writes it."""
+    value = draw(objects)
+    separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", " :  ")]))
+    text = json.dumps(value, ensure_ascii=draw(st.booleans()), separators=separators)
+    return value, draw(pieces(text))
+
+
+@st.composite
+def vertex_fragments(draw: st.DrawFn) -> tuple[dict[str, Any], list[PartialArg]]:
+    """An object, and its values as Vertex streams them: one path after the other, strings in pieces."""
+    value = draw(FULL_OBJECTS)
+    return value, [fragment for path, leaf in leaves("$", value) for fragment in draw(leaf_fragments(path, leaf))]
+
+
+def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(path + (f".{key}" if key.isidentifier() and key.isascii() else quoted(key)), item)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from leaves(f"{path}[{index}]", item)
+    else:
+        yield path, value
+
+
+def quoted(key: str) -> str:
+    """The key in a JSON path: between double quotes, escaped as JSON escapes it."""
+    return f"[{json.dumps(key, ensure_ascii=False)}]"
+
+
+@st.composite
+def leaf_fragments(draw: st.DrawFn, path: str, leaf: Any) -> list[PartialArg]:
+    match leaf:
+        case None:
+            return [PartialArg(json_path=path, null_value="NULL_VALUE")]
+        case bool():
+            return [PartialArg(json_path=path, bool_value=leaf)]
+        case int() | float():
+            return [PartialArg(json_path=path, number_value=leaf)]
+    parts = [PartialArg(json_path=path, string_value=piece, will_continue=True) for piece in draw(pieces(leaf))]
+    match draw(st.sampled_from(["an empty piece", "the last piece", "nothing"])):
+        case "an empty piece":
+            parts.append(PartialArg(json_path=path, string_value=""))
+        case "the last piece":
+            parts[-1].will_continue = None
+    return parts
+
+
+def tracked(cut: list[str]) -> list[PartialArg]:
+    """What ADK makes of the pieces, for LiteLlm, OpenAI and Anthropic alike."""
+    tracker = _JsonPathTracker()
+    return [fragment for piece in cut for fragment in tracker.handle_chunk(piece)]

@@ -1,0 +1,163 @@
+"""Artifacts: who gets them, and that nothing in them runs."""
+
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.artifacts import FileArtifactService, InMemoryArtifactService
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+from httpx import Response
+from starlette.applications import Starlette
+
+from stream_protocol.serving import ChatService, FilePolicy, chat_routes
+from stream_protocol.serving.artifacts import artifact_url
+from stream_protocol.testing import Call, ScriptedLlm
+from tests.serving.support import chat, client, only, said, stream
+
+
+class Studio:
+    """An app whose user Ann has a chat c1, and its artifacts."""
+
+    def __init__(self, artifacts: Any = None, **options: Any) -> None:
+        self.artifacts = artifacts or InMemoryArtifactService()
+        agent = LlmAgent(
+            name="root",
+            model=ScriptedLlm(turns=[Call("draw"), "Done."]),
+            tools=[FunctionTool(self.draw)],
+        )
+        runner = Runner(
+            app_name="root", agent=agent, session_service=InMemorySessionService(), artifact_service=self.artifacts
+        )
+        self.service = ChatService(runner, **options)
+        self.app = Starlette(
+            routes=chat_routes(self.service, identify=lambda request: request.headers.get("x-user", "ann"))
+        )
+
+    async def draw(self, tool_context: ToolContext) -> types.Part:
+        """Draws."""
+        picture = types.Part(inline_data=types.Blob(mime_type="image/png", data=b"PNG", display_name="a/sky 1.png"))
+        await tool_context.save_artifact("a/sky 1.png", picture)
+        return picture
+
+    async def save(self, name: str, part: types.Part) -> None:
+        if not self.service.runner.session_service.sessions:  # type: ignore[attr-defined]  # it is the one in memory
+            await self.service.runner.session_service.create_session(app_name="root", user_id="ann", session_id="c1")
+        await self.artifacts.save_artifact(
+            app_name="root", user_id="ann", session_id="c1", filename=name, artifact=part
+        )
+
+    async def get(self, path: str, user: str = "ann") -> Response:
+        async with client(self.app) as http:
+            return await http.get(path, headers={"x-user": user})
+
+
+def blob(data: bytes, mime_type: str) -> types.Part:
+    return types.Part(inline_data=types.Blob(mime_type=mime_type, data=data))
+
+
+@pytest.mark.parametrize("name", ["a.png", "charts/2024/a b.png", "user:me.png", "ключ.png", "100%.png", "a?b#c.png"])
+async def test_an_artifact_is_served_under_its_url(name: str) -> None:
+    studio = Studio()
+    for content in (b"old", b"new"):
+        await studio.save(name, blob(content, "image/png"))
+    old, new = [await studio.get(artifact_url("/api/chat", "c1", name, version)) for version in (0, 1)]
+    assert [(r.status_code, r.content, r.headers["content-type"]) for r in (old, new)] == [
+        (200, b"old", "image/png"),
+        (200, b"new", "image/png"),
+    ]
+    newest = await studio.get(artifact_url("/api/chat", "c1", name, 0).partition("?")[0])
+    assert newest.content == b"new"
+
+
+async def test_a_text_is_served_as_text() -> None:
+    studio = Studio()
+    await studio.save("note.txt", types.Part(text="grüß dich <script>"))
+    response = await studio.get("/api/chat/c1/artifacts/note.txt")
+    assert response.text == "grüß dich <script>"
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("media_type", "served_as", "disposition"),
+    [
+        ("image/png", "image/png", "inline"),
+        ("image/svg+xml", "image/svg+xml", "attachment"),
+        ("text/html", "text/html; charset=utf-8", "attachment"),
+        ("application/xhtml+xml", "application/xhtml+xml", "attachment"),
+        ("application/pdf", "application/pdf", "attachment"),
+        ("text/javascript", "text/javascript; charset=utf-8", "attachment"),
+        ("audio/wav", "audio/wav", "inline"),
+        ("Image/PNG; x=1", "image/png", "inline"),
+        ("image/png\r\nset-cookie: a=b", "application/octet-stream", "attachment"),
+        ("", "application/octet-stream", "attachment"),
+    ],
+)
+async def test_nothing_in_an_artifact_runs_in_the_pages_origin(
+    media_type: str, served_as: str, disposition: str
+) -> None:
+    studio = Studio()
+    await studio.save('dir/evil".html', blob(b"<script>alert(1)</script>", media_type))
+    response = await studio.get(artifact_url("/api/chat", "c1", 'dir/evil".html', 0))
+    assert response.status_code == 200
+    assert response.headers["content-type"] == served_as
+    assert response.headers["content-disposition"] == f"{disposition}; filename*=utf-8''evil%22.html"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["content-security-policy"] == "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+    assert response.headers["cache-control"].startswith("private")
+    assert "set-cookie" not in response.headers
+
+
+@pytest.mark.parametrize("service", ["memory", "files"])
+async def test_what_is_not_there_and_what_is_anothers_look_the_same(service: str, tmp_path: Any) -> None:
+    studio = Studio(FileArtifactService(tmp_path) if service == "files" else None)
+    await studio.save("a.png", blob(b"1", "image/png"))
+    await studio.save("user:b.png", blob(b"1", "image/png"))
+    seen = {
+        (response.status_code, response.text)
+        for response in [
+            await studio.get("/api/chat/c1/artifacts/a.png", user="bob"),
+            await studio.get("/api/chat/c1/artifacts/user:b.png", user="bob"),
+            await studio.get("/api/chat/never/artifacts/a.png"),
+            await studio.get("/api/chat/never/artifacts/user:b.png"),
+            await studio.get("/api/chat/c1/artifacts/never.png"),
+            await studio.get("/api/chat/c1/artifacts/a.png?version=1"),
+            await studio.get("/api/chat/c1/artifacts/a.png?version=-1"),
+            await studio.get("/api/chat/c1/artifacts/a.png?version=x"),
+            await studio.get("/api/chat/c1/artifacts/a.png?version=99999999999999999999"),
+            await studio.get("/api/chat/c1/artifacts/%2e%2e/%2e%2e/c1/a.png"),
+            await studio.get("/api/chat/c1/artifacts/%00"),
+            await studio.get("/api/chat/%2e%2e/artifacts/a.png"),
+        ]
+    }
+    assert seen == {(404, "There is no such artifact.")}
+
+
+async def test_a_server_without_an_artifact_service_has_none() -> None:
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."]))
+    service = ChatService(Runner(app_name="root", agent=agent, session_service=InMemorySessionService()))
+    app = Starlette(routes=chat_routes(service))
+    await stream(app, chat(said("hi")))
+    async with client(app) as http:
+        assert (await http.get("/api/chat/c1/artifacts/a.png")).status_code == 404
+
+
+async def test_a_file_in_the_artifact_service_goes_out_as_a_link_that_works() -> None:
+    studio = Studio(files=FilePolicy(artifact_base="/api/chat"))
+    answer = await stream(studio.app, chat(said("draw")))
+    (artifact,) = only(answer, "data-adk-artifact")
+    assert artifact["data"]["url"] == "/api/chat/c1/artifacts/a/sky%201.png?version=0"
+    (file,) = only(answer, "file")
+    assert file == {"type": "file", "url": artifact["data"]["url"], "mediaType": "image/png"}
+    assert (await studio.get(file["url"])).content == b"PNG"
+
+
+async def test_without_a_base_a_file_goes_out_as_bytes() -> None:
+    answer = await stream(Studio().app, chat(said("draw")))
+    (file,) = only(answer, "file")
+    assert file["url"].startswith("data:image/png;base64,")
+    (artifact,) = only(answer, "data-adk-artifact")
+    assert "url" not in artifact["data"]

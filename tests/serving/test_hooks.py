@@ -1,0 +1,208 @@
+"""What an app hangs into a request: how it is run, and what became of it."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.agents.run_config import RunConfig
+from google.adk.sessions import Session
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
+from starlette.requests import Request
+
+from stream_protocol.serving import ChatService, Outcome, Prepared, create_app
+from stream_protocol.testing import Call, ScriptedLlm, Wait
+from stream_protocol.wire.errors import ChatRequestError
+from stream_protocol.wire.messages import ChatRequest, TextPart, ToolPart, UIMessage
+from tests.serving.support import answered, approval, begin, chat, only, post, said, stream, text, types
+
+
+async def stored(service: ChatService, chat_id: str = "c1") -> Session:
+    session = await service.runner.session_service.get_session(app_name="root", user_id="local", session_id=chat_id)
+    assert session is not None
+    return session
+
+
+class Vault:
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def look(self, tool_context: ToolContext) -> str:
+        """Looks."""
+        self.seen.append((tool_context.state.get("temp:token"), tool_context.state.get("theme")))
+        return "seen"
+
+
+def vault_service(vault: Vault, *turns: Any) -> ChatService:
+    return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=[FunctionTool(vault.look)]))
+
+
+async def test_a_secret_reaches_the_tool_and_is_never_stored_and_state_is() -> None:
+    vault = Vault()
+    service = vault_service(vault, Call("look"), "Done.")
+
+    async def prepare(request: Request, asked: ChatRequest) -> Prepared:
+        return Prepared(state_delta={"theme": asked.body["theme"]}, secrets={"token": request.headers["host"]})
+
+    answer = await stream(create_app(service, prepare=prepare), chat(said("hi"), theme="dark"))
+    assert vault.seen == [("app", "dark")]
+    session = await stored(service)
+    assert session.state == {"theme": "dark"}
+    assert "temp:" not in session.model_dump_json()
+    assert "token" not in str(answer)
+
+
+@pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
+async def test_state_reaches_an_agent_that_only_orders_others() -> None:
+    vault = Vault()
+    inner = LlmAgent(name="inner", model=ScriptedLlm(turns=[Call("look"), "Done."]), tools=[FunctionTool(vault.look)])
+    service = ChatService(SequentialAgent(name="root", sub_agents=[inner]))
+    app = create_app(service, prepare=lambda *_: Prepared(state_delta={"theme": "dark"}, secrets={"token": "t"}))
+    await stream(app, chat(said("hi")))
+    assert vault.seen == [("t", "dark")]
+
+
+async def test_a_secret_reaches_the_tool_that_was_approved() -> None:
+    vault = Vault()
+    agent = LlmAgent(
+        name="root",
+        model=ScriptedLlm(turns=[Call("look"), "Done."]),
+        tools=[FunctionTool(vault.look, require_confirmation=True)],
+    )
+    app = create_app(ChatService(agent), prepare=lambda *_: Prepared(secrets={"token": "t"}))
+    first = await stream(app, chat(said("hi")))
+    (request,) = only(first, "tool-approval-request")
+    await stream(app, answered(first[0]["messageId"], approval(request, approved=True, tool="look")))
+    assert vault.seen == [("t", None)]
+
+
+async def test_nothing_of_a_body_reaches_the_state_by_itself() -> None:
+    vault = Vault()
+    service = vault_service(vault, Call("look"), "Done.")
+    forged = {"theme": "dark", "app:admin": True, "user:admin": True, "temp:token": "forged"}
+    body = {**chat(said("hi")), **forged, "state": forged, "state_delta": forged}
+    await stream(create_app(service), body)
+    assert vault.seen == [(None, None)]
+    assert (await stored(service)).state == {}
+
+
+async def test_another_agent_may_answer_with_the_same_history_and_tools_of_its_own() -> None:
+    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["I am the root."])))
+    other_model = ScriptedLlm(turns=["I am the other."])
+    other = LlmAgent(name="root", model=other_model)
+
+    def pick(request: Request, asked: ChatRequest) -> Prepared:
+        return Prepared(agent=other if asked.body.get("model") == "other" else None)
+
+    app = create_app(service, prepare=pick)
+    assert text(await stream(app, chat(said("hi")))) == "I am the root."
+    assert text(await stream(app, chat(said("and you?", "u2"), model="other"))) == "I am the other."
+    (asked,) = other_model.requests
+    assert [part.text for content in asked.contents for part in content.parts or () if part.text] == [
+        "hi",
+        "I am the root.",
+        "and you?",
+    ]
+
+
+async def test_a_run_config_may_be_another_for_one_request() -> None:
+    service = vault_service(Vault(), Call("look"), Call("look"), "Done.")
+    app = create_app(service, prepare=lambda *_: Prepared(run_config=RunConfig(max_llm_calls=1)))
+    assert types(await stream(app, chat(said("hi"))))[-1] == "error"
+
+
+async def test_prepare_may_refuse() -> None:
+    service = vault_service(Vault(), "Never said.")
+
+    def refuse(request: Request, asked: ChatRequest) -> Prepared:
+        raise ChatRequestError("You have used up your plan.", status=402)
+
+    response = await post(create_app(service, prepare=refuse), chat(said("hi")))
+    assert (response.status_code, response.text) == (402, "You have used up your plan.")
+    assert (await service.runner.session_service.list_sessions(app_name="root")).sessions == []
+
+
+class Told:
+    def __init__(self) -> None:
+        self.calls: list[tuple[list[UIMessage], UIMessage, Outcome]] = []
+
+    async def hear(self, messages: Sequence[UIMessage], message: UIMessage, outcome: Outcome) -> None:
+        self.calls.append((list(messages), message, outcome))
+
+
+async def test_on_finish_gets_the_message_as_the_page_has_it() -> None:
+    told = Told()
+    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."])), on_finish=told.hear)
+    answer = await stream(create_app(service), chat(said("hi")))
+    await service.aclose()
+    ((messages, message, outcome),) = told.calls
+    assert outcome == Outcome(kind="finished", finish_reason="stop")
+    assert message["id"] == answer[0]["messageId"]
+    assert [cast("TextPart", part)["text"] for part in message["parts"] if part["type"] == "text"] == ["Hello."]
+    assert messages == [said("hi"), message]
+
+
+async def test_on_finish_of_a_continuation_gets_the_whole_message_once() -> None:
+    told = Told()
+    vault = Vault()
+    agent = LlmAgent(
+        name="root",
+        model=ScriptedLlm(turns=[["One. ", Call("look")], "Two."]),
+        tools=[FunctionTool(vault.look, require_confirmation=True)],
+    )
+    service = ChatService(agent, on_finish=told.hear)
+    app = create_app(service)
+    first = await stream(app, chat(said("hi")))
+    (request,) = only(first, "tool-approval-request")
+    await stream(app, answered(first[0]["messageId"], approval(request, approved=True, tool="look")))
+    await service.aclose()
+    (_, before, _), (messages, after, outcome) = told.calls
+    assert [part["type"] for part in after["parts"]] == ["step-start", "text", "tool-look", "step-start", "text"]
+    assert before["id"] == after["id"]
+    assert [message["id"] for message in messages] == ["u1", after["id"]]
+    assert outcome.kind == "finished"
+
+
+def explode() -> str:
+    """Fails."""
+    raise RuntimeError("boom")
+
+
+async def test_on_finish_hears_of_an_error() -> None:
+    told = Told()
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=[Call("explode")]), tools=[FunctionTool(explode)])
+    service = ChatService(agent, on_finish=told.hear)
+    await stream(create_app(service), chat(said("hi")))
+    await service.aclose()
+    ((_, message, outcome),) = told.calls
+    assert outcome == Outcome(kind="error")
+    assert cast("ToolPart", message["parts"][-1])["state"] == "output-error"
+
+
+async def test_on_finish_hears_of_an_abort() -> None:
+    told = Told()
+    model = ScriptedLlm(turns=[["Well. ", Wait(asyncio.Event())]])
+    service = ChatService(LlmAgent(name="root", model=model), on_finish=told.hear)
+    async with begin(create_app(service), chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+        await service.aclose()
+    ((_, message, outcome),) = told.calls
+    assert outcome == Outcome(kind="aborted")
+    assert message["parts"]
+
+
+async def test_a_failing_on_finish_harms_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(messages: Sequence[UIMessage], message: UIMessage, outcome: Outcome) -> None:
+        raise RuntimeError("database is down")
+
+    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["One.", "Two."])), on_finish=fail)
+    app = create_app(service)
+    with caplog.at_level(logging.ERROR, "stream_protocol"):
+        assert text(await stream(app, chat(said("hi")))) == "One."
+        assert text(await stream(app, chat(said("more", "u2")))) == "Two."
+        await service.aclose()
+    assert [record.message for record in caplog.records] == ["`on_finish` failed."] * 2

@@ -1,0 +1,30 @@
+from collections.abc import Sequence
+
+import pytest
+from google.adk.agents import LlmAgent
+
+from stream_protocol.serving import create_app, header_user
+from stream_protocol.testing import ScriptedLlm
+from tests.serving.support import chat, chunks, client, said, text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [[], [("x-user", "")], [("x-user", "  ")], [("x-user", "ann"), ("x-user", "bob")], [("x-other", "ann")]],
+)
+async def test_without_the_proxys_one_header_a_request_is_nobodys(headers: Sequence[tuple[str, str]]) -> None:
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."]))
+    async with client(create_app(agent, identify=header_user("X-User"))) as http:
+        response = await http.post("/api/chat", json=chat(said("hi")), headers=list(headers))
+    assert (response.status_code, response.text) == (401, "Sign in first.")
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+async def test_the_header_says_whose_chat_it_is() -> None:
+    agent = LlmAgent(name="root", model=ScriptedLlm(respond=lambda request: [f"{len(request.contents)} contents"]))
+    async with client(create_app(agent, identify=header_user("X-User"))) as http:
+        answers = [
+            text(chunks((await http.post("/api/chat", json=chat(said("hi", turn)), headers={"x-user": user})).text))
+            for user, turn in (("ann", "u1"), ("bob", "u1"), ("ann", "u2"))
+        ]
+    assert answers == ["1 contents", "1 contents", "3 contents"]

@@ -1,0 +1,197 @@
+"""Regenerate and edit: each request that a page can send, and the messages that the chat has then."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
+
+from stream_protocol.conversation import canonical
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.testing import Call, ScriptedLlm
+from tests.serving.chat_client import Page
+from tests.serving.support import post
+
+
+def page_for(*turns: Any, tools: Any = ()) -> Page:
+    return Page(create_app(ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=list(tools)))))
+
+
+def texts(messages: list[dict[str, Any]]) -> list[str]:
+    return ["".join(part.get("text", "") for part in message["parts"]) for message in messages]
+
+
+async def regenerate_the_last(page: Page) -> None:
+    await page.regenerate()
+
+
+async def regenerate_a_given_answer(page: Page) -> None:
+    await page.regenerate(page.ids()[1])
+
+
+async def regenerate_a_given_question(page: Page) -> None:
+    await page.regenerate(page.ids()[0])
+
+
+async def edit_the_first(page: Page) -> None:
+    await page.edit(page.ids()[0], "hi!")
+
+
+async def edit_the_last(page: Page) -> None:
+    await page.edit(page.ids()[2], "what?")
+
+
+async def edit_under_a_new_id(page: Page) -> None:
+    """v7 from 7.0.93: the message may bring its own id. The server does not know it: a new turn."""
+    old = page.ids()[2]
+    del page.messages[2:]
+    page.messages.append({"id": "new", "role": "user", "parts": [{"type": "text", "text": "what?"}]})
+    await page.submit(messageId=old)
+
+
+async def retry_what_the_server_never_got(page: Page) -> None:
+    page.messages.append({"id": "lost", "role": "user", "parts": [{"type": "text", "text": "there?"}]})
+    await page.regenerate()
+
+
+async def edit_what_the_server_never_got(page: Page) -> None:
+    page.messages.append({"id": "lost", "role": "user", "parts": [{"type": "text", "text": "there?"}]})
+    await page.edit("lost", "here?")
+
+
+async def send_nothing_behind_a_question(page: Page) -> None:
+    """``sendMessage()`` after the answer was deleted in the page: the question is asked again."""
+    del page.messages[3:]
+    await page.submit(messageId=page.ids()[2])
+
+
+async def send_the_last_message_alone(page: Page) -> None:
+    """``prepareSendMessagesRequest`` as the guides show it, after an edit."""
+    del page.messages[3:]
+    body = {"id": page.chat_id, "message": page.messages[2]}
+    assert (await post(page._app, body)).status_code == 200
+    page.messages = await page.stored()
+
+
+TABLE: list[tuple[Callable[[Page], Awaitable[None]], list[str]]] = [
+    (regenerate_the_last, ["hi", "one", "and?", "three"]),
+    (regenerate_a_given_answer, ["hi", "three"]),
+    (regenerate_a_given_question, ["hi", "three"]),
+    (edit_the_first, ["hi!", "three"]),
+    (edit_the_last, ["hi", "one", "what?", "three"]),
+    (edit_under_a_new_id, ["hi", "one", "and?", "two", "what?", "three"]),
+    (retry_what_the_server_never_got, ["hi", "one", "and?", "two", "there?", "three"]),
+    (edit_what_the_server_never_got, ["hi", "one", "and?", "two", "here?", "three"]),
+    (send_nothing_behind_a_question, ["hi", "one", "and?", "three"]),
+    (send_the_last_message_alone, ["hi", "one", "and?", "three"]),
+]
+
+
+@pytest.mark.parametrize(("act", "expected"), TABLE, ids=[row[0].__name__ for row in TABLE])
+async def test_what_a_chat_of_two_turns_becomes(act: Callable[[Page], Awaitable[None]], expected: list[str]) -> None:
+    page = page_for("one", "two", "three", "four")
+    await page.send("hi")
+    await page.send("and?")
+    before = page.ids()
+    await act(page)
+    stored = await page.stored()
+    assert texts(stored) == expected
+    if act is not edit_under_a_new_id:
+        assert canonical(stored) == canonical(page.messages)  # type: ignore[arg-type]
+    kept = len(expected) - 2
+    assert [message["id"] for message in stored][:kept] == before[:kept]
+    assert stored[-1]["id"] not in before
+    await page.send("more")
+    assert texts(await page.stored()) == [*expected, "more", "four"]
+
+
+async def test_regenerating_again_and_again_keeps_one_answer() -> None:
+    page = page_for("one", "two", "three")
+    await page.send("hi")
+    await page.regenerate()
+    await page.regenerate()
+    assert texts(await page.stored()) == ["hi", "three"]
+
+
+async def test_the_model_is_not_shown_what_was_taken_back() -> None:
+    model = ScriptedLlm(turns=["one", "two", "three"])
+    page = Page(create_app(LlmAgent(name="root", model=model)))
+    await page.send("hi")
+    await page.send("secret")
+    await page.edit(page.ids()[2], "harmless")
+    said = [part.text for content in model.requests[-1].contents for part in content.parts or [] if part.text]
+    assert said == ["hi", "one", "harmless"]
+
+
+async def test_a_regenerated_turn_asks_with_the_stored_words_and_files() -> None:
+    model = ScriptedLlm(turns=["one", "two"])
+    page = Page(create_app(LlmAgent(name="root", model=model)))
+    await page.send("look", {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA"})
+    page.messages[0]["parts"] = [{"type": "text", "text": "altered"}]
+    await page.regenerate()
+    (content,) = model.requests[-1].contents
+    image, words = content.parts or []
+    assert image.inline_data is not None
+    assert (image.inline_data.mime_type, words.text) == ("image/png", "look")
+
+
+async def test_state_goes_back_with_the_turn() -> None:
+    async def count(tool_context: ToolContext) -> int:
+        """Counts."""
+        tool_context.state["count"] = (tool_context.state.get("count") or 0) + 1  # ADK takes a key back to None
+        return int(tool_context.state["count"])
+
+    page = page_for(Call("count"), "first", Call("count"), "again", tools=[count])
+    await page.send("count")
+    await page.regenerate()
+    (part,) = [part for part in page.messages[-1]["parts"] if part["type"] == "tool-count"]
+    assert part["output"] == {"result": 1}
+
+
+async def test_a_turn_within_an_earlier_invocation_is_not_taken_back() -> None:
+    booker = LlmAgent(
+        name="booker",
+        mode="task",
+        description="Books.",
+        model=ScriptedLlm(turns=["Which day?", "And when?", Call("finish_task", {"result": "Monday"})]),
+    )
+    model = ScriptedLlm(turns=[Call("booker", {"request": "a table"}), "Booked."])
+    page = Page(create_app(LlmAgent(name="root", model=model, sub_agents=[booker])))
+    await page.send("book")
+    await page.send("Monday")
+    before = await page.stored()
+    refusal = await post(page._app, page.body(trigger="regenerate-message") | {"messages": page.messages[:3]})
+    assert (refusal.status_code, refusal.text) == (
+        409,
+        "This message belongs to an answer that began earlier; it stays.",
+    )
+    assert await page.stored() == before
+    await page.regenerate(page.ids()[0])
+    assert [message["role"] for message in await page.stored()] == ["user", "assistant"]
+
+
+async def test_an_answer_alone_cannot_be_regenerated() -> None:
+    page = page_for("one")
+    await page.send("hi")
+    refusal = await post(page._app, page.body(trigger="regenerate-message"))
+    assert (refusal.status_code, refusal.text) == (409, "There is no message of yours to answer again.")
+    assert texts(await page.stored()) == ["hi", "one"]
+
+
+async def test_an_approval_that_was_taken_back_cannot_be_given() -> None:
+    paid: list[int] = []
+
+    def pay(amount: int) -> None:
+        """Pays."""
+        paid.append(amount)
+
+    tool = FunctionTool(pay, require_confirmation=True)
+    page = page_for(Call("pay", {"amount": 1}), "No need.", tools=[tool])
+    await page.send("pay")
+    page.approve(True)
+    late = page.body() | {"messages": list(page.messages)}
+    await page.regenerate()
+    assert (await post(page._app, late)).status_code == 409
+    assert paid == []

@@ -1,0 +1,231 @@
+"""What is stored of a run that broke off, and what the model is shown of it in the next turn."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.events import Event
+from google.adk.sessions import InMemorySessionService, Session
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.genai import types
+
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.sealing import Fragments, sealing_events
+from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
+from tests.serving.chat_client import Page
+from tests.serving.support import begin, post, soon
+
+
+def pay(amount: int) -> dict[str, int]:
+    """Pays."""
+    return {"paid": amount}
+
+
+def explode() -> None:
+    """Raises."""
+    raise RuntimeError("hunter2")
+
+
+def where(question: str) -> None:
+    """Only the page knows."""
+
+
+TOOLS: list[Any] = [FunctionTool(pay, require_confirmation=True), explode, LongRunningFunctionTool(where)]
+
+
+class Chat:
+    """A page, its service, and the model that writes down what it is shown."""
+
+    def __init__(self, *turns: Any, tools: Any = TOOLS, **options: Any) -> None:
+        self.model = ScriptedLlm(turns=turns)
+        self.service = ChatService(LlmAgent(name="root", model=self.model, tools=list(tools)), **options)
+        self.app = create_app(self.service)
+        self.page = Page(self.app)
+
+    async def events(self) -> list[Event]:
+        session = await self.service.runner.session_service.get_session(
+            app_name="root", user_id="local", session_id="c1"
+        )
+        assert session is not None
+        return session.events
+
+    async def sealed(self) -> list[Event]:
+        return [event for event in await self.events() if "sealed" in (event.custom_metadata or {}).get(KEY, {})]
+
+    def shown_to_the_model(self) -> list[types.Part]:
+        return [part for content in self.model.requests[-1].contents for part in content.parts or []]
+
+    async def stop_after(self, kind: str, ready: asyncio.Event | None = None) -> None:
+        async with begin(self.app, {"id": "c1", "messages": [MESSAGE]}) as exchange:
+            await exchange.status()
+            await exchange.until(kind)
+            if ready is not None:
+                await soon(ready)
+            run = self.service._runs.get(("local", "c1"))
+            assert run is not None
+            run.stop()
+            await exchange.until("abort")
+
+
+KEY = "adk_ui_stream"
+MESSAGE = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "go"}]}
+
+
+def unanswered(parts: list[types.Part]) -> set[str | None]:
+    calls = {part.function_call.id for part in parts if part.function_call}
+    return calls - {part.function_response.id for part in parts if part.function_response}
+
+
+BROKEN: list[tuple[str, Any]] = [
+    ("a tool raises", Call("explode")),
+    ("a tool raises beside a client tool", [Call("where", {"question": "a"}), Call("explode")]),
+    ("a tool raises beside an approval", [Call("pay", {"amount": 1}), Call("explode")]),
+    ("the model fails in a text", ["Half ", RuntimeError("x")]),
+    ("the model fails in a call", ["Half ", Call("pay", {"amount": 1}, streamed=True), RuntimeError("x")]),
+]
+
+
+@pytest.mark.parametrize("turn", [row[1] for row in BROKEN], ids=[row[0] for row in BROKEN])
+async def test_the_next_request_holds_no_unanswered_call_and_history_no_open_one(turn: Any) -> None:
+    chat = Chat(turn, "Better.")
+    await chat.page.send("go")
+    open_parts = [part for part in await chat.page.stored() for part in part["parts"]]
+    states = [(part["type"], part["state"]) for part in open_parts if "state" in part]
+    assert {name for name, state in states if state.startswith("input-")} <= {"tool-where"}
+    await chat.page.send("again")
+    assert unanswered(chat.shown_to_the_model()) == set()
+
+
+async def test_a_client_tool_beside_a_failed_one_can_still_be_answered() -> None:
+    chat = Chat([Call("where", {"question": "a"}), Call("explode")], "Oslo, then.")
+    await chat.page.send("go")
+    chat.page.answer("where", "Oslo")
+    await chat.page.submit()
+    assert chat.page.messages[-1]["parts"][-1]["text"] == "Oslo, then."
+
+
+async def test_half_a_text_is_stored_and_shown_to_the_model() -> None:
+    chat = Chat([Thought("Hm."), "Half a sentence", RuntimeError("x")], "Better.")
+    await chat.page.send("go")
+    (sealed,) = await chat.sealed()
+    assert sealed.author == "root"
+    assert sealed.content is not None
+    assert [(part.text, bool(part.thought)) for part in sealed.content.parts or []] == [
+        ("Hm.", True),
+        ("Half a sentence", False),
+    ]
+    await chat.page.send("again")
+    assert "Half a sentence" in [part.text for part in chat.shown_to_the_model()]
+
+
+async def test_half_a_text_of_a_stopped_run_is_stored_once() -> None:
+    chat = Chat(["Half", Wait(asyncio.Event()), " a sentence."], "Better.")
+    await chat.stop_after("text-delta")
+    stored = await chat.page.stored()
+    assert [part["text"] for part in stored[1]["parts"] if part["type"] == "text"] == ["Half"]
+    assert len(await chat.sealed()) == 1
+
+
+async def test_a_stopped_tool_that_adk_sealed_itself_is_not_sealed_again() -> None:
+    started = asyncio.Event()
+
+    async def dig() -> str:
+        """Never ends by itself."""
+        started.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    chat = Chat(Call("dig"), "Better.", tools=[dig])
+    await chat.stop_after("tool-input-available", started)
+    await chat.page.stored()
+    assert await chat.sealed() == []
+    chat.page.messages = await chat.page.stored()
+    await chat.page.send("again")
+    assert unanswered(chat.shown_to_the_model()) == set()
+
+
+async def test_a_run_that_had_to_be_cancelled_is_sealed_by_us(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_protocol.serving.run.STOP_TIMEOUT", 0.01)
+    started = asyncio.Event()
+
+    async def dig() -> str:
+        """Swallows the first cancellation."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.Event().wait()
+        return "never"
+
+    chat = Chat(Call("dig"), "Better.", tools=[dig])
+    await chat.stop_after("tool-input-available", started)
+    chat.page.messages = await chat.page.stored()
+    (part,) = chat.page.parts("output-error")
+    assert part["errorText"] == "The run was stopped before the tool finished."
+    await chat.page.send("again")
+    assert unanswered(chat.shown_to_the_model()) == set()
+
+
+async def test_a_run_that_ends_well_is_not_sealed() -> None:
+    chat = Chat(["Hello.", Call("pay", {"amount": 1})])
+    await chat.page.send("go")
+    assert await chat.sealed() == []
+
+
+async def test_a_store_that_fails_leaves_the_chat_free(caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(InMemorySessionService):
+        async def append_event(self, session: Session, event: Event) -> Event:
+            if event.error_code == "RUN_FAILED":
+                raise OSError("disk full")
+            return await super().append_event(session, event)
+
+    chat = Chat(Call("explode"), "Better.", session_service=Failing())
+    await chat.page.send("go")
+    response = await post(chat.app, {"id": "c1", "messages": [{**MESSAGE, "id": "u2"}]})
+    assert response.status_code == 200
+    assert "could not be stored" in caplog.text
+
+
+def event(author: str, *parts: types.Part, **more: Any) -> Event:
+    content = types.Content(role="user" if author == "user" else "model", parts=list(parts))
+    return Event(invocation_id="e-1", author=author, content=content, **more)
+
+
+def call(call_id: str) -> types.Part:
+    return types.Part(function_call=types.FunctionCall(id=call_id, name="f", args={}))
+
+
+USER = event("user", types.Part(text="hi"), timestamp=1.0)
+
+
+def test_times_are_strictly_later_than_all_that_is_stored() -> None:
+    future = event("a", call("A"), timestamp=2.0e9, branch="x")
+    fragments = Fragments()
+    fragments.add(event("b", types.Part(text="Half"), partial=True, branch="y"))
+    sealing = sealing_events([USER, future], fragments, "error", begun_at=0, agent="root")
+    times = [future.timestamp, *(one.timestamp for one in sealing)]
+    assert times == sorted(set(times))
+    assert [(one.author, one.branch) for one in sealing] == [("b", "y"), ("a", "x")]
+
+
+def test_a_call_and_its_error_are_of_one_speaker_and_in_separate_events() -> None:
+    (sealed,) = sealing_events(
+        [USER, event("a", call("A"), isolation_scope="s")], Fragments(), "error", begun_at=0, agent="root"
+    )
+    (response,) = sealed.get_function_responses()
+    assert (sealed.author, sealed.isolation_scope, response.id) == ("a", "s", "A")
+    assert sealed.content is not None
+    assert sealed.content.role == "user"
+    assert response.response == {"error": "The run failed before the tool finished."}
+
+
+def test_a_call_that_an_agent_works_on_stays_open_after_an_error() -> None:
+    events = [USER, event("root", call("A")), event("task", types.Part(text="Which?"), isolation_scope="A")]
+    (sealed,) = sealing_events(events, Fragments(), "error", begun_at=0, agent="root")
+    assert (sealed.author, sealed.content) == ("task", None)
+
+
+def test_a_run_that_stored_nothing_seals_nothing() -> None:
+    assert sealing_events([USER], Fragments(), "error", begun_at=1, agent="root") == []

@@ -1,0 +1,137 @@
+"""Chats in session services that keep them, and that watch who writes."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMemorySessionService
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools.function_tool import FunctionTool
+
+from stream_protocol.serving import ChatService, Prepared, create_app
+from stream_protocol.serving.session_services import SessionServiceError, load_session_service
+from stream_protocol.testing import Call, ScriptedLlm, Wait
+from tests.serving.services import KINDS, session_service
+from tests.serving.support import answered, approval, begin, chat, chunks, client, only, post, said, stream, text, types
+
+
+@pytest.fixture(params=KINDS)
+async def sessions(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BaseSessionService]:
+    async with session_service(request.param, tmp_path) as service:
+        yield service
+
+
+def counting(sessions: BaseSessionService) -> ChatService:
+    """Answers with the number of contents that the model was given."""
+    model = ScriptedLlm(respond=lambda request: [str(len(request.contents))])
+    return ChatService(LlmAgent(name="root", model=model), session_service=sessions)
+
+
+async def test_of_requests_at_once_one_runs_and_the_others_wait_or_are_refused(sessions: BaseSessionService) -> None:
+    app = create_app(counting(sessions))
+    async with client(app) as http:
+        answers = await asyncio.gather(*(http.post("/api/chat", json=chat(said(f"hi {n}", f"u{n}"))) for n in range(6)))
+        assert {answer.status_code for answer in answers} <= {200, 409}
+        ran = [chunks(answer.text) for answer in answers if answer.status_code == 200]
+        assert [types(answer)[-1] for answer in ran] == ["finish"] * len(ran)
+        last = await stream(app, chat(said("and now?", "u6")))
+    assert text(last) == str(2 * len(ran) + 1)
+
+
+async def test_chats_at_once_do_not_disturb_each_other(sessions: BaseSessionService) -> None:
+    app = create_app(
+        counting(sessions), prepare=lambda _, asked: Prepared(state_delta={"user:last": asked.id, "app:last": asked.id})
+    )
+    for expected in ("1", "3"):
+        answers = await asyncio.gather(
+            *(stream(app, chat(said("hi", f"u{expected}"), chat_id=f"c{n}")) for n in range(5))
+        )
+        assert [text(answer) for answer in answers] == [expected] * 5
+
+
+async def test_after_a_disconnect_the_next_turn_runs(sessions: BaseSessionService) -> None:
+    model = ScriptedLlm(turns=[["Well. ", Wait(asyncio.Event())], "Again."])
+    service = ChatService(LlmAgent(name="root", model=model), session_service=sessions, disconnect_grace=0)
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+    for _ in range(500):
+        if (response := await post(app, chat(said("more", "u2")))).status_code != 409:
+            break
+        await asyncio.sleep(0.01)
+    assert text(chunks(response.text)) == "Again."
+
+
+def pay(amount: int) -> dict[str, int]:
+    """Pays."""
+    return {"paid": amount}
+
+
+async def test_an_approval_is_answered_by_another_process(tmp_path: Path) -> None:
+    """As far as one process can tell: nothing but the file is shared."""
+
+    def app_of_new_process(*turns: Any) -> ChatService:
+        agent = LlmAgent(
+            name="root", model=ScriptedLlm(turns=turns), tools=[FunctionTool(pay, require_confirmation=True)]
+        )
+        return ChatService(agent, session_service=SqliteSessionService(str(tmp_path / "chat.db")))
+
+    first = await stream(create_app(app_of_new_process(Call("pay", {"amount": 5}))), chat(said("pay")))
+    (request,) = only(first, "tool-approval-request")
+    body = answered(first[0]["messageId"], approval(request, approved=True))
+    second = await stream(create_app(app_of_new_process("Paid.")), body)
+    (output,) = only(second, "tool-output-available")
+    assert output["output"] == {"paid": 5}
+    assert second[0] == first[0]
+
+
+@pytest.mark.parametrize(
+    ("uri", "kind"),
+    [
+        ("memory://", InMemorySessionService),
+        ("sqlite:///chat.db", SqliteSessionService),
+        ("sqlite+aiosqlite:///chat.db", DatabaseSessionService),
+    ],
+)
+def test_a_uri_names_a_service(
+    uri: str, kind: type[BaseSessionService], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    service = load_session_service(uri)
+    assert isinstance(service, kind)
+    assert (tmp_path / "chat.db").exists() is ("chat.db" in uri)
+    if isinstance(service, DatabaseSessionService):
+        asyncio.run(service.close())
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [
+        ("nowhere://x", "cannot use nowhere://x: ValueError: no such kind of session service"),
+        ("chat.db", "cannot use chat.db: ValueError: no such kind of session service"),
+        ("", "cannot use : ValueError: no such kind of session service"),
+        ("sqlite:///no/such/folder/chat.db", "cannot use sqlite:///no/such/folder/chat.db: "),
+        (
+            f"postgresql://ann:secret@127.0.0.1:{closed_port()}/db?x=secret",
+            "cannot use postgresql+asyncpg://127.0.0.1:",
+        ),
+        ("mysql+nothing://ann:secret@h/db", "cannot use mysql+nothing://h/db: "),
+    ],
+)
+def test_a_service_that_does_not_answer_is_one_line_without_its_password(uri: str, reason: str) -> None:
+    with pytest.raises(SessionServiceError) as refused:
+        load_session_service(uri)
+    assert str(refused.value).startswith(reason)
+    assert "\n" not in str(refused.value)
+    assert "secret" not in str(refused.value)

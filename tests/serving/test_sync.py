@@ -1,0 +1,123 @@
+"""The service without an event loop of its own."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+
+from stream_protocol import parse_chat_request
+from stream_protocol.serving import ChatService, SyncChatService
+from stream_protocol.testing import ScriptedLlm, Wait
+from stream_protocol.wire.errors import ChatRequestError
+from stream_protocol.wire.sse import SSE_KEEP_ALIVE
+from tests.serving.support import HANG, chat, chunks, said, text, types
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., SyncChatService]]:
+    started: list[SyncChatService] = []
+
+    def begin(*turns: Any, keep_alive: float | None = None, **options: Any) -> SyncChatService:
+        agent = LlmAgent(name="root", model=ScriptedLlm(turns=turns))
+        started.append(SyncChatService(lambda: ChatService(agent, **options), keep_alive=keep_alive))
+        return started[-1]
+
+    yield begin
+    for service in started:
+        service.close()
+
+
+Start = Callable[..., SyncChatService]
+
+
+def ask(service: SyncChatService, words: str = "hi", chat_id: str = "c1") -> str:
+    return b"".join(service.respond(parse_chat_request(chat(said(words), chat_id=chat_id)), user_id="ann")).decode()
+
+
+def test_the_events_come_one_by_one_and_history_is_kept(start: Start) -> None:
+    service = start("One.", "Two.")
+    assert text(chunks(ask(service))) == "One."
+    assert text(chunks(ask(service, "more"))) == "Two."
+    page = service.run(lambda chats: chats.chats(user_id="ann"))
+    assert [entry["title"] for entry in page.chats] == ["hi"]
+
+
+def test_all_threads_share_one_loop(start: Start) -> None:
+    before = home_threads()
+    service = start(*["Well."] * 8)
+    answers: list[str] = []
+    threads = [
+        threading.Thread(target=lambda n=n: answers.append(ask(service, chat_id=f"c{n}")), daemon=True)
+        for n in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(HANG)
+    assert [text(chunks(answer)) for answer in answers] == ["Well."] * 8
+    assert home_threads() == before + 1
+
+
+def home_threads() -> int:
+    return [thread.name for thread in threading.enumerate()].count("adk-ui-stream")
+
+
+def test_a_refusal_is_raised_before_the_first_event(start: Start) -> None:
+    with pytest.raises(ChatRequestError, match="message is empty"):
+        start("Never.").respond(parse_chat_request(chat(said(""))), user_id="ann")
+
+
+def test_closing_the_iterator_is_a_disconnect(start: Start) -> None:
+    service = start(["Well. ", Wait(asyncio.Event())], "Again.", disconnect_grace=0)
+    events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")
+    assert b'"start"' in next(events)
+    events.close()
+    assert text(chunks(ask(service, "more"))) == "Again."
+
+
+def test_a_client_that_leaves_is_noticed_by_the_comments_in_a_silence(start: Start) -> None:
+    service = start(["Well. ", Wait(asyncio.Event())], "Again.", disconnect_grace=0, keep_alive=0.01)
+    events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")
+    while b"text-delta" not in next(events):
+        pass
+    while next(events) != SSE_KEEP_ALIVE:
+        pass
+    events.close()
+    assert "Again." in ask(service, "more")
+
+
+def test_closing_the_service_ends_its_streams_and_refuses_what_comes_later(start: Start) -> None:
+    service = start(["Well. ", Wait(asyncio.Event())])
+    events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")
+    first = next(events)
+    service.close()
+    answer = chunks((first + b"".join(events)).decode())
+    assert types(answer)[-1] == "abort"
+    with pytest.raises(ChatRequestError, match="shutting down"):
+        ask(service)
+
+
+def test_a_forked_process_starts_a_loop_of_its_own(start: Start) -> None:
+    service = start(*["Well."] * 2)
+    ask(service)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, ask(service).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        answer = pipe.read().decode()
+    assert os.waitpid(child, 0)[1] == 0
+    assert types(chunks(answer))[-1] == "finish"
+
+
+async def test_the_same_as_chunks() -> None:
+    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."])))
+    events = await service.respond_chunks(parse_chat_request(chat(said("hi"))), user_id="ann")
+    answer: list[Any] = [chunk async for chunk in events]
+    assert (types(answer)[0], text(answer), types(answer)[-1]) == ("start", "Hello.", "finish")

@@ -1,0 +1,84 @@
+"""The examples as they stand, with a model that needs no key."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from waitress.server import create_server
+
+from examples import fastapi_app, flask_app
+from stream_protocol.testing import ScriptedLlm, Wait
+from tests.serving.support import HANG, chat, chunks, client, said, text, types
+
+
+async def test_the_fastapi_example_answers_its_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fastapi_app.root_agent, "model", ScriptedLlm(turns=["Hello there.", "Again."]))
+    app: FastAPI = fastapi_app.app
+    async with fastapi_app.lifespan(app), client(app) as http:
+        assert (await http.get("/api/hello")).json() == {"hello": "world"}
+        assert (await http.post("/api/chat", json=chat(said("hi")))).status_code == 401
+        user = {"x-user": "ann", "authorization": "Bearer secret"}
+        answer = await http.post("/api/chat", json=chat(said("hi"), theme="dark"), headers=user)
+        assert text(chunks(answer.text)) == "Hello there."
+        session = await fastapi_app.service.runner.session_service.get_session(
+            app_name="assistant", user_id="ann", session_id="c1"
+        )
+        assert session is not None
+        assert session.state == {"theme": "dark"}
+        assert "secret" not in session.model_dump_json()
+        (listed,) = (await http.get("/api/chats", headers=user)).json()["chats"]
+        assert listed["title"] == "hi"
+
+
+@pytest.fixture(scope="module")
+def flask_url() -> Iterator[str]:
+    """The Flask example under waitress, on a port of its own."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = create_server(flask_app.app, sockets=[listener], threads=4)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        flask_app.service.close()
+        server.close()
+        thread.join(HANG)
+
+
+def test_the_flask_example_streams_under_a_real_wsgi_server(flask_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    speak = asyncio.Event()
+    model = ScriptedLlm(turns=[["Hello ", Wait(speak), "there."], "Again."])
+    monkeypatch.setattr(flask_app.root_agent, "model", model)
+    with httpx.Client(base_url=flask_url, headers={"X-User": "ann"}, timeout=HANG) as http:
+        with http.stream("POST", "/api/chat", json=chat(said("hi"))) as response:
+            assert response.status_code == 200
+            assert response.headers["x-vercel-ai-ui-message-stream"] == "v1"
+            lines = (line for line in response.iter_lines() if line)
+            first = [next(lines)]
+            while "text-delta" not in first[-1]:  # it comes while the model still waits
+                first.append(next(lines))
+            flask_app.service.run(lambda service: _set(speak))
+            rest = list(lines)
+        whole = [json.loads(line.removeprefix("data: ")) for line in [*first, *rest][:-1]]
+        assert (types(whole)[0], text(whole), types(whole)[-1]) == ("start", "Hello there.", "finish")
+        assert text(chunks(http.post("/api/chat", json=chat(said("more"))).text)) == "Again."
+        (listed,) = http.get("/api/chats").json()["chats"]
+        assert listed["id"] == "c1"
+
+
+async def _set(event: asyncio.Event) -> None:
+    event.set()
+
+
+def test_the_flask_example_refuses_in_one_sentence(flask_url: str) -> None:
+    with httpx.Client(base_url=flask_url, headers={"X-User": "ann"}, timeout=HANG) as http:
+        refused = http.post("/api/chat", json={"id": "c1"})
+        assert (refused.status_code, refused.text) == (422, "The request needs a list of messages that is not empty.")
+        assert refused.headers["content-type"].startswith("text/plain")
+        assert http.post("/api/chat", content=b"id=c1").status_code == 415
+        assert http.get("/api/chats", headers={"X-User": ""}).status_code == 401
