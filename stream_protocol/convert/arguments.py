@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from stream_protocol.wire.forbidden_keys import CONSTRUCTOR, safe_key
-from stream_protocol.wire.values import json_text
+from stream_protocol.wire.values import MAX_DEPTH, json_text, json_value
 
 if TYPE_CHECKING:
     from google.genai.types import PartialArg
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Path = tuple[str | int, ...]
 
 _TOKEN = re.compile(
-    r"""\[\s*(?P<index>\d+)\s*\]
+    r"""\[\s*(?P<index>[0-9]{1,9})\s*\]
       | \['(?P<single>(?:[^'\\]|\\.)*)'\]
       | \["(?P<double>(?:[^"\\]|\\.)*)"\]
       | \.?(?P<plain>(?:[^.\[\]\\]|\\.)+)""",
@@ -227,7 +227,7 @@ class PathText:
 
     def _place(self, tokens: Path) -> int | None:
         """How many open containers hold this path, or ``None`` if it can't be written in order any more."""
-        if not tokens:
+        if not tokens or len(tokens) > MAX_DEPTH:
             return None
         levels = self._levels or [_Level(is_array=False)]
         depth = 0
@@ -322,7 +322,7 @@ class RawText:
 
     def complete(self, arguments: dict[str, Any]) -> str | None:
         try:
-            sent = orjson.loads("".join(self._written) or "{}")
+            sent = json_value(orjson.loads("".join(self._written) or "{}"), lossy=True)
         except orjson.JSONDecodeError:
             return None
         return "" if _same(sent, arguments) else None

@@ -12,7 +12,7 @@ life and sends nothing.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Literal
@@ -65,6 +65,8 @@ class Call:
     """Deltas of a held call, sent when it is named."""
     paths: set[str] = field(default_factory=set)
     """JSON paths seen while held: they may tell the tool."""
+    fitting: Sequence[str] | None = None
+    """The tools that have all these paths; ``None`` before the first one."""
     awaiting: Awaiting | None = None
     approval_id: str | None = None
     """The newest approval request that the client has seen."""
@@ -81,7 +83,8 @@ class Call:
 
     @property
     def visible(self) -> bool:
-        return not self.hidden and self.state is not CallState.HELD
+        """Whether the client has a part of it. One that ended while it was held, nobody has heard of."""
+        return self.write is not None
 
     @property
     def pending(self) -> bool:
@@ -97,6 +100,8 @@ class CallBook:
         self._unanswered: dict[str, Call] = {}
         self._approvals: dict[str, Call] = {}
         self._unnamed = 0
+        self._used: dict[str, int] = {}
+        """How many calls each id has been used for, where it is more than one."""
 
     def new(self, adk_id: str | None, known: Known) -> Call:
         """Enters a call under a client id of its own, and among those of its speaker."""
@@ -110,10 +115,16 @@ class CallBook:
         if adk_id and adk_id not in self._by_id:
             return adk_id
         if adk_id:
-            return next(name for n in range(2, len(self._by_id) + 3) if (name := f"{adk_id}.{n}") not in self._by_id)
+            return self._next_of(adk_id)
         call_id = self.next_id()
         logger.warning("ADK gave a function call no id; it is %s", call_id)
         return call_id
+
+    def _next_of(self, adk_id: str) -> str:
+        while True:
+            self._used[adk_id] = number = self._used.get(adk_id, 1) + 1
+            if (call_id := f"{adk_id}.{number}") not in self._by_id:
+                return call_id
 
     def next_id(self) -> str:
         """The next free id of the sequence ``call_0``, ``call_1``, …"""
@@ -139,8 +150,11 @@ class CallBook:
         """The call that a function response answers; its speaker's own come first."""
         if adk_id:
             return known.get(adk_id) or self._by_id.get(adk_id)
-        named = [call for call in self._unanswered.values() if call.name == name]
-        return next((call for call in named if call.id in known), named[0] if named else None)
+        named = (call for call in self._unanswered.values() if call.name == name)
+        oldest = next(named, None)
+        if oldest is None or oldest.id in known:
+            return oldest
+        return next((call for call in named if call.id in known), oldest)
 
     def unanswered(self) -> Iterable[Call]:
         return tuple(self._unanswered.values())

@@ -16,7 +16,7 @@ from stream_protocol.convert.answers import Answers
 from stream_protocol.convert.calls import Call, CallBook
 from stream_protocol.convert.data import write_actions, write_output
 from stream_protocol.convert.finish import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError, Usage
-from stream_protocol.convert.lanes import Kind, Lane, LaneKey, Ordinals
+from stream_protocol.convert.lanes import NOBODY, Kind, Lane, LaneKey, Ordinals
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL
@@ -58,12 +58,12 @@ class Conversion(Generic[T]):
         self._sink = sink
         self._settings = settings
         self._message_id = message_id
-        self._lanes: dict[LaneKey, Lane] = {}
-        self._lane = Lane(("", None, ""), sink)
-        """The lane of the newest event; at first one that nobody speaks in."""
+        self._lane = Lane(NOBODY, sink)
+        """The lane of the newest event; at first that of events which do not say who speaks."""
+        self._lanes: dict[LaneKey, Lane] = {NOBODY: self._lane}
         self._ordinals = Ordinals()
         self._book = CallBook()
-        self._steps = Steps(sink, self._lanes.values(), self._book)
+        self._steps = Steps(sink, self._book)
         self._tools = ToolCalls(sink, settings, self._book, self._steps)
         self._skipped = Skipped()
         self._answers = Answers(sink, settings, book=self._book, tools=self._tools, skipped=self._skipped)
@@ -204,7 +204,7 @@ class Conversion(Generic[T]):
 
     def _error_text(self, error: BaseException) -> str:
         try:
-            return json_text(self._settings.on_error(error))
+            return json_text(str.__str__(self._settings.on_error(error)))  # which refuses whatever is no text
         except Exception:
             logger.exception("`on_error` raised")
             return DEFAULT_ERROR_TEXT

@@ -17,6 +17,9 @@ from stream_protocol.wire.chunks import ProviderMetadata
 from stream_protocol.wire.sinks import Sink, WriteDelta
 
 LaneKey = tuple[str, str | None, str]
+"""Author, branch, node path."""
+
+NOBODY: LaneKey = ("", None, "")
 
 
 class Kind(IntEnum):

@@ -1,18 +1,15 @@
 """Which tool a nameless streamed call means, told by the JSON paths of its arguments."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from stream_protocol.convert.arguments import parse_path
 
 
-def fitting_tool(paths: Iterable[str], schemas: Mapping[str, Any]) -> str | None:
-    """The one tool whose parameters have all these paths; ``None`` for none, several, or no paths at all."""
+def fitting_tools(paths: Iterable[str], schemas: Mapping[str, Any], *, among: Collection[str]) -> list[str]:
+    """The tools ``among`` these whose parameters have all the paths."""
     tokens = [parse_path(path) for path in paths]
-    if not tokens:
-        return None
-    fitting = [name for name, schema in schemas.items() if all(_has_path(schema, path) for path in tokens)]
-    return fitting[0] if len(fitting) == 1 else None
+    return [name for name in among if all(_has_path(schemas[name], path) for path in tokens)]
 
 
 def _has_path(schema: Any, path: tuple[str | int, ...]) -> bool:

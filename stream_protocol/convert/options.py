@@ -85,6 +85,10 @@ class Settings:
             if isinstance(value := getattr(self, name), str) and value != "all":
                 raise StreamProtocolError(f'`{name}` is a collection of names, a predicate or "all", not {value!r}')
 
+        titles: Collection[object] = self.tool_titles.values()
+        if not all(isinstance(title, str) for title in titles):
+            raise StreamProtocolError("`tool_titles` has a title that is no text")
+
     def hides(self, tool: str) -> bool:
         return tool in CONTROL_TOOLS or _selects(self.hidden_tools, tool)
 

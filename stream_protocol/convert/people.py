@@ -15,9 +15,10 @@ PERSON_ASKED = frozenset({REQUEST_CREDENTIAL, REQUEST_INPUT})
 
 
 def gated_call(args: dict[str, Any]) -> dict[str, Any]:
-    """The call that a confirmation is about, as ADK wrote it: ``id``, ``name``, ``args``."""
-    original = args.get("originalFunctionCall") or args.get("original_function_call")
-    return original if isinstance(original, dict) else {}
+    """The call that a confirmation is about, as ADK wrote it: ``id``, ``name``, ``args``, as far as it has them."""
+    original = _mapping(args, "originalFunctionCall", "original_function_call")
+    kinds = {"id": str, "name": str, "args": dict}
+    return {key: value for key, value in original.items() if isinstance(value, kinds.get(key, ()))}
 
 
 def credential_input(args: dict[str, Any]) -> dict[str, Any]:
@@ -29,8 +30,9 @@ def credential_input(args: dict[str, Any]) -> dict[str, Any]:
     config = _mapping(args, "authConfig", "auth_config")
     scheme = _mapping(config, "authScheme", "auth_scheme")
     oauth2 = _mapping(_mapping(config, "exchangedAuthCredential", "exchanged_auth_credential"), "oauth2")
+    call_id = args.get("functionCallId") or args.get("function_call_id")
     shown = {
-        "functionCallId": args.get("functionCallId") or args.get("function_call_id"),
+        "functionCallId": call_id if isinstance(call_id, str) else None,
         "message": args.get("message"),
         "schemeType": scheme.get("type") or scheme.get("type_"),
         "scopes": _scopes(scheme),
@@ -45,7 +47,7 @@ def _scopes(scheme: dict[str, Any]) -> list[str]:
     if isinstance(listed := scheme.get("scopes"), list):
         return [str(scope) for scope in listed]
     flows = _mapping(scheme, "flows")
-    return [scope for flow in flows.values() if isinstance(flow, dict) for scope in (flow.get("scopes") or {})]
+    return [scope for flow in flows.values() if isinstance(flow, dict) for scope in _mapping(flow, "scopes")]
 
 
 def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:

@@ -13,7 +13,6 @@ tool input that streams on behind a ``start-step`` would become a second part. A
 steps.
 """
 
-from collections.abc import Collection
 from typing import Any
 
 from stream_protocol.convert.calls import Call, CallBook, CallState
@@ -24,9 +23,10 @@ from stream_protocol.wire.sinks import Sink
 class Steps:
     """The open step of the message, and what its tools did."""
 
-    def __init__(self, sink: Sink[Any], lanes: Collection[Lane], calls: CallBook) -> None:
+    def __init__(self, sink: Sink[Any], calls: CallBook) -> None:
         self._sink = sink
-        self._lanes = lanes
+        self._speaking: dict[Lane, None] = {}
+        """Lanes that may be busy, in the order in which they began to be."""
         self._calls = calls
         self.shown = False
         """Something of this response can be seen."""
@@ -43,15 +43,23 @@ class Steps:
 
         A running call holds a step back, since it may yet turn out to need approval. It does not hold back a request
         for a credential: the call that needs it must not stand behind the same ``start-step``, or the answer would
-        not be sent.
+        not be sent. An input that still streams does, since the rest of it would become a second part.
         """
         wanted = not self._open or self._has_output or ((lane.fresh or asks) and self._used)
-        held = any(call.awaiting != "credential" and (call.awaiting or not asks) for call in self._calls.waiting())
-        if wanted and not held and not any(other.busy for other in self._lanes):
+        if wanted and not self._any_busy() and not any(_holds(call, asks=asks) for call in self._calls.waiting()):
             self.finish()
             self._start()
+        self._speaking[lane] = None
         lane.fresh = False
         self._used = self.shown = True
+
+    def _any_busy(self) -> bool:
+        while self._speaking:
+            lane = next(reversed(self._speaking))
+            if lane.busy:
+                return True
+            del self._speaking[lane]
+        return False
 
     def _start(self) -> None:
         self._sink.start_step()
@@ -85,3 +93,9 @@ class Steps:
         self._start()
         self.finish()
         return True
+
+
+def _holds(call: Call, *, asks: bool) -> bool:
+    if asks and call.awaiting is None:
+        return call.state is CallState.STREAMING
+    return call.awaiting != "credential"

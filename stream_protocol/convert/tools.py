@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stream_protocol.convert.arguments import GrowingText, PathText, RawText, integral
 from stream_protocol.convert.calls import Call, CallBook, CallState
 from stream_protocol.convert.lanes import Lane, signed
-from stream_protocol.convert.naming import fitting_tool
+from stream_protocol.convert.naming import fitting_tools
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, gated_call
 from stream_protocol.convert.results import failure_text
@@ -95,10 +95,12 @@ class ToolCalls:
     def _hold(self, lane: Lane, call: Call, fragment: "FunctionCall", text: str) -> None:
         """Announces the call as soon as its tool is known; until then its text waits."""
         name = fragment.name
-        paths = {argument.json_path or "" for argument in fragment.partial_args or ()}
-        if not name and not paths <= call.paths:
-            call.paths |= paths
-            name = fitting_tool(call.paths, self._settings.tool_schemas)
+        new_paths = {argument.json_path or "" for argument in fragment.partial_args or ()} - call.paths
+        if not name and new_paths:
+            call.paths |= new_paths
+            schemas = self._settings.tool_schemas
+            call.fitting = fitting_tools(new_paths, schemas, among=schemas if call.fitting is None else call.fitting)
+            name = call.fitting[0] if len(call.fitting) == 1 else None
         if text:
             call.backlog.append(text)
         if name:
@@ -216,31 +218,32 @@ class ToolCalls:
     def request_approval(self, lane: Lane, function_call: "FunctionCall") -> None:
         """ADK's made-up confirmation call: an approval request on the call that it gates."""
         original = gated_call(function_call.args or {})
-        call_id = original.get("id")
+        call_id: str | None = original.get("id")
         call = lane.known.get(call_id or "") or self._book.get(call_id)
         if call is None:
             call = self._book.new(call_id, lane.known)
         if not call.visible:
             self._reveal(lane, call, original)
+        elif call.state is STREAMING:
+            self._fill(call, original.get("args", {}))
         approval_id = function_call.id or self._book.next_id()
         self._sink.tool_approval_request(approval_id, call.id)
         self._book.request_approval(approval_id, call)
 
     def _reveal(self, lane: Lane, call: Call, original: dict[str, Any]) -> None:
         """Shows a hidden or unknown call after all: somebody has to answer for it."""
-        self._name(call, call.name or str(original.get("name") or ""))
+        self._name(call, call.name or original.get("name", ""))
         call.hidden = False
         call.state, call.text = HELD, None  # nothing of it has been sent
         call.provider = call.provider or lane.provider
         self._show(lane, call)
-        args = original.get("args")
-        self._fill(call, args if isinstance(args, dict) else {})
+        self._fill(call, original.get("args", {}))
 
     # Results
 
     def add_result(self, call: Call, response: Any, *, preliminary: bool = False) -> None:
         """What a tool or a client gave back."""
-        if call.state is HELD or call.hidden:
+        if not call.visible:
             if not preliminary:
                 self._book.answer(call)
             return

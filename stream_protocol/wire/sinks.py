@@ -39,6 +39,7 @@ from stream_protocol.wire.chunks import (
     ToolOutputAvailableChunk,
     ToolOutputErrorChunk,
 )
+from stream_protocol.wire.errors import StreamProtocolError
 from stream_protocol.wire.sse import encode_sse
 from stream_protocol.wire.values import json_text
 
@@ -372,5 +373,13 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
         case None:
             return []
         case dict():
-            return [cast(AnyChunk, result)]
-    return list(result)
+            return [_checked(result)]
+    return [_checked(item) for item in result]
+
+
+def _checked(item: object) -> AnyChunk:
+    """A hook's own chunk. What is none at all would be the end of the page's chat."""
+    match item:
+        case {"type": str()}:
+            return cast(AnyChunk, item)
+    raise StreamProtocolError(f"`transform` returned {type(item).__name__}, which is no chunk")

@@ -69,3 +69,9 @@ def test_adks_control_tools_are_hidden_whatever_is_selected() -> None:
 
 def test_reasoning_is_sent_unless_it_is_turned_off() -> None:
     assert len(run([event(thought("Hm."))])) == len(run([event(thought("Hm."))], send_reasoning=False)) + 5
+
+
+def test_a_title_is_text() -> None:
+    titles: Any = {"pay": 5}
+    with pytest.raises(StreamProtocolError, match="`tool_titles` has a title that is no text"):
+        Settings(tool_titles=titles)
