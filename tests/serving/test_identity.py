@@ -24,7 +24,7 @@ async def test_the_header_says_whose_chat_it_is() -> None:
     agent = LlmAgent(name="root", model=ScriptedLlm(respond=lambda request: [f"{len(request.contents)} contents"]))
     async with client(create_app(agent, identify=header_user("X-User"))) as http:
         answers = [
-            text(chunks((await http.post("/api/chat", json=chat(said("hi")), headers={"x-user": user})).text))
-            for user in ("ann", "bob", "ann")
+            text(chunks((await http.post("/api/chat", json=chat(said("hi", f"u{n}")), headers={"x-user": user})).text))
+            for n, user in enumerate(("ann", "bob", "ann"))
         ]
     assert answers == ["1 contents", "1 contents", "3 contents"]

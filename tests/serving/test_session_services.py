@@ -33,11 +33,11 @@ def counting(sessions: BaseSessionService) -> ChatService:
 async def test_of_requests_at_once_one_runs_and_the_others_wait_or_are_refused(sessions: BaseSessionService) -> None:
     app = create_app(counting(sessions))
     async with client(app) as http:
-        answers = await asyncio.gather(*(http.post("/api/chat", json=chat(said(f"hi {n}"))) for n in range(6)))
+        answers = await asyncio.gather(*(http.post("/api/chat", json=chat(said(f"hi {n}", f"u{n}"))) for n in range(6)))
         assert {answer.status_code for answer in answers} <= {200, 409}
         ran = [chunks(answer.text) for answer in answers if answer.status_code == 200]
         assert [types(answer)[-1] for answer in ran] == ["finish"] * len(ran)
-        last = await stream(app, chat(said("and now?")))
+        last = await stream(app, chat(said("and now?", "last")))
     assert text(last) == str(2 * len(ran) + 1)
 
 
@@ -46,7 +46,9 @@ async def test_chats_at_once_do_not_disturb_each_other(sessions: BaseSessionServ
         counting(sessions), prepare=lambda _, asked: Prepared(state_delta={"user:last": asked.id, "app:last": asked.id})
     )
     for expected in ("1", "3"):
-        answers = await asyncio.gather(*(stream(app, chat(said("hi"), chat_id=f"c{n}")) for n in range(5)))
+        answers = await asyncio.gather(
+            *(stream(app, chat(said("hi", f"u{expected}"), chat_id=f"c{n}")) for n in range(5))
+        )
         assert [text(answer) for answer in answers] == [expected] * 5
 
 
