@@ -1,6 +1,7 @@
 """The stop button: what runs in a chat ends because its user says so."""
 
 import asyncio
+from typing import Any
 
 from google.adk.agents import LlmAgent
 
@@ -9,7 +10,7 @@ from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.support import begin, chat, chunks, client, post, said, text
 
 
-def service_for(*turns: object) -> ChatService:
+def service_for(*turns: Any) -> ChatService:
     return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns))))
 
 
