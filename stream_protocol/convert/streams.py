@@ -6,6 +6,7 @@ bytes, one SSE event an item, ``data: [DONE]`` last.
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
+from contextlib import aclosing, nullcontext
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from stream_protocol.convert.conversion import Conversion
@@ -73,17 +74,15 @@ def iter_sse(
 async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tail: list[T]) -> AsyncGenerator[T, None]:
     written = conversion.written
     try:
-        async for event in events:
-            conversion.feed(event)
-            for item in written:
-                yield item
-            written.clear()
+        async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
+            async for event in events:
+                conversion.feed(event)
+                for item in written:
+                    yield item
+                written.clear()
         conversion.finish()
     except Exception as error:
         _fail(conversion, error)
-    finally:
-        if isinstance(events, AsyncGenerator):
-            await events.aclose()
     for item in written + tail:
         yield item
 
@@ -103,6 +102,11 @@ def _iterate(conversion: Conversion[T], events: "Iterable[Event]", tail: list[T]
 
 def _fail(conversion: Conversion[T], error: Exception) -> None:
     logger.error("the run failed", exc_info=error)
+    fail_response(conversion, error)
+
+
+def fail_response(conversion: Conversion[T], error: Exception) -> None:
+    """Ends the response with its one ``error`` chunk, even if the app's hook raises on that."""
     try:
         conversion.fail(error)
     except Exception as second:  # the app's hook raised, and is not called again

@@ -38,6 +38,12 @@ def header_user(name: str) -> Identify:
 
 
 async def identified(identify: Identify, request: Request) -> str:
-    """The user's id, from a plain function or a coroutine."""
+    """The user's id, from a plain function or a coroutine.
+
+    An empty one is refused (401): it would give all who have none the same chats.
+    """
     user_id = identify(request)
-    return await user_id if inspect.isawaitable(user_id) else user_id
+    user_id = await user_id if inspect.isawaitable(user_id) else user_id
+    if not user_id:
+        raise ChatRequestError("Sign in first.", status=401)
+    return user_id

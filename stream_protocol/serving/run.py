@@ -16,6 +16,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.convert.conversion import Conversion, Outcome
+from stream_protocol.convert.converter import sse_conversion
+from stream_protocol.convert.options import Settings
+from stream_protocol.convert.streams import fail_response
 from stream_protocol.serving.log import MemoryRunLog
 from stream_protocol.serving.sealing import Fragments
 from stream_protocol.wire.sse import SSE_DONE
@@ -165,17 +168,30 @@ class Run:
             return
         try:
             if self._begin is not None:
-                response = self._response(None)
-                terminal(response)
-                self._log_written(response)
+                self._log_written(self._concluded(terminal))
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
 
+    def _concluded(self, terminal: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
+        """The response with its one terminal: if a hook of the app raises there, that is an error."""
+        try:
+            response = self._response(None)
+            terminal(response)
+        except Exception as error:
+            logger.exception("The response failed at its end.")
+            response = self._response(None)
+            fail_response(response, error)
+        return response
+
     def _response(self, invocation_id: str | None) -> Conversion[bytes]:
         if self._conversion is None:
             assert self._begin is not None
-            self._conversion = self._begin(invocation_id)
+            try:
+                self._conversion = self._begin(invocation_id)
+            except Exception:  # a hook raised while the past was read: all that is left is to say so
+                self._conversion = sse_conversion((), None, Settings())
+                raise
         return self._conversion
 
     def _log_written(self, response: Conversion[bytes]) -> None:
@@ -194,4 +210,4 @@ class Run:
 
 
 def _failed(error: Exception, response: Conversion[bytes]) -> None:
-    response.fail(error)
+    fail_response(response, error)

@@ -215,6 +215,7 @@ class ChatService:
         self._runs.close()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
+            self._tasks.clear()  # who has not ended by now is not waited for again
 
     def _job(
         self, request: ChatRequest, turn: NewText | Answers, session: Session, prepared: Prepared, runner: Runner

@@ -139,3 +139,20 @@ def test_a_transform_that_raises_at_the_end_cannot_take_the_terminal_away(termin
 def test_contradictory_options_are_refused_at_once(function: Any) -> None:
     with pytest.raises(StreamProtocolError):
         function([], ai_sdk=8)
+
+
+async def test_an_agent_that_cannot_be_closed_is_a_failure_like_any_other() -> None:
+    async def events() -> AsyncIterator[Event]:
+        try:
+            yield event(text("x"))
+            yield event(text("y"))
+        finally:
+            raise RuntimeError("not closed")
+
+    def transform(chunk: AnyChunk) -> AnyChunk:
+        if chunk["type"] == "text-end":
+            raise ValueError("no transform")
+        return chunk
+
+    chunks = [chunk async for chunk in stream_chunks(events(), transform=transform)]
+    assert chunks[-1] == {"type": "error", "errorText": "An error occurred."}

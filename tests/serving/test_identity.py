@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -28,3 +29,11 @@ async def test_the_header_says_whose_chat_it_is() -> None:
             for user, turn in (("ann", "u1"), ("bob", "u1"), ("ann", "u2"))
         ]
     assert answers == ["1 contents", "1 contents", "3 contents"]
+
+
+@pytest.mark.parametrize("nobody", ["", None])
+async def test_an_identify_that_finds_nobody_gives_nobody_a_chat(nobody: Any) -> None:
+    app = create_app(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."])), identify=lambda request: nobody)
+    async with client(app) as http:
+        response = await http.post("/api/chat", json=chat(said("hi")))
+    assert (response.status_code, response.text) == (401, "Sign in first.")
