@@ -13,20 +13,20 @@ import sys
 import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from stream_protocol.recording.check_command import check
+from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from stream_protocol.wire.chunks import AiSdkVersion
 
 ai_sdk_option = click.option(
     "--ai-sdk",
-    type=click.Choice(["6", "7"]),
+    type=AI_SDK_VERSIONS,
     default="6",
     show_default=True,
     help="Major version of the client's `ai`.",
@@ -85,16 +85,16 @@ def serve(
         service = ChatService(
             load_target(target),
             session_service=load_session_service(session_service_uri) if session_service_uri else None,
-            ai_sdk=_version(ai_sdk),
+            ai_sdk=ai_sdk_version(ai_sdk),
             disconnect_grace=disconnect_grace,
             files=FilePolicy(artifact_base="/api/chat"),
         )
     except (TargetError, SessionServiceError, StreamProtocolError) as error:
-        _refuse(str(error))
+        refuse(str(error))
     try:
         listener = server.bind(host, port)
     except server.AddressError as error:
-        _refuse(str(error))
+        refuse(str(error))
     identify = header_user(user_header) if user_header else local_user
     app = create_app(service, identify=identify, allow_origins=origins, page=page)
     server.run(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
@@ -113,9 +113,9 @@ def replay(file: str, ai_sdk: str) -> None:
             for _ in read_events(recording, reader):  # a bad file must print nothing
                 pass
             recording.seek(0)
-            _print(replay_sse(read_events(recording, reader), ai_sdk=_version(ai_sdk)))
+            _print(replay_sse(read_events(recording, reader), ai_sdk=ai_sdk_version(ai_sdk)))
     except RecordingError as error:
-        _refuse(f"{file}: {error}")
+        refuse(f"{file}: {error}")
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def _opened(file: str) -> Iterator[IO[str]]:
                 copy.seek(0)
                 source = copy
         except OSError as error:
-            _refuse(f"{file}: {error.strerror}")
+            refuse(f"{file}: {error.strerror}")
         yield opened.enter_context(io.TextIOWrapper(source, encoding="utf-8-sig"))
 
 
@@ -142,15 +142,6 @@ def _print(events: Iterable[bytes]) -> None:
             out.flush()
     except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
-
-
-def _version(ai_sdk: str) -> AiSdkVersion:
-    return 7 if ai_sdk == "7" else 6
-
-
-def _refuse(text: str) -> NoReturn:
-    click.echo(f"adk-ui-stream: {text}", err=True)
-    raise SystemExit(2)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ RUN_STOPPED = "The run was stopped before the tool finished."
 CODE_EXECUTION = "code_execution"
 """Name of the provider-executed tool that stands for code which the model's provider or ADK runs."""
 
-Outcome = Literal["finish", "error", "abort"]
+Ending = Literal["finish", "error", "abort"]
 """The terminal that a response ended with."""
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class Conversion(Generic[T]):
         self._aborted = False
         self._running = False
         """Between ``start`` and the end."""
-        self.outcome: Outcome | None = None
+        self.outcome: Ending | None = None
         """How the response ended; ``None`` before."""
 
     # The life of a response
@@ -197,7 +197,7 @@ class Conversion(Generic[T]):
         if not self._running:
             self._start(None)
 
-    def _end(self, outcome: Outcome) -> None:
+    def _end(self, outcome: Ending) -> None:
         # Last of all: if a hook raises on the way here, the response can still be failed.
         self.outcome = outcome
         self._running = False

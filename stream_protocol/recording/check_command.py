@@ -4,13 +4,14 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
-from typing import IO, Final, NoReturn
+from typing import IO, Final
 
 import click
 
 from stream_protocol.recording.check import BOTH, check_file
 from stream_protocol.recording.rules import Finding, Level
 from stream_protocol.recording.unreadable import UnreadableError
+from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse
 from stream_protocol.wire.chunks import AiSdkVersion
 
 HELD_OUTPUT: Final = 2**20
@@ -19,16 +20,16 @@ HELD_OUTPUT: Final = 2**20
 
 @click.command()
 @click.argument("file")
-@click.option("--ai-sdk", type=click.Choice(["6", "7"]), help="Judge for this major version of `ai` only.")
+@click.option("--ai-sdk", type=AI_SDK_VERSIONS, help="Judge for this major version of `ai` only.")
 def check(file: str, *, ai_sdk: str | None) -> None:
     """Say whether FILE is a legal stream for v6 and v7 clients: an SSE capture, chunks or ADK events, one a line."""
-    versions = BOTH if ai_sdk is None else (_version(ai_sdk),)
+    versions = BOTH if ai_sdk is None else (ai_sdk_version(ai_sdk),)
     name = click.format_filename(file)
     with tempfile.SpooledTemporaryFile(HELD_OUTPUT, "w+", encoding="utf-8", newline="\n") as out:
         try:
             levels = _write_findings(out, name, check_file(file, versions=versions))
         except UnreadableError as error:
-            _refuse(f"{name}: {error}")
+            refuse(f"{name}: {error}")
         out.write(f"{name}: {_summary(levels, versions)}\n")
         _print(out)
     sys.exit(1 if levels[Level.ERROR] else 0)
@@ -59,12 +60,3 @@ def _summary(levels: Counter[Level], versions: Iterable[AiSdkVersion]) -> str:
     verdict = "not legal" if levels[Level.ERROR] else "legal"
     counts = [f"{levels[level]} {level}{'s' * (levels[level] > 1)}" for level in Level if levels[level]]
     return f"{verdict} for {_clients(versions)}" + (f" ({', '.join(counts)})" if counts else "")
-
-
-def _version(text: str) -> AiSdkVersion:
-    return 7 if text == "7" else 6
-
-
-def _refuse(text: str) -> NoReturn:
-    click.echo(f"adk-ui-stream: {text}", err=True)
-    raise SystemExit(2)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert.conversion import Conversion, Outcome
+from stream_protocol.convert.conversion import Conversion, Ending
 from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.streams import fail_response
@@ -86,7 +86,7 @@ class Run:
         return self.log.closed
 
     @property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> Ending | None:
         """How the response ended; ``None`` while it goes on, and if there never was one."""
         return None if self._conversion is None else self._conversion.outcome
 

@@ -14,7 +14,7 @@ from google.genai import types
 
 from stream_protocol.conversation.metadata import METADATA_KEY
 from stream_protocol.conversation.stretches import current_stretch, live_events
-from stream_protocol.convert.conversion import RUN_FAILED, RUN_STOPPED, Outcome
+from stream_protocol.convert.conversion import RUN_FAILED, RUN_STOPPED, Ending
 from stream_protocol.convert.finish import ABORTED
 
 FAILED: Final = "RUN_FAILED"
@@ -53,7 +53,7 @@ class Fragments:
 
 
 def sealing_events(
-    events: Sequence[Event], fragments: Fragments, outcome: Outcome, *, begun_at: int, agent: str
+    events: Sequence[Event], fragments: Fragments, outcome: Ending, *, begun_at: int, agent: str
 ) -> list[Event]:
     """The events to append to a session whose newest run ended so. None after a run that finished.
 

@@ -1,0 +1,20 @@
+"""What all commands of ``adk-ui-stream`` share."""
+
+from typing import NoReturn
+
+import click
+
+from stream_protocol.wire.chunks import AiSdkVersion
+
+AI_SDK_VERSIONS = click.Choice(["6", "7"])
+
+
+def ai_sdk_version(choice: str) -> AiSdkVersion:
+    """The number of a choice among ``AI_SDK_VERSIONS``."""
+    return 7 if choice == "7" else 6
+
+
+def refuse(text: str) -> NoReturn:
+    """Ends the command with one line on stderr and exit code 2: bad usage or unreadable input."""
+    click.echo(f"adk-ui-stream: {text}", err=True)
+    raise SystemExit(2)
