@@ -45,7 +45,7 @@ def session_to_messages(
     for number, telling in enumerate(told):
         telling.tell(running=running and number == len(told) - 1)
         for event in telling.stretch.events:
-            _tell_late(event, told[:number])
+            _tell_late(event, told[: number + 1])
     return [message for telling in told for message in telling.messages()]
 
 
@@ -94,17 +94,20 @@ class _Telling:
         return conversion.written
 
 
-def _tell_late(event: Event, earlier: Sequence[_Telling]) -> None:
-    """Puts results of calls that earlier messages hold where their calls are: the live client could not be told."""
-    for telling in earlier:
-        parts = [
-            part
-            for part in (event.content.parts if event.content is not None else None) or ()
-            if part.function_response is not None and telling.holds(part.function_response.id)
-        ]
-        if parts and event.content is not None:
+def _tell_late(event: Event, told: Sequence[_Telling]) -> None:
+    """Puts results of calls that earlier messages hold where their calls are: the live client could not be told.
+
+    ``told`` ends with the message that the event is of. A model may use an id again: the newest call has it then.
+    """
+    late: dict[int, list[types.Part]] = {}
+    for part in (event.content.parts if event.content is not None else None) or ():
+        if (response := part.function_response) is not None:
+            holder = next((n for n in reversed(range(len(told))) if told[n].holds(response.id)), len(told) - 1)
+            late.setdefault(holder, []).append(part)
+    for holder, parts in late.items():
+        if holder < len(told) - 1 and event.content is not None:
             content = event.content.model_copy(update={"parts": parts})
-            telling.tell_result(event.model_copy(update={"content": content}))
+            told[holder].tell_result(event.model_copy(update={"content": content}))
 
 
 def _folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:

@@ -2,6 +2,7 @@
 
 from stream_protocol.conversation.file_policy import FilePolicy
 from stream_protocol.serving.app import create_app
+from stream_protocol.serving.client_tools import client_tool
 from stream_protocol.serving.content import default_run_config
 from stream_protocol.serving.data import emit_data
 from stream_protocol.serving.finished import OnFinish, Outcome
@@ -28,6 +29,7 @@ __all__ = [
     "Target",
     "UIMessageStreamResponse",
     "chat_routes",
+    "client_tool",
     "create_app",
     "default_run_config",
     "emit_data",

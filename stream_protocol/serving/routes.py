@@ -73,6 +73,10 @@ def chat_routes(
         page = await service.chats(user_id=user_id, limit=limit, cursor=cursor)
         return JSONResponse({"chats": page.chats, "nextCursor": page.next_cursor})
 
+    async def stop_chat(request: Request) -> Response:
+        await service.stop(request.path_params["chat_id"], user_id=await identified(identify, request))
+        return Response(status_code=202)
+
     async def delete_chat(request: Request) -> Response:
         await service.delete(request.path_params["chat_id"], user_id=await identified(identify, request))
         return Response(status_code=204)
@@ -81,6 +85,7 @@ def chat_routes(
         Route(path, plainly(post_chat), methods=["POST"], name="chat"),
         Route(path + "/{chat_id}", plainly(get_chat), methods=["GET"], name="chat_history"),
         Route(path + "s", plainly(list_chats), methods=["GET"], name="chats"),
+        Route(path + "/{chat_id}/stop", plainly(stop_chat), methods=["POST"], name="stop_chat"),
         Route(path + "/{chat_id}", plainly(delete_chat), methods=["DELETE"], name="delete_chat"),
         Route(path + "/{chat_id}/artifacts/{name:path}", plainly(get_artifact), methods=["GET"], name="artifact"),
         Route("/healthz", _healthz, methods=["GET"], name="healthz"),

@@ -184,6 +184,17 @@ class ChatService:
         """The user's chats, newest first. ``cursor``: the page before this one gave it."""
         return await list_chats(self.runner, user_id, limit=limit, cursor=cursor)
 
+    async def stop(self, chat_id: str, *, user_id: str) -> None:
+        """Stops what runs in a chat of the user's, if anything does: its response ends in ``abort`` at once.
+
+        A client that only leaves has not asked for that: it may have been a reload. Raises ``ChatRequestError`` (404)
+        for a chat that is not there or not the user's.
+        """
+        key: ChatKey = (user_id, chat_id)
+        if key not in self._runs and await self._find_session(key) is None:
+            raise ChatRequestError("There is no such chat.", status=404)
+        self._runs.stop(key)
+
     async def delete(self, chat_id: str, *, user_id: str) -> None:
         """Deletes a chat of the user's and its artifacts; what runs in it is stopped first.
 

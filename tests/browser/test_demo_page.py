@@ -138,7 +138,7 @@ def test_a_failed_request_shows_a_banner_and_retry_sends_it_again(page: Page) ->
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_the_chat_id_lives_in_the_url_and_a_new_chat_gets_another(page: Page) -> None:
+def test_the_chat_lives_in_the_url_through_a_reload_and_a_new_chat_gets_another(page: Page) -> None:
     def chat_id() -> str:
         page.wait_for_url(re.compile("#.+"))
         return page.url.partition("#")[2]
@@ -148,6 +148,11 @@ def test_the_chat_id_lives_in_the_url_and_a_new_chat_gets_another(page: Page) ->
     assert chat_id() == first
     say(page, "Hello")
     expect(page.locator(".assistant")).to_have_count(1)
+    expect_status(page, "ready")
+    said = page.get_by_role("log").inner_text()
+    page.reload()
+    expect(page.locator(".assistant")).to_have_count(1)
+    assert page.get_by_role("log").inner_text() == said
     page.get_by_role("button", name="New chat").click()
     expect(page.locator(".message")).to_have_count(0)
     assert chat_id() != first

@@ -1,6 +1,16 @@
 import { generateId } from "ai";
-import { useSyncExternalStore } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import { Chat } from "./Chat";
+import type { ChatMessage } from "./message-types";
+
+/** Chats that this page has begun itself: the server has nothing of them to load. */
+const begun = new Set<string>();
+
+function freshId(): string {
+  const id = generateId();
+  begun.add(id);
+  return id;
+}
 
 /** The chat id lives in the URL's hash, so that a reload or a bookmark keeps it. */
 function useChatId(): string {
@@ -15,24 +25,43 @@ function subscribeToHash(onChange: () => void): () => void {
 function chatIdOfUrl(): string {
   const id = decodeURIComponent(window.location.hash.slice(1));
   if (id !== "") return id;
-  const fresh = generateId();
+  const fresh = freshId();
   window.history.replaceState(null, "", `#${fresh}`);
   return fresh;
 }
 
+/** What the server has stored of the chat; `undefined` while it is asked. */
+function useHistory(id: string): ChatMessage[] | undefined {
+  const [loaded, setLoaded] = useState<{ id: string; messages: ChatMessage[] }>();
+  useEffect(() => {
+    if (begun.has(id)) return;
+    let current = true;
+    void fetch(`api/chat/${encodeURIComponent(id)}`)
+      .then((response) => (response.ok ? response.json() : { messages: [] }))
+      .catch(() => ({ messages: [] }))
+      .then(({ messages }) => current && setLoaded({ id, messages }));
+    return () => {
+      current = false;
+    };
+  }, [id]);
+  if (begun.has(id)) return [];
+  return loaded?.id === id ? loaded.messages : undefined;
+}
+
 export function App() {
   const id = useChatId();
+  const history = useHistory(id);
   return (
     <div className="app">
       <header className="bar">
         <h1>
           ADK chat <span className="faint">over the AI SDK</span>
         </h1>
-        <button type="button" onClick={() => (window.location.hash = generateId())}>
+        <button type="button" onClick={() => (window.location.hash = freshId())}>
           New chat
         </button>
       </header>
-      <Chat key={id} id={id} />
+      {history && <Chat key={id} id={id} messages={history} />}
     </div>
   );
 }

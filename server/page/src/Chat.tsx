@@ -24,10 +24,16 @@ function isAnswered(chat: { messages: ChatMessage[] }): boolean {
   );
 }
 
-export function Chat({ id }: { id: string }) {
+/** `stop()` only leaves the stream, as a reload does; the server is told that the run shall end. */
+function stopRun(id: string): void {
+  void fetch(`api/chat/${encodeURIComponent(id)}/stop`, { method: "POST" }).catch(() => undefined);
+}
+
+export function Chat({ id, messages }: { id: string; messages: ChatMessage[] }) {
   const transport = useMemo(() => new DefaultChatTransport<ChatMessage>({ api: "api/chat" }), []);
   const chat = useChat<ChatMessage>({
     id,
+    messages,
     transport,
     sendAutomaticallyWhen: isAnswered,
     experimental_throttle: 30,
@@ -76,7 +82,10 @@ export function Chat({ id }: { id: string }) {
         <Composer
           busy={busy}
           onSend={(text, files) => void chat.sendMessage({ text, files })}
-          onStop={() => void chat.stop()}
+          onStop={() => {
+            stopRun(id);
+            void chat.stop();
+          }}
         />
       </footer>
     </>
