@@ -170,8 +170,8 @@ class ToolCalls:
         unclaimed = (call for call in lane.calls + lane.overdue if call.id not in ids)
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
-    def _fill(self, call: Call, args: dict[str, Any]) -> None:
-        """The input stands."""
+    def _fill(self, call: Call, args: Any) -> None:
+        """The input stands: an object, or raw text if the call ended in the middle of it."""
         arguments = json_value(args, lossy=True)
         if call.name == REQUEST_CREDENTIAL:
             arguments = self._credential_input(arguments)
@@ -186,9 +186,9 @@ class ToolCalls:
         call.input = arguments
         self._send_input(call)
 
-    def _credential_input(self, args: dict[str, Any]) -> dict[str, Any]:
+    def _credential_input(self, args: Any) -> dict[str, Any]:
         """What a browser may see of a credential request, with the id under which it knows the call that needs it."""
-        shown = credential_input(args)
+        shown = credential_input(args if isinstance(args, dict) else {})
         match shown:
             case {"functionCallId": str(adk_id)} if (call := self._book.get(adk_id)) is not None:
                 return {**shown, "functionCallId": call.id}

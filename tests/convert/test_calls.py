@@ -3,6 +3,7 @@ import logging
 import pytest
 
 from stream_protocol.convert.calls import CallBook, CallState, Known
+from stream_protocol.wire.sinks import ChunkSink
 from tests.convert.building import AGENT, call, event, fragment, piece, response, results, text, user
 from tests.convert.running import inputs, outputs, run
 
@@ -65,10 +66,12 @@ def test_a_response_without_an_id_answers_its_own_speakers_call_first(known: Kno
     assert book.answered_by(None, "g", known) is None
 
 
-def test_an_answered_call_waits_for_nobody(known: Known) -> None:
+def test_a_call_waits_from_when_it_was_shown_until_it_is_answered(known: Known) -> None:
     book = CallBook()
     entered = book.new("A", known)
     entered.state, entered.awaiting = CallState.OPEN, "client"
+    assert list(book.waiting()) == []
+    entered.write = ChunkSink().tool_input_start("A", "f")
     assert list(book.waiting()) == [entered]
     book.answer(entered)
     assert list(book.waiting()) == []

@@ -53,6 +53,11 @@ def test_a_request_for_a_credential_may_hold_anything(args: dict[str, Any], show
     assert inputs(run([asked("adk_request_credential", **args)])) == {"P": shown}
 
 
+def test_a_request_for_a_credential_may_break_off_in_raw_text() -> None:
+    raw = fragment(piece("adk_request_credential", "A", arg(None, '{"authConfig": "SECR')))
+    assert inputs(run([raw, results(response("adk_request_credential", {"r": 1}, "A"))])) == {"A": {}}
+
+
 def test_a_call_that_needs_approval_while_its_input_streams_gets_its_input_first() -> None:
     started = fragment(piece("pay", "A", arg("$.to", "Ma", more=True)))
     chunks = run([started, confirmation("P", "A", "pay", {"to": "Max"}), event(call("pay", {"to": "Max"}, "A"))])
