@@ -78,6 +78,8 @@ class ToolCalls:
     @staticmethod
     def _text_of(call: Call, fragment: "FunctionCall") -> str:
         """The argument text that this fragment adds."""
+        if REQUEST_CREDENTIAL in {fragment.name, call.name}:
+            return ""  # ADK never streams these; whoever does, a browser sees no more of them than of ADK's own
         if partial_args := fragment.partial_args:
             if call.text is None:
                 call.text = PathText() if partial_args[0].json_path else RawText()

@@ -170,7 +170,11 @@ def _judge_auto_send(parts: list[Fields], *, failed: bool) -> None:
     assert failed or not complete_with_tool_calls(last), "the page would send again, for ever"
     assert failed or not complete_with_approvals(last), "the page would send again, for ever"
     waiting = [part for part in parts if part.get("state") in {"approval-requested", "input-available"}]
-    needed = {part["input"].get("functionCallId") for part in parts if part["type"] == "tool-adk_request_credential"}
+    needed = {
+        (part.get("input") or {}).get("functionCallId")
+        for part in parts
+        if part["type"] == "tool-adk_request_credential"
+    }
     asked = [part for part in waiting if part["toolCallId"] not in needed]
     assert all(part in last for part in asked), "an answer to this call would never be sent"
     assert not (asked and [part for part in waiting if part not in asked and part in last]), "nobody answers that one"

@@ -399,3 +399,14 @@ def test_a_request_for_a_credential_stands_behind_a_step_of_its_own_whatever_run
     chunks = run([both, NEEDS[1], answers])
     assert kinds(chunks).count("start-step") == 2
     assert outputs(chunks) == {"C": {"r": 1}}
+
+
+def test_a_credential_request_that_a_model_streams_shows_nothing_of_its_arguments() -> None:
+    secret = {"authConfig": {"rawAuthCredential": {"oauth2": {"clientSecret": "s3cret"}}}}
+    pieces = [
+        fragment(piece("adk_request_credential", "B", arg("$.authConfig.rawAuthCredential.apiKey", "s3cret"))),
+        fragment(piece(None, "B", arg("$.more", "s3cret"))),
+        fragment(call("adk_request_credential", secret, "C", more=True)),
+    ]
+    assert "s3cret" not in json.dumps(run(pieces))
+    assert "s3cret" not in json.dumps(run([*pieces, event(call("adk_request_credential", secret, "B"))]))
