@@ -1,5 +1,5 @@
 // The client's own chat, without React: `AbstractChat` over a state like the one in `@ai-sdk/react`, its own
-// `DefaultChatTransport`, and a `fetch` that serves prepared bytes.
+// `DefaultChatTransport`, and for those who have no server a `fetch` that serves prepared bytes.
 
 /** The state that `useChat` keeps (`ReactChatState`), without React. */
 export class ChatState {
@@ -53,14 +53,12 @@ function inPieces(bytes, size) {
 }
 
 /** A chat of this client that answers for itself, as soon as every pending call has an approval or an output. */
-export function openChat({ ai }, server) {
-  class Chat extends ai.AbstractChat {
-    constructor(init) {
-      super({ ...init, state: new ChatState() });
-    }
-  }
+export function openChat({ ai }, { fetch, api, id, messages }) {
+  class Chat extends ai.AbstractChat {}
   return new Chat({
-    transport: new ai.DefaultChatTransport({ fetch: server.fetch }),
+    id,
+    state: new ChatState(messages),
+    transport: new ai.DefaultChatTransport({ api, fetch }),
     sendAutomaticallyWhen: options =>
       ai.lastAssistantMessageIsCompleteWithToolCalls(options) ||
       ai.lastAssistantMessageIsCompleteWithApprovalResponses(options),
@@ -79,8 +77,8 @@ export async function act(chat, action) {
 }
 
 /**
- * Waits until the chat rests. Everything runs in this process and the client sends by itself within microtasks, so a chat
- * that is idle over this many turns of the event loop has nothing more to do.
+ * Waits until the chat rests. The client sends by itself within microtasks, so a chat that is idle over this many turns of
+ * the event loop has nothing more to do; while it waits for a server it is not idle.
  */
 export async function settle(chat, turns = 20) {
   for (let idle = 0; idle < turns; idle++) {

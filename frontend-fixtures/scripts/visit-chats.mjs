@@ -1,0 +1,98 @@
+// Real chats before a running server. One JSON object a line on stdin:
+//   {"ai": 6 | 7, "url": "<where the chat's app is>", "steps": [step]}
+// and one a line on stdout, in the same order: what was posted, shown and stored at the end of each step.
+//
+// A step does one thing on a page, the newest unless it names one (`page: 0` is the first):
+//   {text, stopAt?, offline?}                 types it; stops as soon as a part of the answer is in the state `stopAt`
+//   {approve: tool, approved, reason?, clicks?}   answers the first question about the tool
+//   {answer: tool, output}, {answer: tool, state: "output-error", errorText}
+//   {send: true}                              sends what was answered, though something is still open
+//   {regenerate: index | null}, {edit: index, text}
+//   {reload: true}                            opens another page, with what the server has stored
+import { createInterface } from 'node:readline';
+import { openChat, settle } from '../harness/chat.js';
+
+const CLIENTS = { 6: { ai: await import('ai-v6') }, 7: { ai: await import('ai-v7') } };
+
+const getJson = async url => (await fetch(url)).json();
+
+class Visit {
+  posts = [];
+  pages = [];
+
+  constructor({ ai, url }) {
+    this.client = CLIENTS[ai];
+    this.url = url;
+    this.open();
+  }
+
+  open(messages) {
+    this.pages.push(openChat(this.client, { id: 'c1', api: `${this.url}/api/chat`, fetch: this.post, messages }));
+  }
+
+  post = (url, init) => {
+    const { trigger, messageId } = JSON.parse(init.body);
+    this.posts.push({ trigger, messageId });
+    if (this.offline) throw new Error('offline');
+    return fetch(url, init);
+  };
+
+  stored = async () => (await getJson(`${this.url}/api/chat/c1`)).messages;
+
+  async take({ page = this.pages.length - 1, offline = false, ...step }) {
+    this.posts = [];
+    this.offline = offline;
+    if (step.reload) {
+      this.open(await this.stored());
+      page = this.pages.length - 1;
+    }
+    const chat = this.pages[page];
+    await act(chat, step);
+    await settle(chat);
+    const ran = await getJson(`${this.url}/at-rest`);
+    const { status, error, messages } = chat;
+    return { status, error: error?.message ?? null, posts: this.posts, messages, stored: await this.stored(), ran };
+  }
+}
+
+async function act(chat, step) {
+  if (step.reload) return;
+  if ('stopAt' in step) return sendAndStop(chat, step);
+  if ('approve' in step) return approve(chat, step);
+  if ('answer' in step) {
+    const { answer, ...given } = step;
+    return chat.addToolOutput({ toolCallId: find(chat, answer).toolCallId, ...given });
+  }
+  if ('regenerate' in step) return chat.regenerate(step.regenerate === null ? {} : { messageId: idAt(chat, step.regenerate) });
+  if ('edit' in step) return chat.sendMessage({ text: step.text, messageId: idAt(chat, step.edit) });
+  return chat.sendMessage(step.send ? undefined : { text: step.text });
+}
+
+async function sendAndStop(chat, { text, stopAt }) {
+  const sent = chat.sendMessage({ text });
+  while (!chat.messages.at(-1)?.parts.some(part => part.state === stopAt)) await new Promise(setImmediate);
+  await chat.stop();
+  await sent;
+}
+
+async function approve(chat, { approve: tool, approved, reason, clicks = 1 }) {
+  const { id } = find(chat, tool, 'approval-requested').approval;
+  await Promise.all(Array.from({ length: clicks }, () => chat.addToolApprovalResponse({ id, approved, reason })));
+}
+
+const idAt = (chat, index) => chat.messages[index].id;
+
+function find(chat, tool, state) {
+  const parts = chat.messages.flatMap(message => message.parts);
+  const part = parts.find(part => part.type === `tool-${tool}` && (state === undefined || part.state === state));
+  if (part === undefined) throw new Error(`${tool} is not to be answered: ${JSON.stringify(parts)}`);
+  return part;
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { steps, ...where } = JSON.parse(line);
+  const visit = new Visit(where);
+  const seen = [];
+  for (const step of steps) seen.push(await visit.take(step));
+  console.log(JSON.stringify(seen));
+}

@@ -1,0 +1,452 @@
+"""Chats as people hold them with ``useChat``: what the model says, what is done on the page, what must come of it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.adk.agents import LlmAgent
+from google.adk.tools import request_input
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from stream_protocol.testing import Call, ScriptedLlm, Wait
+
+FAILED = "An error occurred."
+"""What the page is told of a run that failed, by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """``do`` as in ``visit-chats.mjs``, then what there is at the end of it.
+
+    ``shows``: the messages on the page, each as its texts and the states of its calls. ``posts``: how many requests it
+    took. ``ran``: all tools that have run by then. ``kept``: how many of the messages before keep their ids and places;
+    by default all of them. ``error``: what the page says. ``stored``: what the server has, where it cannot be what the
+    page shows: of answers that it refused or was not sent, and of the rest of a response that the page did not read.
+    """
+
+    do: Mapping[str, Any]
+    shows: Sequence[str]
+    posts: int = 1
+    ran: Sequence[str] = ()
+    kept: int | None = None
+    error: str | None = None
+    stored: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A chat with an agent whose model says ``turns``.
+
+    ``awaited``: calls that the page has not answered when ADK calls the model again, for another tool's output.
+    """
+
+    name: str
+    turns: Sequence[Any]
+    steps: Sequence[Step]
+    awaited: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class Desk:
+    """An agent with one tool of each kind, and what has run of them."""
+
+    turns: Sequence[Any]
+    ran: list[str] = field(default_factory=list)
+    model: ScriptedLlm = field(init=False)
+    agent: LlmAgent = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = ScriptedLlm(turns=self.turns)
+        tools: list[Any] = [
+            FunctionTool(self.pay, require_confirmation=True),
+            self.look,
+            self.pay_if_small,
+            self.dig,
+            self.explode,
+            LongRunningFunctionTool(where),
+            request_input,
+        ]
+        self.agent = LlmAgent(name="root", model=self.model, tools=tools)
+
+    def pay(self, amount: int) -> dict[str, int]:
+        """Pays, if the user approves."""
+        self.ran.append(f"pay {amount}")
+        return {"paid": amount}
+
+    def pay_if_small(self, amount: int, tool_context: ToolContext) -> dict[str, Any]:
+        """Asks by itself."""
+        if tool_context.tool_confirmation is None:
+            tool_context.request_confirmation(hint="Pay?")
+            return {"status": "asked"}
+        if tool_context.tool_confirmation.confirmed:
+            self.ran.append(f"pay {amount}")
+        return {"confirmed": tool_context.tool_confirmation.confirmed}
+
+    def look(self, city: str) -> dict[str, str]:
+        """Looks at the weather."""
+        self.ran.append(f"look {city}")
+        return {"sky": "blue"}
+
+    async def dig(self) -> None:
+        """Never ends by itself."""
+        self.ran.append("dig")
+        await asyncio.Event().wait()
+
+    def explode(self) -> None:
+        """Raises."""
+        self.ran.append("explode")
+        raise RuntimeError("hunter2")
+
+
+def where(question: str) -> None:
+    """Answered by the page."""
+
+
+def pay(amount: int) -> Call:
+    return Call("pay", {"amount": amount})
+
+
+def half_a_call() -> list[types.Part]:
+    """A call that the model has begun to write: its name and half of an argument."""
+    city = types.PartialArg(json_path="$.city", string_value="Os", will_continue=True)
+    return [
+        types.Part(function_call=types.FunctionCall(name="look", will_continue=True)),
+        types.Part(function_call=types.FunctionCall(partial_args=[city], will_continue=True)),
+    ]
+
+
+FOREVER = Wait(3600)
+WHERE = Call("where", {"question": "city"})
+LOOK = Call("look", {"city": "Oslo"})
+WHO = Call(
+    "adk_request_input",
+    {"message": "Who?", "response_schema": {"type": "object", "properties": {"age": {"type": "integer"}}}},
+)
+WRONG = "The answer is not what was asked for: the field age does not fit."
+OFFLINE = "offline"
+GONE = "There is no such request to answer any more."
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"text": words, **more}
+
+
+def approve(**more: Any) -> dict[str, Any]:
+    return {"approve": "pay", "approved": True, **more}
+
+
+def deny(**more: Any) -> dict[str, Any]:
+    return {"approve": "pay", "approved": False, **more}
+
+
+RELOAD = {"reload": True}
+SEND = {"send": True}
+
+ASKED = ["pay", "pay approval-requested"]
+ASKED_TWICE = ["pay", "pay approval-requested, pay approval-requested"]
+HALF_ANSWERED = ["pay", "pay approval-responded, pay approval-requested"]
+PAID = ["pay", "pay output-available, Paid."]
+TWO_TURNS = ["hi", "one", "and?", "two"]
+
+
+def two_turns() -> list[Step]:
+    return [Step(text("hi"), ["hi", "one"]), Step(text("and?"), TWO_TURNS)]
+
+
+APPROVALS = [
+    Visit(
+        "an approved call runs",
+        [pay(5), "Paid.", "Bye."],
+        [
+            Step(text("pay"), ASKED),
+            Step(approve(), PAID, ran=["pay 5"]),
+            Step(text("bye"), [*PAID, "bye", "Bye."], ran=["pay 5"]),
+        ],
+    ),
+    Visit(
+        "a denied call does not run and keeps its reason",
+        [pay(5), "As you like."],
+        [
+            Step(text("pay"), ASKED),
+            Step(deny(reason="too much"), ["pay", "pay output-denied (too much), As you like."]),
+            Step(RELOAD, ["pay", "pay output-denied (too much), As you like."], posts=0),
+        ],
+    ),
+    Visit(
+        "two questions are answered one after the other",
+        [[pay(1), pay(2)], "Both."],
+        [
+            Step(text("pay"), ASKED_TWICE),
+            Step(approve(), HALF_ANSWERED, posts=0, stored=ASKED_TWICE),
+            Step(SEND, HALF_ANSWERED, stored=ASKED_TWICE),
+            Step(deny(), ["pay", "pay output-available, pay output-denied, Both."], ran=["pay 1"]),
+        ],
+    ),
+    Visit(
+        "a double click runs once",
+        [pay(5), "Paid."],
+        [Step(text("pay"), ASKED), Step(approve(clicks=2), PAID, ran=["pay 5"])],
+    ),
+    Visit(
+        "two pages that approve the same call run it once",
+        [pay(5), "Paid."],
+        [
+            Step(text("pay"), ASKED),
+            Step(RELOAD, ASKED, posts=0),
+            Step(approve(page=1), PAID, ran=["pay 5"]),
+            Step(approve(page=0), PAID, ran=["pay 5"]),
+        ],
+    ),
+    Visit(
+        "a page that reloads in mid-approval shows the question and answers it",
+        [pay(5), "Paid.", "Bye."],
+        [
+            Step(text("pay"), ASKED),
+            Step(RELOAD, ASKED, posts=0),
+            Step(approve(), PAID, ran=["pay 5"]),
+            Step(text("bye"), [*PAID, "bye", "Bye."], ran=["pay 5"]),
+        ],
+    ),
+    Visit(
+        "what the model does after an approval needs an approval too",
+        [pay(1), pay(2), "Both."],
+        [
+            Step(text("pay"), ASKED),
+            Step(approve(), ["pay", "pay output-available, pay approval-requested"], ran=["pay 1"]),
+            Step(approve(), ["pay", "pay output-available, pay output-available, Both."], ran=["pay 1", "pay 2"]),
+        ],
+    ),
+    Visit(
+        "a tool that asks by itself",
+        [Call("pay_if_small", {"amount": 3}), "I asked.", "Done."],
+        [
+            Step(text("pay"), ["pay", "pay_if_small approval-requested, I asked."]),
+            Step(
+                {"approve": "pay_if_small", "approved": True},
+                ["pay", "pay_if_small output-available, I asked., Done."],
+                ran=["pay 3"],
+            ),
+        ],
+    ),
+    Visit(
+        "a text in place of an answer supersedes the question",
+        [pay(5), "Never mind.", "Bye."],
+        [
+            Step(text("pay"), ASKED),
+            Step(text("wait"), [*ASKED, "wait", "Never mind."]),
+            Step(RELOAD, [*ASKED, "wait", "Never mind."], posts=0),
+            Step(text("bye"), [*ASKED, "wait", "Never mind.", "bye", "Bye."]),
+        ],
+    ),
+    Visit(
+        "an answer to a superseded question is refused",
+        [pay(5), "Never mind."],
+        [
+            Step(text("pay"), ASKED),
+            Step(RELOAD, ASKED, posts=0),
+            Step(text("wait"), [*ASKED, "wait", "Never mind."]),
+            Step(
+                approve(page=0),
+                ["pay", "pay approval-responded"],
+                error=GONE,
+                stored=[*ASKED, "wait", "Never mind."],
+            ),
+        ],
+    ),
+]
+
+PAGE_TOOLS = [
+    Visit(
+        "the output of a page's tool goes to the model",
+        [WHERE, "Oslo, then."],
+        [
+            Step(text("go"), ["go", "where input-available"]),
+            Step({"answer": "where", "output": {"city": "Oslo"}}, ["go", "where output-available, Oslo, then."]),
+        ],
+    ),
+    Visit(
+        "so does its error",
+        [WHERE, "Then not."],
+        [
+            Step(text("go"), ["go", "where input-available"]),
+            Step(
+                {"answer": "where", "state": "output-error", "errorText": "denied"},
+                ["go", "where output-error, Then not."],
+            ),
+        ],
+    ),
+    Visit(
+        "a page's tool beside one of the server's",
+        [[WHERE, LOOK], "Blue, but where?", "Oslo."],
+        [
+            Step(
+                text("go"), ["go", "where input-available, look output-available, Blue, but where?"], ran=["look Oslo"]
+            ),
+            Step(
+                {"answer": "where", "output": "Oslo"},
+                ["go", "where output-available, look output-available, Blue, but where?, Oslo."],
+                ran=["look Oslo"],
+            ),
+        ],
+        awaited=["where"],
+    ),
+    Visit(
+        "an answer that does not fit is refused, and the request stays open",
+        [WHO, "Hello."],
+        [
+            Step(text("hi"), ["hi", "adk_request_input input-available"]),
+            Step(
+                {"answer": "adk_request_input", "output": {"age": "old"}},
+                ["hi", "adk_request_input output-available"],
+                error=WRONG,
+                stored=["hi", "adk_request_input input-available"],
+            ),
+            Step(
+                {"answer": "adk_request_input", "output": {"age": 3}},
+                ["hi", "adk_request_input output-available, Hello."],
+            ),
+        ],
+    ),
+]
+
+TAKEN_BACK = [
+    Visit(
+        "the last answer is given again",
+        ["one", "two", "three", "four"],
+        [
+            *two_turns(),
+            Step({"regenerate": None}, ["hi", "one", "and?", "three"], kept=3),
+            Step(text("more"), ["hi", "one", "and?", "three", "more", "four"]),
+        ],
+    ),
+    Visit(
+        "an earlier answer is given again",
+        ["one", "two", "three", "four"],
+        [
+            *two_turns(),
+            Step({"regenerate": 1}, ["hi", "three"], kept=1),
+            Step(text("more"), ["hi", "three", "more", "four"]),
+        ],
+    ),
+    Visit(
+        "an earlier question is answered again",
+        ["one", "two", "three"],
+        [*two_turns(), Step({"regenerate": 0}, ["hi", "three"], kept=1)],
+    ),
+    Visit(
+        "the last question is put otherwise",
+        ["one", "two", "three"],
+        [*two_turns(), Step({"edit": 2, "text": "what?"}, ["hi", "one", "what?", "three"], kept=3)],
+    ),
+    Visit(
+        "an answer with a tool is given again",
+        [LOOK, "Blue.", LOOK, "Still blue."],
+        [
+            Step(text("hi"), ["hi", "look output-available, Blue."], ran=["look Oslo"]),
+            Step(
+                {"regenerate": None},
+                ["hi", "look output-available, Still blue."],
+                ran=["look Oslo", "look Oslo"],
+                kept=1,
+            ),
+        ],
+    ),
+    Visit(
+        "what the server never got is sent again",
+        ["one", "two"],
+        [
+            Step(text("hi"), ["hi", "one"]),
+            Step(text("and?", offline=True), ["hi", "one", "and?"], error=OFFLINE, stored=["hi", "one"]),
+            Step({"regenerate": None}, TWO_TURNS),
+        ],
+    ),
+    Visit(
+        "an earlier question is put otherwise",
+        ["one", "two", "three", "four"],
+        [
+            *two_turns(),
+            Step({"edit": 0, "text": "hi!"}, ["hi!", "three"], kept=1),
+            Step(text("more"), ["hi!", "three", "more", "four"]),
+        ],
+    ),
+]
+
+BROKEN = [
+    Visit(
+        "the model fails in a text",
+        [["Half ", RuntimeError("hunter2")], "Better."],
+        [
+            Step(text("go"), ["go", "Half "], error=FAILED),
+            Step(text("again"), ["go", "Half ", "again", "Better."]),
+        ],
+    ),
+    Visit(
+        "a tool fails",
+        [["So: ", Call("explode")], "Better."],
+        [
+            Step(text("go"), ["go", "So: , explode output-error"], ran=["explode"], error=FAILED),
+            Step(text("again"), ["go", "So: , explode output-error", "again", "Better."], ran=["explode"]),
+        ],
+    ),
+    Visit(
+        "a tool fails and the answer is given again",
+        [Call("explode"), "Better."],
+        [
+            Step(text("go"), ["go", "explode output-error"], ran=["explode"], error=FAILED),
+            Step({"regenerate": None}, ["go", "Better."], ran=["explode"], kept=1),
+        ],
+    ),
+    Visit(
+        "a tool fails beside a page's tool, which can still be answered",
+        [[WHERE, Call("explode")], "Oslo, then."],
+        [
+            Step(text("go"), ["go", "where input-available, explode output-error"], ran=["explode"], error=FAILED),
+            Step(
+                {"answer": "where", "output": "Oslo"},
+                ["go", "where output-available, explode output-error, Oslo, then."],
+                ran=["explode"],
+            ),
+        ],
+    ),
+    Visit(
+        "the user stops a text",
+        [["Half ", FOREVER, "said."], "Better."],
+        [
+            Step(text("go", stopAt="streaming"), ["go", "Half "], stored=["go", "Half "]),
+            Step(text("again"), ["go", "Half ", "again", "Better."], stored=["go", "Half ", "again", "Better."]),
+            Step(RELOAD, ["go", "Half ", "again", "Better."], posts=0),
+        ],
+    ),
+    Visit(
+        "the user stops a tool",
+        [["So: ", Call("dig")], "Better."],
+        [
+            Step(
+                text("go", stopAt="input-available"),
+                ["go", "So: , dig input-available"],
+                ran=["dig"],
+                stored=["go", "So: , dig output-error"],
+            ),
+            Step(
+                text("again"),
+                ["go", "So: , dig input-available", "again", "Better."],
+                ran=["dig"],
+                stored=["go", "So: , dig output-error", "again", "Better."],
+            ),
+        ],
+    ),
+    Visit(
+        "the user stops a call",
+        [["So: ", *half_a_call(), FOREVER], "Better."],
+        [
+            Step(text("go", stopAt="input-streaming"), ["go", "So: , look input-streaming"]),
+            Step(text("again"), ["go", "So: , look input-streaming", "again", "Better."]),
+        ],
+    ),
+]
+
+VISITS = [*APPROVALS, *PAGE_TOOLS, *TAKEN_BACK, *BROKEN]

@@ -1,0 +1,192 @@
+"""The AI SDK's own chat before the running app, over many turns, with people in the loop."""
+
+import json
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeAlias
+
+import pytest
+import uvicorn
+from google.adk.models.llm_request import LlmRequest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Mount, Route
+
+from stream_protocol.conversation import canonical
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.server import address, bind
+from stream_protocol.wire.chunks import AiSdkVersion
+from tests.conformance.chat_visits import VISITS, Desk, Step, Visit
+from tests.conformance.fixtures import PROJECT
+from tests.tools import require_node_project
+
+pytestmark = [pytest.mark.node, pytest.mark.parametrize("visit", VISITS, ids=[visit.name for visit in VISITS])]
+
+TIMEOUT = 300
+"""Seconds: to fail a hang, not to measure."""
+
+CHAT = ("local", "c1")
+"""The user and the chat of every visit."""
+
+VERSIONS: tuple[AiSdkVersion, ...] = (6, 7)
+
+Seen: TypeAlias = dict[str, Any]
+"""What there was at the end of a step, as ``visit-chats.mjs`` tells it."""
+
+Visits: TypeAlias = dict[str, tuple[Desk, list[Seen]]]
+"""By name: who was visited, and what was seen."""
+
+
+class House:
+    """One app for each visit, all behind one address."""
+
+    def __init__(self, ai_sdk: AiSdkVersion) -> None:
+        self.desks = {visit.name: Desk(visit.turns) for visit in VISITS}
+        self._services = {
+            # Without a reader a run ends: so "stop" on the page is one for the agent, too.
+            name: ChatService(desk.agent, ai_sdk=ai_sdk, disconnect_grace=0)
+            for name, desk in self.desks.items()
+        }
+        self.app = Starlette(routes=[self._door(*visit) for visit in enumerate(self.desks)], lifespan=self._lifespan)
+
+    def _door(self, number: int, name: str) -> Mount:
+        service, desk = self._services[name], self.desks[name]
+
+        async def at_rest(_request: Request) -> JSONResponse:
+            """What has run, once nothing does: a server hears late that somebody left."""
+            if (run := service._runs.get(CHAT)) is not None:
+                await run.ended.wait()
+            return JSONResponse(desk.ran)
+
+        return Mount(f"/{number}", routes=[Route("/at-rest", at_rest), Mount("/", create_app(service, page=False))])
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        yield
+        for service in self._services.values():
+            await service.aclose()
+
+
+@contextmanager
+def served(app: Starlette) -> Iterator[str]:
+    """The address of the app, served by a thread."""
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
+    with bind("127.0.0.1", 0) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield address(listener)
+        finally:
+            server.should_exit = True
+            thread.join(TIMEOUT)
+
+
+@pytest.fixture(scope="module", params=VERSIONS, ids=["ai@6", "ai@7"])
+def visits(request: pytest.FixtureRequest) -> Visits:
+    """All visits by one version of the client, in one process."""
+    node = require_node_project(PROJECT)
+    house = House(request.param)
+    with served(house.app) as url:
+        lines = [
+            json.dumps({"ai": request.param, "url": f"{url}/{number}", "steps": [step.do for step in visit.steps]})
+            for number, visit in enumerate(VISITS)
+        ]
+        run = subprocess.run(
+            [node, PROJECT / "scripts" / "visit-chats.mjs"],
+            input="\n".join(lines),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    assert run.returncode == 0, run.stderr
+    told = map(json.loads, run.stdout.splitlines())
+    return {name: (desk, seen) for (name, desk), seen in zip(house.desks.items(), told, strict=True)}
+
+
+def steps_of(visit: Visit, visits: Visits) -> list[tuple[Step, Seen]]:
+    return list(zip(visit.steps, visits[visit.name][1], strict=True))
+
+
+def shown(message: Mapping[str, Any]) -> str:
+    return ", ".join(_shown_part(part) for part in message["parts"] if part["type"] != "step-start")
+
+
+def _shown_part(part: Mapping[str, Any]) -> str:
+    if part["type"] == "text":
+        return str(part["text"])
+    reason = part.get("approval", {}).get("reason")
+    return f"{part['type'].removeprefix('tool-')} {part['state']}" + (f" ({reason})" if reason else "")
+
+
+def ids(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [message["id"] for message in messages]
+
+
+def test_each_step_takes_its_requests_and_runs_its_tools_and_shows_what_it_should(visit: Visit, visits: Visits) -> None:
+    for step, seen in steps_of(visit, visits):
+        assert [shown(message) for message in seen["messages"]] == list(step.shows)
+        assert len(seen["posts"]) == step.posts
+        assert seen["ran"] == list(step.ran)
+        assert (seen["status"], seen["error"]) == ("error" if step.error else "ready", step.error)
+
+
+def test_the_page_asks_for_what_was_done(visit: Visit, visits: Visits) -> None:
+    before: list[str] = []
+    for step, seen in steps_of(visit, visits):
+        if step.posts and "page" not in step.do:
+            assert seen["posts"] == [asked(step.do, before)] * step.posts
+        before = ids(seen["messages"])
+
+
+def asked(do: Mapping[str, Any], before: Sequence[str]) -> dict[str, str]:
+    """What a body says besides the messages; a key without a value is not sent."""
+    match do:
+        case {"regenerate": None}:
+            return {"trigger": "regenerate-message"}
+        case {"regenerate": int(index)}:
+            return {"trigger": "regenerate-message", "messageId": before[index]}
+        case {"edit": int(index)}:
+            return {"trigger": "submit-message", "messageId": before[index]}
+        case {"text": _}:
+            return {"trigger": "submit-message"}
+        case _:
+            return {"trigger": "submit-message", "messageId": before[-1]}
+
+
+def test_messages_keep_their_ids_and_places(visit: Visit, visits: Visits) -> None:
+    before: list[str] = []
+    for step, seen in steps_of(visit, visits):
+        now = ids(seen["messages"])
+        assert len(set(now)) == len(now)
+        if "page" not in step.do:
+            assert now[: step.kept] == before[: step.kept] if step.kept else now[: len(before)] == before
+            assert step.kept is None or not set(now[step.kept :]) & set(before)
+        before = now
+
+
+def test_what_is_stored_is_what_is_shown(visit: Visit, visits: Visits) -> None:
+    for step, seen in steps_of(visit, visits):
+        if step.stored is None:
+            assert canonical(seen["stored"]) == canonical(seen["messages"])
+        else:
+            assert [shown(message) for message in seen["stored"]] == list(step.stored)
+
+
+def test_the_model_is_shown_no_call_without_its_response(visit: Visit, visits: Visits) -> None:
+    requests = visits[visit.name][0].model.requests
+    assert len(requests) == len(visit.turns)
+    *_, last = unanswered = [unanswered_calls(request) for request in requests]
+    assert not last
+    assert all(calls <= Counter(visit.awaited) for calls in unanswered)
+
+
+def unanswered_calls(request: LlmRequest) -> Counter[str | None]:
+    """By name: ADK shows the model no ids but its own."""
+    parts = [part for content in request.contents for part in content.parts or []]
+    calls = Counter(part.function_call.name for part in parts if part.function_call)
+    return calls - Counter(part.function_response.name for part in parts if part.function_response)
