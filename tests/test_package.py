@@ -52,7 +52,12 @@ def test_the_wheel_holds_every_module_of_the_package(wheel: set[str]) -> None:
 def test_the_public_names_are_those_that_were_promised() -> None:
     promised = set(PUBLIC)
     assert set(stream_protocol.__all__) == promised
-    assert promised <= set(vars(stream_protocol))
+    assert all(getattr(stream_protocol, name) is not None for name in promised)
+
+
+def test_another_name_is_none_of_the_packages() -> None:
+    with pytest.raises(AttributeError, match="module 'stream_protocol' has no attribute 'reduce_chunk'"):
+        _ = stream_protocol.reduce_chunk
 
 
 def test_importing_the_package_loads_neither_adk_nor_a_server() -> None:

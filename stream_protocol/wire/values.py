@@ -17,7 +17,6 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from pathlib import PurePath
 from typing import Any, Final
 from uuid import UUID
 
@@ -166,7 +165,7 @@ def _shape(value: Any) -> Any:
             return value
         case Mapping():
             return dict(value.items())
-        case UserString() | UUID() | PurePath():
+        case UserString() | UUID():
             return json_text(str(value))
         case KeysView() | ItemsView() | ValuesView() | Sequence():
             return list(value)
@@ -184,9 +183,11 @@ def _shape(value: Any) -> Any:
 
 
 def _foreign(value: Any) -> Any:
-    """The shape of what other libraries made. Looked up, not imported: no such value exists before its library does."""
+    """The shape of what other modules made. Looked up, not imported: no such value exists before its module does."""
     if _made_by(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
+    if _made_by(value, "pathlib", "PurePath"):
+        return json_text(str(value))
     if _made_by(value, "numpy", "ndarray", "generic"):
         return _shape(value.tolist())
     if "pydantic_core" in sys.modules and not isinstance(value, Iterator):
