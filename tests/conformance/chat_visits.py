@@ -295,6 +295,42 @@ PAGE_TOOLS = [
         awaited=["where"],
     ),
     Visit(
+        "a page's tool beside an approval",
+        [[WHERE, pay(5)], "Paid in Oslo."],
+        [
+            Step(text("go"), ["go", "where input-available, pay approval-requested"]),
+            Step(
+                approve(),
+                ["go", "where input-available, pay approval-responded"],
+                posts=0,
+                stored=["go", "where input-available, pay approval-requested"],
+            ),
+            Step(
+                {"answer": "where", "output": "Oslo"},
+                ["go", "where output-available, pay output-available, Paid in Oslo."],
+                ran=["pay 5"],
+            ),
+        ],
+    ),
+    Visit(
+        "an approval beside a page's tool",
+        [[pay(5), WHERE], "Paid in Oslo."],
+        [
+            Step(text("go"), ["go", "pay approval-requested, where input-available"]),
+            Step(
+                approve(),
+                ["go", "pay approval-responded, where input-available"],
+                posts=0,
+                stored=["go", "pay approval-requested, where input-available"],
+            ),
+            Step(
+                {"answer": "where", "output": "Oslo"},
+                ["go", "pay output-available, where output-available, Paid in Oslo."],
+                ran=["pay 5"],
+            ),
+        ],
+    ),
+    Visit(
         "an answer that does not fit is refused, and the request stays open",
         [WHO, "Hello."],
         [
