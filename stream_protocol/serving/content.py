@@ -3,14 +3,18 @@
 from typing import Final
 
 from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
+from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.conversation.metadata import METADATA_KEY
 from stream_protocol.conversation.parts import said_part
-from stream_protocol.conversation.turn import Answers, NewText
+from stream_protocol.conversation.turn import Answer, Answers, NewText
+from stream_protocol.convert.people import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL
 
 TOOL_THREADS: Final = 32
 """Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
+
+_KEPT_FROM_THE_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
 
 
 def default_run_config() -> RunConfig:
@@ -27,13 +31,43 @@ def user_content(turn: NewText | Answers) -> types.Content:
         case NewText():
             parts = [said_part(said) for said in turn.texts_and_files]
         case Answers():
-            parts = [
-                types.Part(
-                    function_response=types.FunctionResponse(id=answer.id, name=answer.name, response=answer.response)
-                )
-                for answer in turn.answers
-            ]
+            ahead = _ahead(turn)
+            parts = [_answer_part(answer) for answer in turn.answers if answer not in ahead]
     return types.Content(role="user", parts=parts)
+
+
+def answers_ahead(turn: NewText | Answers) -> list[Event]:
+    """The answers that go into the session in events of their own, before the run begins with ``user_content``.
+
+    ADK keeps an event that holds an approval or a credential from the model, with whatever else is in it: the output of
+    a client tool would be lost.
+    """
+    if isinstance(turn, NewText):
+        return []
+    made_in = {call.id: event for event in turn.past for call in event.get_function_calls()}
+    return [_answer_event(answer, made_in[answer.id]) for answer in _ahead(turn)]
+
+
+def _ahead(turn: Answers) -> list[Answer]:
+    shown = [answer for answer in turn.answers if answer.name not in _KEPT_FROM_THE_MODEL]
+    return shown if len(shown) < len(turn.answers) else []
+
+
+def _answer_event(answer: Answer, call: Event) -> Event:
+    """Where the agent that made the call finds it."""
+    return Event(
+        author="user",
+        invocation_id=call.invocation_id,
+        branch=call.branch,
+        isolation_scope=call.isolation_scope,
+        content=types.Content(role="user", parts=[_answer_part(answer)]),
+    )
+
+
+def _answer_part(answer: Answer) -> types.Part:
+    return types.Part(
+        function_response=types.FunctionResponse(id=answer.id, name=answer.name, response=answer.response)
+    )
 
 
 def run_config_for(turn: NewText | Answers, base: RunConfig) -> RunConfig:

@@ -15,7 +15,7 @@ from stream_protocol.conversation.turn import Answers, NewText
 from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.convert.streams import iter_chunks
-from stream_protocol.serving.content import run_config_for, user_content
+from stream_protocol.serving.content import answers_ahead, run_config_for, user_content
 from stream_protocol.serving.target import announces_user_message
 from stream_protocol.wire.reducer import reduce_chunks
 
@@ -59,6 +59,10 @@ class Job:
 
     async def events(self, abort_signal: asyncio.Event) -> AsyncGenerator[Event]:
         """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""
+        # A copy of the session: who asks what this run answers goes by what was stored before.
+        session = self.session.model_copy(update={"events": list(self.session.events)})
+        for event in answers_ahead(self.turn):
+            yield await self.runner.session_service.append_event(session, event)
         content = user_content(self.turn)
         invocation_id = self._announced_invocation()
         if invocation_id is not None:

@@ -128,6 +128,7 @@ WHO = Call(
 )
 WRONG = "The answer is not what was asked for: the field age does not fit."
 OFFLINE = "offline"
+OTHERWISE = "That request was answered differently before."
 GONE = "There is no such request to answer any more."
 
 
@@ -199,6 +200,16 @@ APPROVALS = [
             Step(RELOAD, ASKED, posts=0),
             Step(approve(page=1), PAID, ran=["pay 5"]),
             Step(approve(page=0), PAID, ran=["pay 5"]),
+        ],
+    ),
+    Visit(
+        "a page that says otherwise later is refused",
+        [pay(5), "Paid."],
+        [
+            Step(text("pay"), ASKED),
+            Step(RELOAD, ASKED, posts=0),
+            Step(approve(), PAID, ran=["pay 5"]),
+            Step(deny(page=0), ["pay", "pay approval-responded"], ran=["pay 5"], error=OTHERWISE, stored=PAID),
         ],
     ),
     Visit(
@@ -293,6 +304,42 @@ PAGE_TOOLS = [
             ),
         ],
         awaited=["where"],
+    ),
+    Visit(
+        "a page's tool beside an approval",
+        [[WHERE, pay(5)], "Paid in Oslo."],
+        [
+            Step(text("go"), ["go", "where input-available, pay approval-requested"]),
+            Step(
+                approve(),
+                ["go", "where input-available, pay approval-responded"],
+                posts=0,
+                stored=["go", "where input-available, pay approval-requested"],
+            ),
+            Step(
+                {"answer": "where", "output": "Oslo"},
+                ["go", "where output-available, pay output-available, Paid in Oslo."],
+                ran=["pay 5"],
+            ),
+        ],
+    ),
+    Visit(
+        "an approval beside a page's tool",
+        [[pay(5), WHERE], "Paid in Oslo."],
+        [
+            Step(text("go"), ["go", "pay approval-requested, where input-available"]),
+            Step(
+                approve(),
+                ["go", "pay approval-responded, where input-available"],
+                posts=0,
+                stored=["go", "pay approval-requested, where input-available"],
+            ),
+            Step(
+                {"answer": "where", "output": "Oslo"},
+                ["go", "pay output-available, where output-available, Paid in Oslo."],
+                ran=["pay 5"],
+            ),
+        ],
     ),
     Visit(
         "an answer that does not fit is refused, and the request stays open",
@@ -419,6 +466,22 @@ BROKEN = [
             Step(text("go", stopAt="streaming"), ["go", "Half "], stored=["go", "Half "]),
             Step(text("again"), ["go", "Half ", "again", "Better."], stored=["go", "Half ", "again", "Better."]),
             Step(RELOAD, ["go", "Half ", "again", "Better."], posts=0),
+        ],
+    ),
+    Visit(
+        "the user stops a text and has it said again",
+        [["Half ", FOREVER, "said."], "Better."],
+        [
+            Step(text("go", stopAt="streaming"), ["go", "Half "], stored=["go", "Half "]),
+            Step({"regenerate": None}, ["go", "Better."], kept=1),
+        ],
+    ),
+    Visit(
+        "the model fails before it says anything, and is asked again",
+        [RuntimeError("hunter2"), "Better."],
+        [
+            Step(text("go"), ["go", ""], error=FAILED),
+            Step({"regenerate": None}, ["go", "Better."], kept=1),
         ],
     ),
     Visit(
