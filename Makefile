@@ -47,7 +47,7 @@ test: setup  ## every test, with coverage; make test ARGS="-k name" for some
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov)
 
 test-python: $(PYTHON_READY)  ## the tests that need neither Node nor a browser
-	$(BIN)/python -m pytest -m "not node and not browser" $(ARGS)
+	$(BIN)/python -m pytest -m "not node and not browser" -n 2 --dist loadfile $(ARGS)
 
 check: static coverage  ## format, lint, types, import rules, then the tests and what they cover
 

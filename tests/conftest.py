@@ -1,5 +1,13 @@
+import os
+
 from hypothesis import HealthCheck, settings
 
-# No test asserts a time, neither of an example nor of making one.
-settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No test asserts a time, neither of an example nor of making one. CI tries the same examples each time: what fails there
+# is what a change broke. Other runs look for new ones.
+settings.register_profile(
+    "project",
+    deadline=None,
+    derandomize=os.environ.get("CI") == "true",
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("project")

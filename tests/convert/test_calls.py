@@ -47,6 +47,11 @@ def test_an_id_that_comes_again_gets_a_number(known: Known) -> None:
     assert [book.new("A", known).id for _ in range(3)] == ["A", "A.2", "A.3"]
 
 
+def test_a_numbered_id_evades_the_models_own(known: Known) -> None:
+    book = CallBook()
+    assert [book.new(adk_id, known).id for adk_id in ("A", "A.2", "A")] == ["A", "A.2", "A.3"]
+
+
 def test_an_alias_finds_the_call_and_nothing_finds_none(known: Known) -> None:
     book = CallBook()
     entered = book.new("A", known)

@@ -59,15 +59,23 @@ failures = st.sampled_from([[], [], [], [], [RuntimeError("the model failed")]])
 
 @st.composite
 def turns(draw: st.DrawFn) -> list[Any]:
-    """What a model says in one response: words, then calls under ids of its own, and perhaps a failure."""
+    """What a model says in one response: words, then calls, and perhaps a failure."""
     said: list[Any] = draw(st.lists(spoken, max_size=3))
-    made = draw(st.lists(calls, max_size=2))
-    number = draw(st.integers(0, 10**9))
-    made = [Call(call.name, call.args, id=f"c{number}-{n}", streamed=call.streamed) for n, call in enumerate(made)]
-    return [*(said or ["."]), *made, *draw(failures)]
+    return [*(said or ["."]), *draw(st.lists(calls, max_size=2)), *draw(failures)]
 
 
-scripts = st.lists(turns(), min_size=1, max_size=MAX_ACTIONS)
+def with_ids(script: list[list[Any]]) -> list[list[Any]]:
+    """The same with an id of its own for each call, as a model gives them."""
+    return [
+        [
+            Call(said.name, said.args, id=f"c{index}-{n}", streamed=said.streamed) if isinstance(said, Call) else said
+            for n, said in enumerate(turn)
+        ]
+        for index, turn in enumerate(script)
+    ]
+
+
+scripts = st.lists(turns(), min_size=1, max_size=MAX_ACTIONS).map(with_ids)
 actions = st.lists(
     st.sampled_from(["say", "say", "approve", "deny", "answer", "regenerate", "edit"]), min_size=1, max_size=MAX_ACTIONS
 )

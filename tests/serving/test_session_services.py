@@ -128,6 +128,7 @@ def closed_port() -> int:
         ),
         ("mysql+nothing://ann:secret@h/db", "cannot use mysql+nothing://h/db: "),
     ],
+    ids=["unknown scheme", "no scheme", "empty", "no such folder", "nobody listens", "no such driver"],
 )
 def test_a_service_that_does_not_answer_is_one_line_without_its_password(uri: str, reason: str) -> None:
     with pytest.raises(SessionServiceError) as refused:

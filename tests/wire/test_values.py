@@ -136,7 +136,7 @@ MODEL = Model(
         ({"t": '{"__proto__":1}', 'x"__proto__': 1}, {"t": '{"__proto__":1}', 'x"__proto__': 1}),
         ({1: {"__proto__": 2}}, {"1": {"[__proto__]": 2}}),
     ],
-    ids=repr,
+    ids=lambda case: type(case).__name__,  # what it prints differs from run to run
 )
 def test_a_value_becomes_plain_json(value: Any, expected: Any) -> None:
     strict = json_value(value)
