@@ -2,8 +2,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-# No test asserts a time, neither of an example nor of making one. CI tries the same examples each time: what fails there
-# is what a change broke. Other runs look for new ones.
+# No test asserts a time, neither of an example nor of making one. CI tries the same examples each time: what fails
+# there is what a change broke. Other runs look for new ones.
 settings.register_profile(
     "project",
     deadline=None,
