@@ -1,4 +1,5 @@
-"""Tool calls on the wire: announced, filled, answered, ended. Exactly one input and one end for each.
+"""Tool calls on the wire: announced, filled, answered, ended. One input and one end for each; what is said again
+(``ask_client``, ``free_questions``) is said for the client's auto-send helpers.
 
 Matching comes first: which call does this fragment, complete call or response speak of? By id wherever ids can be
 trusted. Ids that ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment
