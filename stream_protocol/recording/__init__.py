@@ -6,11 +6,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stream_protocol.recording.lenient import LenientReader
     from stream_protocol.recording.load import RecordingError, read_events
-    from stream_protocol.recording.replay import replay_sse
+    from stream_protocol.recording.recording import Recording, Turn, load_recording, replay
+    from stream_protocol.recording.splitting import replay_sse
 
-__all__ = ["LenientReader", "RecordingError", "read_events", "replay_sse"]
+__all__ = [
+    "LenientReader",
+    "Recording",
+    "RecordingError",
+    "Turn",
+    "load_recording",
+    "read_events",
+    "replay",
+    "replay_sse",
+]
 
-_HOMES = {"LenientReader": "lenient", "RecordingError": "load", "read_events": "load", "replay_sse": "replay"}
+_HOMES = {
+    "LenientReader": "lenient",
+    "Recording": "recording",
+    "RecordingError": "load",
+    "Turn": "recording",
+    "load_recording": "recording",
+    "read_events": "load",
+    "replay": "recording",
+    "replay_sse": "splitting",
+}
 
 
 def __getattr__(name: str) -> Any:

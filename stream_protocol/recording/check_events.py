@@ -10,8 +10,8 @@ from typing import IO, cast
 from stream_protocol.recording.judge import Judge
 from stream_protocol.recording.lenient import LenientReader
 from stream_protocol.recording.load import RecordingError, read_events
-from stream_protocol.recording.replay import replay_sse
 from stream_protocol.recording.rules import Finding
+from stream_protocol.recording.splitting import replay_sse
 from stream_protocol.recording.unreadable import MAX_LINE, UnreadableError, overlong
 from stream_protocol.wire.chunks import AiSdkVersion
 from stream_protocol.wire.sse import SSE_DONE

@@ -16,7 +16,7 @@ from stream_protocol.convert.streams import iter_sse
 def replay_sse(events: Iterable[Event], **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
     """The SSE events of all responses, each from ``start`` to ``[DONE]``, as the recorded events come in."""
     splitter = ResponseSplitter()
-    for response, own in groupby(filter(_is_shown, events), key=splitter.place):
+    for response, own in groupby(filter(is_shown, events), key=splitter.place):
         yield from iter_sse(own, past=response.past, message_id=response.message_id, **options)
 
 
@@ -94,6 +94,6 @@ class ResponseSplitter:
                 self._asked[str(call.id)] = str(call.id)
 
 
-def _is_shown(event: Event) -> bool:
+def is_shown(event: Event) -> bool:
     """Whether a run yields such an event. Compactions and rewinds are only stored, as events of the user's."""
     return event.author != "user" or bool(event.content and event.content.parts)
