@@ -1,16 +1,15 @@
 import asyncio
 
-from stream_protocol.serving import MemoryRunLog
-from stream_protocol.serving.log import MAX_BATCH
+from stream_protocol.serving.event_buffer import MAX_BATCH, EventBuffer
 from tests.serving.support import HANG
 
 
-async def read(log: MemoryRunLog) -> list[bytes]:
+async def read(log: EventBuffer) -> list[bytes]:
     return [batch async for batch in log.read()]
 
 
 async def test_a_late_reader_gets_everything_from_the_beginning() -> None:
-    log = MemoryRunLog()
+    log = EventBuffer()
     log.append(b"a", b"b")
     log.close()
     assert b"".join(await read(log)) == b"ab"
@@ -18,7 +17,7 @@ async def test_a_late_reader_gets_everything_from_the_beginning() -> None:
 
 
 async def test_a_reader_follows_what_is_written_and_ends_with_the_log() -> None:
-    log = MemoryRunLog()
+    log = EventBuffer()
     reader = aiter(log.read())
     log.append(b"a")
     assert await anext(reader) == b"a"
@@ -30,7 +29,7 @@ async def test_a_reader_follows_what_is_written_and_ends_with_the_log() -> None:
 
 
 async def test_several_readers_read_the_same() -> None:
-    log = MemoryRunLog()
+    log = EventBuffer()
     readers = [asyncio.create_task(read(log)) for _ in range(3)]
     for letter in (b"a", b"b", b"c"):
         await asyncio.sleep(0)
@@ -41,7 +40,7 @@ async def test_several_readers_read_the_same() -> None:
 
 
 async def test_a_reader_that_leaves_is_forgotten() -> None:
-    log = MemoryRunLog()
+    log = EventBuffer()
     reader = asyncio.create_task(read(log))
     await asyncio.sleep(0)
     assert log._waiting
@@ -51,7 +50,7 @@ async def test_a_reader_that_leaves_is_forgotten() -> None:
 
 
 async def test_a_late_reader_takes_bounded_pieces() -> None:
-    log = MemoryRunLog()
+    log = EventBuffer()
     log.append(*[b"x"] * (2 * MAX_BATCH + 1))
     log.close()
     assert [len(batch) for batch in await read(log)] == [MAX_BATCH, MAX_BATCH, 1]
