@@ -1,6 +1,11 @@
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.redis_server import RedisServer, redis_server
 
 # No test asserts a time, neither of an example nor of making one. CI tries the same examples each time: what fails
 # there is what a change broke. Other runs look for new ones.
@@ -11,3 +16,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[RedisServer]:
+    """A Redis that a test may break."""
+    with redis_server(tmp_path) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis that tests leave as it is, each with a prefix of its own."""
+    with redis_server(tmp_path_factory.mktemp("redis")) as server:
+        yield server

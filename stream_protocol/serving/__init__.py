@@ -1,5 +1,7 @@
 """Chats over HTTP: everything that waits. Imports ADK and Starlette."""
 
+from typing import TYPE_CHECKING, Any
+
 from stream_protocol.conversation.file_policy import FilePolicy
 from stream_protocol.serving.app import create_app
 from stream_protocol.serving.client_tools import client_tool
@@ -17,6 +19,9 @@ from stream_protocol.serving.service import ChatService
 from stream_protocol.serving.sync import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.target import Target
 
+if TYPE_CHECKING:
+    from stream_protocol.serving.redis_run_log import RedisRunLog
+
 __all__ = [
     "WSGI_SSE_HEADERS",
     "ChatService",
@@ -32,6 +37,7 @@ __all__ = [
     "Owner",
     "Prepare",
     "Prepared",
+    "RedisRunLog",
     "RunInfo",
     "RunLog",
     "RunLogError",
@@ -47,3 +53,11 @@ __all__ = [
     "header_user",
     "local_user",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "RedisRunLog":  # which needs an extra
+        from stream_protocol.serving.redis_run_log import RedisRunLog
+
+        return RedisRunLog
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -42,6 +42,8 @@ class EventBuffer:
         """Events that rebuild what the message held before this response, for a reader who has not got it."""
         self.on_readers: Callable[[int], object] = lambda count: None
         """Called with how many readers there are, when that changes."""
+        self.copied: int | None = None
+        """How many events somebody who copies the log has taken: later ones are not joined. ``None``: nobody does."""
         self._bounds = bounds or LogBounds()
         self._head: list[bytes] = []
         """What the first events have become by joining."""
@@ -54,6 +56,7 @@ class EventBuffer:
         self._places: set[_Place] = set()
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
+        self._cut = False
 
     @property
     def closed(self) -> bool:
@@ -84,6 +87,14 @@ class EventBuffer:
     def close(self) -> None:
         """Ends the log, and each reader once it has read what is there."""
         self._closed = True
+        self._wake()
+
+    def cut(self) -> None:
+        """Cuts all readers off, and whoever comes later: what follows cannot be had here."""
+        self._cut = True
+        for place in list(self._places):
+            place.cut_off.set()
+            self._leave(place)
         self._wake()
 
     def since(self, position: int) -> Sequence[bytes] | None:
@@ -141,6 +152,9 @@ class EventBuffer:
 
     def _enter(self, place: "_Place") -> None:
         place.position, place.taken = self.count, self._appended
+        if self._cut:
+            place.cut_off.set()
+            return
         self._places.add(place)
         self.on_readers(len(self._places))
 
@@ -158,7 +172,9 @@ class EventBuffer:
 
     def _coalesce(self) -> None:
         """Joins what every reader has. Costs no more, over all, than a few times the bytes that were appended."""
-        seen = min((place.position for place in self._places), default=self.count)
+        taken = self.count if self.copied is None else max(self.copied, self._first)
+        seen = min((place.position for place in self._places), default=taken)
+        seen = min(seen, taken)
         self._head = coalesce([*self._head, *self._tail[: seen - self._first]])
         del self._tail[: seen - self._first]
         self._first = seen

@@ -1,0 +1,82 @@
+"""A real Redis of a test's own."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+START_SECONDS = 30.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class RedisServer:
+    """``url`` stays the same when the server is killed and started again: it comes back empty."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._folder = folder
+        self._options = options
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        where = ("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder))
+        command = ["redis-server", *where, "--save", "", "--appendonly", "no", *self._options]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            assert self._process.poll() is None, "redis-server did not start"
+            assert time.monotonic() < deadline, "redis-server does not answer"
+            time.sleep(0.02)
+
+    def freeze(self) -> None:
+        """It takes connections and says nothing."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+                connection.sendall(b"PING\r\n")
+                return connection.recv(16).startswith((b"+PONG", b"-NOAUTH"))
+        except OSError:
+            return False
+
+
+@contextmanager
+def redis_server(folder: Path, *options: str) -> Iterator[RedisServer]:
+    """A server that runs; skips the test if there is none on this machine."""
+    if shutil.which("redis-server") is None:
+        assert os.environ.get("CI") != "true", "CI must have redis-server"
+        pytest.skip("redis-server is not installed")
+    server = RedisServer(folder, *options)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()

@@ -1,0 +1,25 @@
+"""The conformance suite, over the run logs that we have."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from stream_protocol.serving import MemoryRunLog, RedisRunLog
+from stream_protocol.testing.run_logs import RunLogConformance, Workers
+from tests.redis_server import RedisServer
+
+
+class TestMemoryRunLog(RunLogConformance):
+    @pytest.fixture
+    def workers(self) -> Workers:
+        log = MemoryRunLog()
+        return log, log
+
+
+class TestRedisRunLog(RunLogConformance):
+    @pytest.fixture
+    async def workers(self, shared_redis: RedisServer, request: pytest.FixtureRequest) -> AsyncIterator[Workers]:
+        first, second = (RedisRunLog(shared_redis.url, prefix=request.node.name, lease=3.0) for _ in range(2))
+        yield first, second
+        await first.aclose()
+        await second.aclose()
