@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from stream_protocol.convert.conversion import RUN_FAILED
 from stream_protocol.convert.finish import DEFAULT_ERROR_TEXT
 from stream_protocol.serving import redis_scripts as scripts
+from stream_protocol.serving.ending import ended
 from stream_protocol.serving.event_buffer import EventBuffer
 from stream_protocol.serving.redis_copier import RETRY_SECONDS
 from stream_protocol.serving.redis_store import WHOLE, milliseconds
@@ -76,8 +77,7 @@ class Follower:
         try:
             await asyncio.wait([following, unread], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            following.cancel()
-            unread.cancel()
+            await ended([following, unread])
             self._disarm()
             if not self.buffer.closed:
                 self.buffer.cut()

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving import redis_scripts as scripts
+from stream_protocol.serving.ending import ended
 from stream_protocol.serving.redis_copier import RETRY_SECONDS, Copier
-from stream_protocol.serving.redis_store import BROKEN, TOKEN_MS, milliseconds
+from stream_protocol.serving.redis_store import BROKEN, milliseconds
 from stream_protocol.serving.run_log import ChatTakenError, RunInfo, RunLogError
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class Times:
     def trusted(self) -> float:
         """How long an owner that cannot renew its lease trusts it, and a reader an owner that is not there."""
         return self.lease * 2 / 3
+
+    @property
+    def token_ms(self) -> int:
+        """How long is remembered which run of a chat was the newest: longer than an older one can think that it is."""
+        return milliseconds(self.lease * 4)
 
     @property
     def unheard_ms(self) -> int:
@@ -87,7 +93,7 @@ class RedisLease:
         whose = (self.run_id, self._worker, self._request)
         names = (self._keys.lease, self._keys.token)
         lease_ms = milliseconds(self._times.lease)
-        given, *reply = await self._store.script(scripts.CLAIM, names, *whose, lease_ms, TOKEN_MS)
+        given, *reply = await self._store.script(scripts.CLAIM, names, *whose, lease_ms, self._times.token_ms)
         if not given:
             raise ChatTakenError(run_info(reply, self._times))
         (self._token,) = reply
@@ -124,8 +130,7 @@ class RedisLease:
             if self.owner.log.closed and self.held:
                 await asyncio.wait(tasks[:1], timeout=self._times.lease)
         finally:
-            for task in tasks:
-                task.cancel()
+            await ended(tasks)
             self._disarm()
         await self.free()
 
@@ -157,7 +162,7 @@ class RedisLease:
         keys = self._keys
         names = (keys.lease, keys.token, keys.log(self.run_id), keys.head(self.run_id), keys.readers(self.run_id))
         whose = (self.run_id, self._token, self._worker, self._request, self._phase())
-        lasting = (milliseconds(self._times.lease), TOKEN_MS, self._times.unheard_ms)
+        lasting = (milliseconds(self._times.lease), self._times.token_ms, self._times.unheard_ms)
         ours, *wanted = await self._store.script(scripts.RENEW, names, *whose, *lasting)
         if not self.held:
             return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from stream_protocol.serving import redis_scripts as scripts
+from stream_protocol.serving.ending import ended
 from stream_protocol.serving.event_buffer import LogBounds
 from stream_protocol.serving.redis_follower import Follower
 from stream_protocol.serving.redis_lease import RedisLease, Times, run_info
@@ -129,12 +130,7 @@ class RedisRunLog:
         """Waits, not for ever, until what was released is in Redis; ends what is read here."""
         if self._living:
             await asyncio.wait(self._living, timeout=CLOSING_SECONDS)
-        tasks = {*self._living, *self._following, *([self._listening] if self._listening else ())}
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        self._listening = None
+        await ended([*self._living, *self._following, *([self._listening] if self._listening else ())])
         await self._store.aclose()
 
     async def _live(self, chat: str, lease: RedisLease) -> None:

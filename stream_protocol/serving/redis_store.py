@@ -25,9 +25,6 @@ LISTEN_SECONDS: Final = 1.0
 
 ENTRIES_AT_ONCE: Final = 64
 
-TOKEN_MS: Final = 86_400_000
-"""How long is remembered which run of a chat was the newest: far longer than an owner can think that it still is."""
-
 
 @dataclass(frozen=True)
 class Entry:

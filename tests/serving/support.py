@@ -86,13 +86,15 @@ async def stream(app: ASGIApp, body: Mapping[str, Any]) -> list[dict[str, Any]]:
 class Exchange:
     """One request to an app in this process, and what comes back, as it comes."""
 
-    def __init__(self, app: ASGIApp, path: str = "/api/chat", headers: Mapping[str, str] = JSON_TYPE) -> None:
+    def __init__(
+        self, app: ASGIApp, path: str = "/api/chat", headers: Mapping[str, str] = JSON_TYPE, method: str = "POST"
+    ) -> None:
         self._app = app
         self._scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": "1.1",
-            "method": "POST",
+            "method": method,
             "path": path,
             "raw_path": path.encode(),
             "query_string": b"",

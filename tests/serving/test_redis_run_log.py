@@ -1,0 +1,406 @@
+"""What only a run log in Redis can suffer, and what becomes of its runs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from stream_protocol.serving import ChatTakenError, EventBuffer, LogBounds, RedisRunLog, RunLogError
+from stream_protocol.testing.run_logs import (
+    CHAT,
+    END,
+    HANG,
+    START,
+    TEXT,
+    RecordingOwner,
+    begin,
+    delta,
+    eventually,
+    freed,
+    reader,
+    rest,
+    running,
+    said,
+    until,
+)
+from stream_protocol.wire.errors import StreamProtocolError
+from stream_protocol.wire.reducer import MessageReducer
+from stream_protocol.wire.sse import SSE_DONE
+from stream_protocol.wire.sse_reader import parse_sse
+from tests.redis_server import RedisServer, redis_server
+from tests.serving.redis_workers import LEASE, die
+
+Logs = tuple[RedisRunLog, RedisRunLog]
+
+BROKEN_OFF = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"error","errorText":"An error occurred."}\n\n'
+
+
+@pytest.fixture
+async def logs(redis: RedisServer) -> AsyncIterator[Logs]:
+    async with two_workers(redis.url) as logs:
+        yield logs
+
+
+@asynccontextmanager
+async def two_workers(url: str, bounds: LogBounds | None = None, expiry: float = 60) -> AsyncIterator[Logs]:
+    logs = RedisRunLog(url, lease=LEASE, bounds=bounds, expiry=expiry), RedisRunLog(url, lease=LEASE)
+    yield logs
+    for log in logs:
+        await log.aclose()
+
+
+async def command(redis: RedisServer, *words: str | int) -> object:
+    async with Redis.from_url(redis.url) as client:
+        answer: object = await client.execute_command(*words)  # type: ignore[no-untyped-call]
+        return answer
+
+
+async def happens(event: asyncio.Event) -> None:
+    async with asyncio.timeout(HANG):
+        await event.wait()
+
+
+async def several_leases() -> None:
+    await asyncio.sleep(2 * LEASE)
+
+
+async def claimable(log: RedisRunLog) -> None:
+    """Waits until the chat can be had, and gives it back."""
+
+    async def claimed() -> bool:
+        try:
+            _, lease = await begin(log)
+        except (RunLogError, ChatTakenError):
+            return False
+        lease.release()
+        return True
+
+    await eventually(claimed)
+
+
+async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: RedisServer, logs: Logs) -> None:
+    old, old_lease = await begin(logs[0])
+    info = await running(logs[1])
+    old.say("first")
+    await until(await reader(logs[1]), b"first")
+    await command(redis, "DEL", logs[0]._store.keys(CHAT).lease)
+    new, new_lease = await begin(logs[1])
+    old.say("late")
+    await happens(old.lost)
+    assert not old_lease.held
+    old.finish()
+    old_lease.release()
+    await asyncio.sleep(LEASE)
+    assert new_lease.held
+    assert not new.lost.is_set()
+    assert (
+        b"late"
+        not in repr(await command(redis, "XRANGE", logs[0]._store.keys(CHAT).log(info.run_id), "-", "+")).encode()
+    )
+    new.say("new")
+    assert said(await until(await reader(logs[1]), b"new")) == "new"
+    new.finish()
+    new_lease.release()
+
+
+async def test_a_redis_that_forgets_everything_is_told_again(redis: RedisServer, logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    owner.say("before ")
+    early = await reader(logs[1])
+    seen = await until(early, b"before")
+    await command(redis, "FLUSHALL")
+    owner.say("behind ")
+    seen += await until(early, b"behind")
+    owner.say("end")
+    owner.finish()
+    late = await reader(logs[1])
+    assert said(seen + await rest(early)) == "before behind end"
+    assert said(await rest(late)) == "before behind end"
+    assert lease.held
+    lease.release()
+    await freed(logs[1])
+
+
+async def test_a_redis_that_was_killed_and_is_back_soon_harms_no_run(redis: RedisServer, logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    owner.say("before ")
+    early = await reader(logs[1])
+    seen = await until(early, b"before")
+    redis.kill()
+    owner.say("meanwhile ")
+    redis.start()
+    seen += await until(early, b"meanwhile")
+    owner.finish()
+    assert said(seen + await rest(early)) == "before meanwhile "
+    assert lease.held
+    assert not owner.lost.is_set()
+    lease.release()
+    await freed(logs[1])
+
+
+async def test_a_redis_that_stays_away_ends_the_run_and_its_readers(redis: RedisServer, logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    owner.say("word")
+    early = await reader(logs[1])
+    seen = await until(early, b"word")
+    redis.kill()
+    await happens(owner.lost)
+    assert not lease.held
+    assert (seen + await rest(early)).endswith(b'"delta":"word"}\n\n' + BROKEN_OFF + SSE_DONE)
+    with pytest.raises(RunLogError):
+        await logs[1].claim(CHAT, "next", owner)
+    with pytest.raises(RunLogError):
+        await logs[0].current(CHAT)
+    owner.finish()
+    lease.release()
+    redis.start()
+    await claimable(logs[1])
+
+
+async def test_a_redis_that_hangs_for_a_moment_harms_no_run(redis: RedisServer, logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    early = await reader(logs[1])
+    seen = await until(early, TEXT)
+    redis.freeze()
+    owner.say("meanwhile")
+    await asyncio.sleep(LEASE / 4)
+    redis.thaw()
+    seen += await until(early, b"meanwhile")
+    owner.finish()
+    assert said(seen + await rest(early)) == "meanwhile"
+    assert lease.held
+    lease.release()
+
+
+async def test_a_redis_that_hangs_for_long_ends_the_run_and_holds_up_no_request(redis: RedisServer, logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    await until(await reader(logs[1]), TEXT)
+    redis.freeze()
+    await happens(owner.lost)
+    for request in (logs[0].current(CHAT), logs[1].current(CHAT), logs[1].stop(CHAT)):
+        async with asyncio.timeout(HANG):
+            with pytest.raises(RunLogError):
+                await request
+    owner.finish()
+    lease.release()
+    redis.thaw()
+    await claimable(logs[1])
+    assert not lease.held
+
+
+async def test_a_full_redis_lets_the_run_go_on_for_its_own_reader(redis: RedisServer, logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    elsewhere = await reader(logs[1])
+    seen = await until(elsewhere, TEXT)
+    await command(redis, "CONFIG", "SET", "maxmemory", 1)
+    owner.say("word")
+    await several_leases()
+    assert lease.held
+    assert not owner.lost.is_set()
+    with pytest.raises(RunLogError, match="memory"):
+        await begin(logs[1], chat="another")
+    assert await logs[1].stop(CHAT)
+    await happens(owner.stopped)
+    owner.finish()
+    assert said(await rest(await reader(logs[0]))) == "word"
+    lease.release()
+    assert seen + await rest(elsewhere) == START + TEXT + BROKEN_OFF + SSE_DONE
+    await freed(logs[1])
+
+
+async def test_what_a_full_redis_missed_is_there_once_it_has_room(redis: RedisServer, logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    elsewhere = await reader(logs[1])
+    seen = await until(elsewhere, TEXT)
+    await command(redis, "CONFIG", "SET", "maxmemory", 1)
+    owner.say("word")
+    await asyncio.sleep(LEASE)
+    await command(redis, "CONFIG", "SET", "maxmemory", 0)
+    owner.finish()
+    assert said(seen + await rest(elsewhere)) == "word"
+    lease.release()
+
+
+async def test_the_readers_of_a_worker_that_died_are_told_and_the_chat_is_free(redis: RedisServer, logs: Logs) -> None:
+    owner, _ = await begin(logs[0])
+    owner.say("word")
+    elsewhere = await reader(logs[1])
+    seen = await until(elsewhere, b"word")
+    await die(logs[0])
+    assert said(seen) == "word"
+    assert (await rest(elsewhere)) == BROKEN_OFF + SSE_DONE
+    await claimable(logs[1])
+
+
+async def test_readers_are_told_at_once_when_another_run_has_the_chat(redis: RedisServer, logs: Logs) -> None:
+    await begin(logs[0])
+    elsewhere = await reader(logs[1])
+    await until(elsewhere, TEXT)
+    await die(logs[0])
+    await freed(logs[1])
+    owner, lease = await begin(logs[1])
+    assert (await rest(elsewhere)) == BROKEN_OFF + SSE_DONE
+    owner.finish()
+    lease.release()
+
+
+async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(redis: RedisServer, logs: Logs) -> None:
+    owner, _ = await begin(logs[0])
+    owner.say("word")
+    info = await running(logs[1])
+    await until(await reader(logs[1]), b"word")
+    await die(logs[0])
+    await freed(logs[1])
+    late = await logs[1].read(CHAT, info.run_id)
+    assert late is not None
+    stream = await rest(late)
+    assert stream == START + TEXT + delta("word") + BROKEN_OFF + SSE_DONE
+
+
+async def test_a_reader_elsewhere_counts_while_it_is_there(logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    assert not lease.watched_elsewhere
+    elsewhere = await reader(logs[1])
+    await until(elsewhere, TEXT)
+
+    async def watched() -> bool:
+        return lease.watched_elsewhere
+
+    async def unwatched() -> bool:
+        return not lease.watched_elsewhere
+
+    await eventually(watched)
+    await elsewhere.aclose()
+    await eventually(unwatched)
+    assert not logs[1]._followers
+    owner.finish()
+    lease.release()
+
+
+async def test_a_run_is_followed_once_however_many_read_it(logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    readers = await asyncio.gather(*[reader(logs[1]) for _ in range(5)])
+    assert len(logs[1]._followers) == 1
+    owner.say("word")
+    owner.finish()
+    assert {said(await rest(each)) for each in readers} == {"word"}
+    lease.release()
+
+
+async def test_a_slow_reader_elsewhere_is_cut_and_holds_up_nobody(redis: RedisServer) -> None:
+    async with two_workers(redis.url) as (first, _):
+        second = RedisRunLog(redis.url, lease=LEASE, bounds=LogBounds(max_backlog=10_000))
+        owner, lease = await begin(first)
+        slow, quick = await reader(second), await reader(second)
+        await until(slow, TEXT)
+        seen = await until(quick, TEXT)
+        for number in range(10):
+            owner.say(f"{number}".ljust(5000, "."))
+            seen += await until(quick, f'"{number}.'.encode())
+        assert slow.cut_off.is_set()
+        assert not quick.cut_off.is_set()
+        assert said(await until(await reader(second), b"9....")).startswith("0....")
+        owner.finish()
+        assert (seen + await rest(quick)).endswith(END + SSE_DONE)
+        lease.release()
+        await second.aclose()
+
+
+async def test_what_a_reader_elsewhere_has_missed_for_good_cuts_it_off(redis: RedisServer, logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    info = await running(logs[1])
+    elsewhere = await reader(logs[1])
+    await until(elsewhere, TEXT)
+    log = logs[0]._store.keys(CHAT).log(info.run_id)
+    await command(redis, "XADD", log, "9-0", "after", "8", "events", delta("nine").decode())
+    await happens(elsewhere.cut_off)
+    owner.finish()
+    lease.release()
+
+
+async def test_nothing_is_left_of_a_run_but_what_expires(redis: RedisServer) -> None:
+    async with two_workers(redis.url, expiry=0.2) as (first, second):
+        owner, lease = await begin(first)
+        await until(await reader(second), TEXT)
+        keys = await command(redis, "KEYS", "*")
+        assert isinstance(keys, list)
+        assert len({key.partition(b"{")[2].partition(b"}")[0] for key in keys}) == 1
+        owner.finish()
+        lease.release()
+
+        async def empty() -> bool:
+            return await command(redis, "DBSIZE") == 0
+
+        await eventually(empty)
+
+
+async def test_a_claim_whose_answer_was_lost_is_not_in_the_way(redis: RedisServer, logs: Logs) -> None:
+    await logs[0].ping()
+    redis.freeze()
+    with pytest.raises(RunLogError):
+        await begin(logs[0])
+    redis.thaw()
+    await claimable(logs[1])
+
+
+async def test_a_wrong_password_is_said_without_it(tmp_path: Path) -> None:
+    with redis_server(tmp_path, "--requirepass", "right") as server:
+        log = RedisRunLog(f"redis://:wr0ng@127.0.0.1:{server.port}/0")
+        with pytest.raises(RunLogError) as failure:
+            await log.ping()
+        assert "wr0ng" not in str(failure.value)
+        assert str(server.port) in str(failure.value)
+        assert "\n" not in str(failure.value)
+        await log.aclose()
+
+
+async def test_a_replica_that_cannot_be_written_gives_no_chat(redis: RedisServer, tmp_path: Path) -> None:
+    folder = tmp_path / "replica"
+    folder.mkdir()
+    with redis_server(folder, "--replicaof", "127.0.0.1", str(redis.port)) as replica:
+        log = RedisRunLog(replica.url)
+        with pytest.raises(RunLogError, match="replica"):
+            await log.claim(CHAT, "request", RecordingOwner(EventBuffer()))
+        await log.aclose()
+
+
+async def test_a_client_of_the_app_is_used_and_left_open(redis: RedisServer) -> None:
+    async with Redis.from_url(redis.url, protocol=3) as client:
+        first, second = RedisRunLog(client), RedisRunLog(client)
+        owner, lease = await begin(first)
+        elsewhere = await reader(second)
+        await until(elsewhere, TEXT)
+        owner.say("word")
+        owner.finish()
+        assert said(await rest(elsewhere)) == "word"
+        lease.release()
+        await first.aclose()
+        await second.aclose()
+        assert await client.ping()
+
+
+def test_a_client_that_decodes_is_refused() -> None:
+    with pytest.raises(ValueError, match="decode_responses"):
+        RedisRunLog(Redis(decode_responses=True))
+
+
+def test_times_must_be_positive() -> None:
+    with pytest.raises(StreamProtocolError):
+        RedisRunLog("redis://127.0.0.1", lease=0)
+
+
+@pytest.mark.parametrize("version", [6, 7])
+async def test_a_broken_off_stream_folds_in_every_client(logs: Logs, version: int) -> None:
+    await begin(logs[0])
+    elsewhere = await reader(logs[1])
+    seen = await until(elsewhere, TEXT)
+    await die(logs[0])
+    reducer = MessageReducer(ai_sdk=7 if version == 7 else 6)
+    *chunks, last = parse_sse(seen + await rest(elsewhere))
+    for chunk in chunks:
+        reducer.apply(chunk)
+    assert last["type"] == "error"
+    assert not reducer.open_ids("text")

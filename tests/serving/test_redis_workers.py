@@ -1,0 +1,220 @@
+"""Two workers, one Redis, one session service, no sticky sessions: any of them serves any request of a chat."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from google.adk.sessions import InMemorySessionService
+from google.adk.tools.function_tool import FunctionTool
+from google.genai import types as genai
+
+from stream_protocol.testing import Call, Wait
+from stream_protocol.testing.run_logs import eventually
+from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.wire.messages import parse_chat_request
+from stream_protocol.wire.reducer import MessageReducer
+from tests.redis_server import RedisServer
+from tests.serving.chat_client import Page
+from tests.serving.redis_workers import LEASE, Worker, fleet, resumed
+from tests.serving.support import Exchange, begin, chat, chunks, client, post, said, soon, stream, text, types
+
+
+class Pen:
+    """A tool of which is counted how often it ran; it takes as long as a test wants."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.started = asyncio.Event()
+        self.may_end = asyncio.Event()
+        self.may_end.set()
+
+    async def note(self, text: str) -> str:
+        """Writes a note."""
+        self.started.set()
+        await self.may_end.wait()
+        self.notes.append(text)
+        return "noted"
+
+
+def half_an_argument(go_on: asyncio.Event) -> list[Any]:
+    """A call whose argument stops in the middle."""
+
+    def fragment(text: str) -> genai.Part:
+        arg = genai.PartialArg(json_path="$.text", string_value=text, will_continue=bool(text))
+        return genai.Part(function_call=genai.FunctionCall(partial_args=[arg], will_continue=True))
+
+    opening = genai.Part(function_call=genai.FunctionCall(name="note", will_continue=True))
+    closing = genai.Part(function_call=genai.FunctionCall())
+    return [opening, fragment("to be "), Wait(go_on), fragment("or not"), fragment(""), closing]
+
+
+async def drained(exchange: Exchange) -> list[dict[str, Any]]:
+    """The rest of a response, which must end with ``[DONE]``."""
+    read = []
+    while (event := await exchange.event()) != "data: [DONE]":
+        assert event, "the response broke off"
+        read.append(event)
+    return chunks("".join(f"{event}\n\n" for event in [*read, "data: [DONE]"]))
+
+
+@pytest.mark.parametrize("ai_sdk", [6, 7])
+async def test_a_run_of_one_worker_is_resumed_on_another_in_the_middle_of_an_argument(
+    shared_redis: RedisServer, ai_sdk: AiSdkVersion
+) -> None:
+    go_on, pen, sessions = asyncio.Event(), Pen(), InMemorySessionService()
+    turns = (half_an_argument(go_on), "Noted.")
+    one = Worker(shared_redis.url, sessions, *turns, tools=[pen.note], ai_sdk=ai_sdk)
+    two = Worker(shared_redis.url, sessions, ai_sdk=ai_sdk)
+    chat_id = f"resume-{ai_sdk}"
+    async with fleet(one, two), begin(one.app, chat(said("note"), chat_id=chat_id)) as first:
+        assert await first.status() == 200
+        start = await first.until("start")
+        await first.until("tool-input-delta")
+        async with resumed(two.app, chat_id) as second:
+            assert await second.status() == 200
+            reducer = MessageReducer(ai_sdk=ai_sdk, replay=True)
+            while (chunk := await second.chunk())["type"] != "tool-input-delta":
+                reducer.apply(chunk)  # type: ignore[arg-type]
+            reducer.apply(chunk)  # type: ignore[arg-type]
+            assert reducer.message["id"] == start["messageId"]
+            go_on.set()
+            for chunk in await drained(second):
+                reducer.apply(chunk)  # type: ignore[arg-type]
+        whole = await drained(first)
+        assert text(whole) == "Noted."
+        assert pen.notes == ["to be or not"]
+        page = Page(two.app, chat_id=chat_id, ai_sdk=ai_sdk)
+        assert (await page.stored())[-1] == reducer.message
+
+
+async def test_a_run_of_one_worker_is_stopped_by_another(shared_redis: RedisServer) -> None:
+    sessions = InMemorySessionService()
+    one = Worker(shared_redis.url, sessions, ["Half. ", Wait(asyncio.Event())])
+    two = Worker(shared_redis.url, sessions, "Whole.")
+    async with fleet(one, two), client(two.app) as http:
+        async with begin(one.app, chat(said("hi"), chat_id="stop")) as exchange:
+            await exchange.status()
+            await exchange.until("text-delta")
+            assert (await http.post("/api/chat/stop/stop")).status_code == 202
+            await exchange.until("abort")
+        again = await stream(two.app, chat(said("go on", "u2"), chat_id="stop"))
+        assert text(again) == "Whole."
+
+
+async def test_the_same_request_attaches_and_another_one_is_refused(shared_redis: RedisServer) -> None:
+    go_on, sessions = asyncio.Event(), InMemorySessionService()
+    one = Worker(shared_redis.url, sessions, ["Half ", Wait(go_on), "and whole."])
+    two = Worker(shared_redis.url, sessions)
+    body = chat(said("hi"), chat_id="same")
+    async with fleet(one, two), begin(one.app, body) as first:
+        await first.status()
+        await first.until("text-delta")
+        async with begin(two.app, body) as second:
+            assert await second.status() == 200
+            assert (await second.until("text-delta"))["delta"] == "Half"
+            other = await post(two.app, chat(said("something else", "u2"), chat_id="same"))
+            assert other.status_code == 409
+            go_on.set()
+            assert text(await drained(second)).strip() == "and whole."
+
+
+async def test_what_one_worker_asked_is_approved_on_another(shared_redis: RedisServer) -> None:
+    pen, sessions = Pen(), InMemorySessionService()
+    tools = [FunctionTool(pen.note, require_confirmation=True)]
+    one = Worker(shared_redis.url, sessions, Call("note", {"text": "a"}), tools=tools)
+    two = Worker(shared_redis.url, sessions, "Done.", tools=tools)
+    async with fleet(one, two):
+        page = Page(one.app, chat_id="approve")
+        await page.send("note")
+        page.approve(True)
+        page._app = two.app
+        await page.submit()
+        assert pen.notes == ["a"]
+        assert page.messages[-1]["parts"][-1]["text"] == "Done."
+
+
+async def test_a_worker_that_dies_frees_its_chat_and_its_readers_are_told(shared_redis: RedisServer) -> None:
+    pen, sessions = Pen(), InMemorySessionService()
+    pen.may_end.clear()
+    one = Worker(shared_redis.url, sessions, ["I write. ", Call("note", {"text": "a"})], tools=[pen.note])
+    two = Worker(shared_redis.url, sessions, "Here again.")
+    first = await one.service.respond(parse_chat_request(chat(said("hi"), chat_id="die")), user_id="local")
+    await anext(first)
+    async with fleet(one, two), resumed(two.app, "die") as second:
+        assert await second.status() == 200
+        await soon(pen.started)
+        read = [await second.until("tool-input-available")]
+        await one.die()
+        read += await drained(second)
+        assert types(read)[-3:] == ["tool-output-error", "finish-step", "error"]
+        assert read[-1]["errorText"] == "An error occurred."
+        async with client(two.app) as http:
+            stored = (await http.get("/api/chat/die")).json()["messages"]
+        assert stored[0]["parts"][0]["text"] == "hi"
+        again = await stream(two.app, chat(said("go on", "u2"), chat_id="die"))
+        assert text(again) == "Here again."
+        assert pen.notes == []
+
+
+async def test_without_grace_a_run_that_is_read_elsewhere_goes_on(shared_redis: RedisServer) -> None:
+    go_on, sessions = asyncio.Event(), InMemorySessionService()
+    one = Worker(shared_redis.url, sessions, ["Half ", Wait(go_on), "and whole."], disconnect_grace=0)
+    two = Worker(shared_redis.url, sessions)
+    async with fleet(one, two), begin(one.app, chat(said("hi"), chat_id="grace")) as first:
+        await first.status()
+        await first.until("text-delta")
+        async with resumed(two.app, "grace") as second:
+            assert await second.status() == 200
+            await second.until("text-delta")
+            (lease,) = one.log._leases.values()
+
+            async def watched() -> bool:
+                return lease.watched_elsewhere
+
+            await eventually(watched)
+            first.leave()
+            await asyncio.sleep(LEASE)
+            go_on.set()
+            assert text(await drained(second)).strip() == "and whole."
+
+
+async def test_a_redis_that_is_away_refuses_requests_and_says_so(redis: RedisServer) -> None:
+    one = Worker(redis.url, InMemorySessionService())
+    async with fleet(one), client(one.app) as http:
+        redis.kill()
+        answers = [
+            await post(one.app, chat(said("hi"))),
+            await http.get("/api/chat/c1/stream"),
+            await http.post("/api/chat/c1/stop"),
+        ]
+        assert {answer.status_code for answer in answers} == {503}
+
+
+async def test_a_redis_that_is_lost_ends_the_response_with_an_error(redis: RedisServer) -> None:
+    pen = Pen()
+    go_on = asyncio.Event()
+    one = Worker(
+        redis.url, InMemorySessionService(), ["Half ", Wait(go_on), Call("note", {"text": "a"})], tools=[pen.note]
+    )
+    async with fleet(one), begin(one.app, chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+        redis.kill()
+        assert types(await drained(exchange))[-1] == "error"
+        go_on.set()
+        assert pen.notes == []
+
+
+async def test_a_blip_of_redis_is_not_seen(redis: RedisServer) -> None:
+    go_on = asyncio.Event()
+    one = Worker(redis.url, InMemorySessionService(), ["Half ", Wait(go_on), "and whole."])
+    async with fleet(one), begin(one.app, chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+        redis.kill()
+        redis.start()
+        await asyncio.sleep(LEASE)
+        go_on.set()
+        rest = await drained(exchange)
+        assert types(rest)[-1] == "finish"
+        assert text(rest).strip() == "and whole."
