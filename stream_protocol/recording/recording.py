@@ -10,10 +10,11 @@ from typing import Any, Unpack
 
 from google.adk.events import Event
 
+from stream_protocol.conversation.stretches import is_shown
 from stream_protocol.convert.options import ConverterOptions
 from stream_protocol.convert.streams import iter_sse
 from stream_protocol.recording.load import read_events
-from stream_protocol.recording.splitting import ResponseSplitter, is_shown
+from stream_protocol.recording.splitting import ResponseSplitter
 from stream_protocol.wire.chunks import AnyChunk
 
 
