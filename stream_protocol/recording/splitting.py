@@ -14,7 +14,10 @@ from stream_protocol.convert.streams import iter_sse
 
 
 def replay_sse(events: Iterable[Event], **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
-    """The SSE events of all responses, each from ``start`` to ``[DONE]``, as the recorded events come in."""
+    """The SSE events of all responses, each from ``start`` to ``[DONE]``, as the recorded events come in.
+
+    ``hidden_tools``: ``delegated_tools`` of the whole recording belong there.
+    """
     splitter = ResponseSplitter()
     for response, own in groupby(filter(is_shown, events), key=splitter.place):
         yield from iter_sse(own, past=response.past, message_id=response.message_id, **options)

@@ -13,7 +13,7 @@ from stream_protocol.serving.response import UIMessageStreamResponse
 from stream_protocol.serving.routes import chat_routes
 from stream_protocol.serving.service import ChatService
 from stream_protocol.serving.sync import WSGI_SSE_HEADERS, SyncChatService
-from stream_protocol.serving.target import Target
+from stream_protocol.serving.target import Target, delegation_tools
 
 __all__ = [
     "WSGI_SSE_HEADERS",
@@ -32,6 +32,7 @@ __all__ = [
     "client_tool",
     "create_app",
     "default_run_config",
+    "delegation_tools",
     "emit_data",
     "header_user",
     "local_user",
