@@ -66,7 +66,7 @@ async def test_a_second_page_reads_from_the_start_in_fewer_events_and_then_along
     async with begin(app, chat(said("hi"))) as first:
         await first.status()
         heard = ""
-        while "three" not in heard:
+        while "three " not in heard:
             heard += (await first.until("text-delta"))["delta"]
         async with resuming(app) as second:
             await second.status()
