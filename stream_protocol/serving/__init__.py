@@ -17,7 +17,7 @@ from stream_protocol.serving.routes import chat_routes
 from stream_protocol.serving.run_log import ChatTakenError, Lease, Owner, RunInfo, RunLog, RunLogError
 from stream_protocol.serving.service import ChatService
 from stream_protocol.serving.sync import WSGI_SSE_HEADERS, SyncChatService
-from stream_protocol.serving.target import Target
+from stream_protocol.serving.target import Target, delegation_tools
 
 if TYPE_CHECKING:
     from stream_protocol.serving.redis_run_log import RedisRunLog
@@ -49,6 +49,7 @@ __all__ = [
     "client_tool",
     "create_app",
     "default_run_config",
+    "delegation_tools",
     "emit_data",
     "header_user",
     "local_user",

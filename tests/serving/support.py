@@ -106,6 +106,7 @@ class Exchange:
         self.may_send = asyncio.Event()
         """Cleared: the client does not read."""
         self.may_send.set()
+        self._served = asyncio.Event()
 
     @asynccontextmanager
     async def begin(self, *body: bytes) -> AsyncIterator["Exchange"]:
@@ -151,7 +152,14 @@ class Exchange:
         return chunk
 
     async def _serve(self) -> None:
-        await self._app(self._scope, self._incoming.get, self._send)
+        try:
+            await self._app(self._scope, self._incoming.get, self._send)
+        finally:
+            self._served.set()
+
+    async def gone(self) -> None:
+        """Waits until the app has done with the request, though the client may not have read it all."""
+        await soon(self._served)
 
     async def _send(self, message: Message) -> None:
         await self.may_send.wait()
@@ -161,6 +169,8 @@ class Exchange:
         return await asyncio.wait_for(self._outgoing.get(), HANG)
 
 
-def begin(app: ASGIApp, body: Mapping[str, Any]) -> AbstractAsyncContextManager["Exchange"]:
+def begin(
+    app: ASGIApp, body: Mapping[str, Any], headers: Mapping[str, str] = JSON_TYPE
+) -> AbstractAsyncContextManager["Exchange"]:
     """A request whose response is read event by event."""
-    return Exchange(app).begin(json.dumps(body).encode())
+    return Exchange(app, headers=headers).begin(json.dumps(body).encode())
