@@ -5,6 +5,7 @@ import asyncio
 from bench.conversation import EVENTS_PER_TURN, TURNS
 from bench.growth import growths
 from bench.memory import STREAMS, bytes_per_open_stream
+from bench.run_logs import costs
 from bench.speed import ROUNDS, speeds
 from bench.startup import FIRST_USE, IMPORT, startup
 
@@ -14,6 +15,7 @@ def main() -> None:
     _print_speed()
     _print_growth()
     print(f"\nMemory: {bytes_per_open_stream() / 1024:.1f} KiB per open stream ({STREAMS:,} open, mid-turn).")
+    _print_run_logs()
     _print_startup()
 
 
@@ -24,6 +26,13 @@ def _print_speed() -> None:
     print(f"  {'':<16}{'µs per chunk':>14}{'to its floor':>14}")
     for row in rows:
         print(f"  {row.name:<16}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
+
+
+def _print_run_logs() -> None:
+    print("\nRun logs: the same chunks written one by one, and read to the end.\n")
+    print(f"  {'':<32}{'µs per chunk':>14}{'to memory':>14}")
+    for row in asyncio.run(costs()):
+        print(f"  {row.name:<32}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
 
 
 def _print_startup() -> None:

@@ -23,6 +23,8 @@ from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from stream_protocol.serving.run_log import RunLog
+
 
 ai_sdk_option = click.option(
     "--ai-sdk",
@@ -57,6 +59,14 @@ main.add_command(check)
     "--session-service-uri",
     help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
 )
+@click.option("--redis", "redis_url", help="Keep what runs where all workers find it: redis://host:6379/0.")
+@click.option(
+    "--lease",
+    type=click.FloatRange(min=0, min_open=True),
+    default=15.0,
+    show_default=True,
+    help="Seconds until a worker that is dead loses its chats; with --redis.",
+)
 @click.option("--user-header", help="Header in which a proxy in front names the user; 401 without it.")
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
 def serve(
@@ -68,6 +78,8 @@ def serve(
     origins: tuple[str, ...],
     disconnect_grace: float | None,
     session_service_uri: str | None,
+    redis_url: str | None,
+    lease: float,
     user_header: str | None,
     page: bool,
 ) -> None:
@@ -86,6 +98,7 @@ def serve(
             load_target(target),
             session_service=load_session_service(session_service_uri) if session_service_uri else None,
             ai_sdk=ai_sdk_version(ai_sdk),
+            run_log=_run_log(redis_url, lease) if redis_url else None,
             disconnect_grace=disconnect_grace,
             files=FilePolicy(artifact_base="/api/chat"),
         )
@@ -98,6 +111,18 @@ def serve(
     identify = header_user(user_header) if user_header else local_user
     app = create_app(service, identify=identify, allow_origins=origins, page=page)
     server.run(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
+
+
+def _run_log(url: str, lease: float) -> RunLog:
+    try:
+        from stream_protocol.serving.redis_run_log import load_redis_run_log
+        from stream_protocol.serving.run_log import RunLogError
+    except ImportError as error:  # the extra
+        refuse(str(error))
+    try:
+        return load_redis_run_log(url, lease=lease)
+    except RunLogError as error:
+        refuse(str(error))
 
 
 @main.command()

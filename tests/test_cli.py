@@ -15,6 +15,7 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.cli import main
+from tests.redis_server import RedisServer, free_port
 
 ROOT = Path(__file__).parent.parent
 ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -163,6 +164,29 @@ def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> 
         accepted = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG, headers={"X-User": "ann"})
     assert (refused.status_code, refused.text) == (401, "Sign in first.")
     assert accepted.status_code == 200
+
+
+def test_a_redis_that_cannot_be_reached_is_told_in_one_line_without_its_password(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    done = cli("serve", "agent:root_agent", "--redis", f"redis://:s3cret@127.0.0.1:{free_port()}/0", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "redis://127.0.0.1" in done.stderr
+    assert "s3cret" not in done.stderr
+
+
+def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, shared_redis: RedisServer) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
+    command = serve("agent:root_agent", "--no-page", "--redis", shared_redis.url, "--lease", "3")
+    with (
+        serving(command, tmp_path) as (_, one),
+        serving(command, tmp_path) as (_, two),
+        httpx.stream("POST", f"{one}/api/chat", json=BODY, timeout=HANG) as first,
+    ):
+        pieces = first.iter_text()
+        assert '"start"' in next(pieces)
+        assert httpx.post(f"{two}/api/chat/c1/stop", timeout=HANG).status_code == 202
+        assert '"abort"' in "".join(pieces)
 
 
 def test_chats_are_kept_where_the_uri_says(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ class RedisRunLog:
         self._listening: asyncio.Task[None] | None = None
 
     async def ping(self) -> None:
-        """Returns if Redis can be used. Raises ``RunLogError``."""
+        """Returns if Redis can be reached and written to. Raises ``RunLogError``."""
         await self._store.ping()
 
     async def claim(self, chat: str, request: str, owner: Owner) -> RedisLease:
@@ -163,6 +163,22 @@ class RedisRunLog:
         async for run_id in self._store.nudges(self._worker):
             if (lease := self._leases.get(run_id)) is not None:
                 lease.nudge()
+
+
+def load_redis_run_log(url: str, *, lease: float) -> RedisRunLog:
+    """A log over a Redis that was asked once, so that a server that cannot keep its chats apart does not start.
+
+    Must be called where no event loop runs. Raises ``RunLogError``, and ``StreamProtocolError`` for what is no URL.
+    """
+    asyncio.run(_probe(RedisRunLog(url, lease=lease)))
+    return RedisRunLog(url, lease=lease)  # a new one: connections belong to the loop that made them
+
+
+async def _probe(log: RedisRunLog) -> None:
+    try:
+        await log.ping()
+    finally:
+        await log.aclose()
 
 
 def _keep(tasks: set[asyncio.Task[None]], work: Coroutine[None, None, None]) -> None:

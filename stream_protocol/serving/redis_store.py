@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from stream_protocol.serving.run_log import RunLogError
+from stream_protocol.wire.errors import StreamProtocolError
 
 try:
     from redis.asyncio import Redis
@@ -89,7 +90,7 @@ class RedisStore:
         self._redis = _connected(server, patience) if isinstance(server, str) else server
         self._execute: Callable[..., Awaitable[Any]] = self._redis.execute_command
         if self._redis.connection_pool.connection_kwargs.get("decode_responses"):
-            raise ValueError("The Redis client must give bytes: make it without `decode_responses`.")
+            raise StreamProtocolError("The Redis client must give bytes: make it without `decode_responses`.")
 
     async def aclose(self) -> None:
         """Closes the connections, unless they are the app's."""
@@ -97,8 +98,8 @@ class RedisStore:
             await self._redis.aclose()
 
     async def ping(self) -> None:
-        """Returns if Redis answers."""
-        await self._call("PING")
+        """Returns if Redis takes what it is given."""
+        await self._call("SET", f"{self._prefix}:ping", "", "PX", 1)
 
     def keys(self, chat: str) -> ChatKeys:
         """The keys of a chat."""
@@ -163,13 +164,16 @@ def _reason(error: BaseException) -> str:
 
 
 def _connected(url: str, patience: float) -> Redis:
-    redis: Redis = Redis.from_url(
-        url,
-        protocol=2,
-        socket_connect_timeout=patience,
-        retry=Retry(NoBackoff(), 1),  # a pooled connection may have died while nobody used it
-        retry_on_error=[RedisConnectionError],
-    )
+    try:
+        redis: Redis = Redis.from_url(
+            url,
+            protocol=2,
+            socket_connect_timeout=patience,
+            retry=Retry(NoBackoff(), 1),  # a pooled connection may have died while nobody used it
+            retry_on_error=[RedisConnectionError],
+        )
+    except ValueError as error:  # which may say part of a password
+        raise StreamProtocolError("The URL of Redis must be like redis://:password@host:6379/0.") from error
     return redis
 
 

@@ -189,3 +189,32 @@ async def test_a_late_reader_is_not_behind_by_what_was_there_before() -> None:
     log.append(delta("z"))
     assert not reader.cut_off.is_set()
     await reader.aclose()
+
+
+async def test_what_somebody_still_copies_is_not_joined_for_him() -> None:
+    log = EventBuffer(LogBounds(coalesce_above=1))
+    log.copied = 1
+    log.append(b"a", b"b", b"c")
+    assert log.since(0) is None
+    assert log.since(1) == [b"b", b"c"]
+    log.copied = None
+    log.append(b"d" * 9)
+    assert log.since(1) is None
+    assert b"".join(log.whole()) == b"abc" + b"d" * 9
+
+
+async def test_a_log_that_is_cut_has_no_readers_any_more() -> None:
+    log = EventBuffer()
+    counts: list[int] = []
+    log.on_readers = counts.append
+    log.append(b"a")
+    early = log.read()
+    assert await anext(early) == b"a"
+    log.cut()
+    assert counts == [1, 0]
+    assert await anext(early, None) is None
+    late = log.read()
+    await anext(late, None)
+    assert early.cut_off.is_set()
+    assert late.cut_off.is_set()
+    assert counts == [1, 0]

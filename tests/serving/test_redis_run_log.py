@@ -363,6 +363,8 @@ async def test_a_replica_that_cannot_be_written_gives_no_chat(redis: RedisServer
     with redis_server(folder, "--replicaof", "127.0.0.1", str(redis.port)) as replica:
         log = RedisRunLog(replica.url)
         with pytest.raises(RunLogError, match="replica"):
+            await log.ping()
+        with pytest.raises(RunLogError, match="replica"):
             await log.claim(CHAT, "request", RecordingOwner(EventBuffer()))
         await log.aclose()
 
@@ -383,8 +385,14 @@ async def test_a_client_of_the_app_is_used_and_left_open(redis: RedisServer) -> 
 
 
 def test_a_client_that_decodes_is_refused() -> None:
-    with pytest.raises(ValueError, match="decode_responses"):
+    with pytest.raises(StreamProtocolError, match="decode_responses"):
         RedisRunLog(Redis(decode_responses=True))
+
+
+def test_what_is_no_url_is_refused_without_its_password() -> None:
+    with pytest.raises(StreamProtocolError) as refusal:
+        RedisRunLog("redis://:s3cret/@host")
+    assert "s3cret" not in str(refusal.value)
 
 
 def test_times_must_be_positive() -> None:
