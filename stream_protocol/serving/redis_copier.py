@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 RETRY_SECONDS: Final = 0.1
 """Between two attempts at a Redis that is in trouble."""
 
+GATHER_SECONDS: Final = 0.005
+"""Between two pieces: a fast run would spend most of its time on small ones. Nobody who reads sees the delay."""
+
 MAX_PIECE: Final = 2**20
 """Bytes that go to Redis at once, if that is more than one event."""
 
@@ -75,6 +78,7 @@ class Copier:
                 if await self._send():
                     return
                 troubled = False
+                await asyncio.sleep(GATHER_SECONDS)
             except RunLogError as error:
                 self._log.copied = None  # joined as one likes from now on: memory counts more than a reader elsewhere
                 if not troubled:
