@@ -32,6 +32,10 @@ EXPIRY_SECONDS: Final = 60.0
 MAX_PATIENCE: Final = 3.0
 """Seconds that a Redis which does not answer may hold up a request."""
 
+ON_ITS_WAY: Final = 0.1
+"""Seconds after which is asked again for a chat that another worker's run has: a page that has read its end, and sends at
+once, may be quicker than what tells Redis."""
+
 CLOSING_SECONDS: Final = 5.0
 """How long ``aclose`` waits for what is not in Redis yet."""
 
@@ -77,24 +81,19 @@ class RedisRunLog:
 
     async def claim(self, chat: str, request: str, owner: Owner) -> RedisLease:
         """Gives the chat to a new run. Raises ``ChatTakenError``."""
+        keys, run_id = self._store.keys(chat), uuid4().hex
         lease = RedisLease(
-            self._store,
-            self._store.keys(chat),
-            run_id=uuid4().hex,
-            worker=self._worker,
-            request=request,
-            owner=owner,
-            times=self._times,
+            self._store, keys, run_id=run_id, worker=self._worker, request=request, owner=owner, times=self._times
         )
         try:
-            await lease.claim()
+            await self._claim(lease, request)
         except ChatTakenError as taken:
             own = self._leases.get(taken.run.run_id)
             raise taken if own is None else ChatTakenError(own.info()) from None
         except BaseException:  # perhaps Redis took it, and nobody will have it
             _keep(self._living, lease.free())
             raise
-        self._leases[lease.run_id] = self._chats[chat] = lease
+        self._leases[run_id] = self._chats[chat] = lease
         _keep(self._living, self._live(chat, lease))
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen())
@@ -132,6 +131,16 @@ class RedisRunLog:
             await asyncio.wait(self._living, timeout=CLOSING_SECONDS)
         await ended([*self._living, *self._following, *([self._listening] if self._listening else ())])
         await self._store.aclose()
+
+    async def _claim(self, lease: RedisLease, request: str) -> None:
+        try:
+            await lease.claim()
+        except ChatTakenError as taken:
+            other = taken.run
+            if other.phase != "open" or other.request == request or other.run_id in self._leases:
+                raise
+            await asyncio.sleep(ON_ITS_WAY)
+            await lease.claim()
 
     async def _live(self, chat: str, lease: RedisLease) -> None:
         try:

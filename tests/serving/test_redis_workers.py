@@ -101,6 +101,15 @@ async def test_a_run_of_one_worker_is_stopped_by_another(shared_redis: RedisServ
         assert text(again) == "Whole."
 
 
+async def test_turns_go_round_the_workers_as_fast_as_they_come(shared_redis: RedisServer) -> None:
+    sessions = InMemorySessionService()
+    workers = [Worker(shared_redis.url, sessions, *(f"{turn}" for turn in range(6))) for _ in range(2)]
+    async with fleet(*workers):
+        for turn in range(12):
+            body = chat(said("hi", f"u{turn}"), chat_id="round")
+            assert text(await stream(workers[turn % 2].app, body)) == f"{turn // 2}"
+
+
 async def test_the_same_request_attaches_and_another_one_is_refused(shared_redis: RedisServer) -> None:
     go_on, sessions = asyncio.Event(), InMemorySessionService()
     one = Worker(shared_redis.url, sessions, ["Half ", Wait(go_on), "and whole."])
