@@ -77,10 +77,10 @@ class Follower:
         try:
             await asyncio.wait([following, unread], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            await ended([following, unread])
             self._disarm()
             if not self.buffer.closed:
                 self.buffer.cut()
+            await ended([following, unread])
         await self._leave()
 
     async def _follow(self) -> None:

@@ -130,8 +130,8 @@ class RedisLease:
             if self.owner.log.closed and self.held:
                 await asyncio.wait(tasks[:1], timeout=self._times.lease)
         finally:
-            await ended(tasks)
             self._disarm()
+            await ended(tasks)
         await self.free()
 
     async def free(self) -> None:

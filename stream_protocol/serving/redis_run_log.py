@@ -33,8 +33,8 @@ MAX_PATIENCE: Final = 3.0
 """Seconds that a Redis which does not answer may hold up a request."""
 
 ON_ITS_WAY: Final = 0.1
-"""Seconds after which is asked again for a chat that another worker's run has: a page that has read its end, and sends at
-once, may be quicker than what tells Redis."""
+"""Seconds after which is asked again for a chat that another worker's run has: a page that has read its end, and sends
+at once, may be quicker than what tells Redis."""
 
 CLOSING_SECONDS: Final = 5.0
 """How long ``aclose`` waits for what is not in Redis yet."""

@@ -15,7 +15,8 @@ CLAIM: Final = """
 -- KEYS lease token; ARGV run worker request lease-ms token-ms
 local other = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'token', 'stop')
 if other[1] and other[1] ~= ARGV[1] then
-    return {0, other[1], other[2], other[5] and other[3] == 'open' and 'closed' or other[3], redis.call('PTTL', KEYS[1])}
+    local phase = other[5] and other[3] == 'open' and 'closed' or other[3]
+    return {0, other[1], other[2], phase, redis.call('PTTL', KEYS[1])}
 end
 if other[1] then return {1, other[4]} end
 local now = redis.call('TIME')
@@ -32,7 +33,8 @@ PEEK: Final = """
 -- KEYS lease
 local lease = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'stop')
 if not lease[1] then return {} end
-return {lease[1], lease[2], lease[4] and lease[3] == 'open' and 'closed' or lease[3], redis.call('PTTL', KEYS[1])}
+local phase = lease[4] and lease[3] == 'open' and 'closed' or lease[3]
+return {lease[1], lease[2], phase, redis.call('PTTL', KEYS[1])}
 """
 """-> what has the chat. What is to stop counts as closed: who asks next need not see it happen."""
 
