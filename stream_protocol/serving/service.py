@@ -27,6 +27,7 @@ from stream_protocol.serving.prepared import NOTHING, Prepared, runner_for
 from stream_protocol.serving.run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.sealing import sealing_events
+from stream_protocol.serving.siblings import warn_of_siblings
 from stream_protocol.serving.target import Target, as_runner, delegation_tools
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.sse_reader import parse_sse
@@ -97,6 +98,8 @@ class ChatService:
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
         self._on_finish = on_finish
+        if run_log is None:
+            warn_of_siblings()
         self._run_log = run_log or MemoryRunLog()
         self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait)
         self._tasks: set[asyncio.Task[None]] = set()
