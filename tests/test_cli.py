@@ -165,9 +165,11 @@ def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> 
     assert accepted.status_code == 200
 
 
-def test_chats_are_kept_where_the_uri_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_chats_are_kept_where_the_uri_says(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    command = serve("agent:root_agent", "--no-page", "--session-service-uri", "sqlite:///chat.db")
+    uri = request.getfixturevalue("postgres").new_database() if database == "postgres" else "sqlite:///chat.db"
+    command = serve("agent:root_agent", "--no-page", "--session-service-uri", uri)
     with serving(command, tmp_path) as (_, url):
         assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).status_code == 200
     with serving(command, tmp_path) as (_, url):
