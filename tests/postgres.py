@@ -37,8 +37,8 @@ class Postgres:
     def new_database(self) -> str:
         """The URI of a new, empty database."""
         name = f"test_{next(self._numbers)}"
-        command = [self.binaries / "createdb", "--host=127.0.0.1", f"--port={self.port}", f"--username={USER}", name]
-        subprocess.run(command, check=True, capture_output=True, timeout=HANG)
+        createdb: list[str | Path] = [self.binaries / "createdb", "--host=127.0.0.1", f"--port={self.port}"]
+        subprocess.run([*createdb, f"--username={USER}", name], check=True, capture_output=True, timeout=HANG)
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{name}"
 
 
