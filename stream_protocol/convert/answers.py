@@ -69,11 +69,11 @@ class Answers:
             call.gated = failed
             if call.awaiting != "approval":  # its request is still to come
                 call.awaiting, call.approval_id = "approval", None
-        elif response.id in event.actions.requested_auth_configs:
-            call.awaiting = "credential"
+        elif response.id in event.actions.requested_auth_configs and not call.wants_credential:
+            call.awaiting, call.wants_credential = "credential", True
         elif failed and call.gated and call.approved is False:
             self._tools.deny(call)
-        else:
+        else:  # also of a tool that was run again and could not use the credential: ADK does not ask twice
             self._take_result(event, call, response, failed=failed)
 
     def _take_result(self, event: "Event", call: Call, response: "FunctionResponse", *, failed: bool) -> None:

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 DATA_WIDGET_PROVIDER = "adk_ui_stream"
 """``provider`` of the UI widgets that carry an app's own data: the one channel that ADK streams, stores and merges."""
 
-_INTERNAL_STATE = ("temp:", "_adk", "_code_execution")
-"""Prefixes of state keys that never leave: ``temp:`` is not even stored, the others are ADK's bookkeeping."""
+_INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
+"""Prefixes of state keys that never leave: ``temp:`` is not even stored, the others are ADK's bookkeeping. What a
+workflow keeps of a sign-in that it waits for (``adk_oauth_credential:…``) holds the PKCE verifier."""
 
 
 def write_actions(sink: Sink[Any], event: "Event", settings: Settings) -> None:

@@ -372,6 +372,14 @@ def test_credential_secret_never_on_wire() -> None:
     assert outputs(after) == {"B": {"provided": True}, "A": {"mail": 3}}
 
 
+def test_a_tool_that_cannot_use_the_credential_has_said_its_last_word() -> None:
+    """ADK runs it once more, and asks no second time: nothing would ever answer its call."""
+    provided = user(response("adk_request_credential", AUTH.model_dump(mode="json", by_alias=True), "B"))
+    refused = results(response("needs", {"result": "Pending."}, "A"), actions=NEEDS[-1].actions)
+    after = run([provided, refused], past=NEEDS, onto=message_of(run(NEEDS)))
+    assert outputs(after) == {"B": {"provided": True}, "A": {"result": "Pending."}}
+
+
 def test_a_request_for_a_credential_says_what_a_person_needs_to_sign_in() -> None:
     (asked,) = (chunk for chunk in only(run(NEEDS), "tool-input-av") if chunk["toolCallId"] == "B")
     assert asked["input"] == {
