@@ -1,18 +1,13 @@
-import {
-  type ChatAddToolApproveResponseFunction,
-  type ChatAddToolOutputFunction,
-  type DynamicToolUIPart,
-  getToolName,
-  type ToolUIPart,
-} from "ai";
+import { type ChatAddToolOutputFunction, type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { type FormEvent, useState } from "react";
+import { Approval, type OnApproval, parsed } from "./Approval";
 import { Json } from "./Json";
-import type { ChatMessage } from "./message-types";
+import type { ChatMessage, Confirmation } from "./message-types";
 
 export type Answers = {
   /** The response is over and the message is the last one: pending calls can be answered. */
   answerable: boolean;
-  onApproval: ChatAddToolApproveResponseFunction;
+  onApproval: OnApproval;
   onOutput: ChatAddToolOutputFunction<ChatMessage>;
 };
 
@@ -28,7 +23,9 @@ const LABELS: Record<ToolPart["state"], string> = {
   "output-denied": "denied",
 };
 
-export function ToolCard({ part, name, ...answers }: Answers & { part: ToolPart; name: string }) {
+type ToolCardProps = Answers & { part: ToolPart; name: string; confirmation: Confirmation | undefined };
+
+export function ToolCard({ part, name, confirmation, ...answers }: ToolCardProps) {
   const pending = part.state === "input-available" && !part.providerExecuted && answers.answerable;
   return (
     <section className="tool" data-tool={getToolName(part)} data-state={part.state} aria-label={`Tool ${name}`}>
@@ -39,7 +36,7 @@ export function ToolCard({ part, name, ...answers }: Answers & { part: ToolPart;
       </header>
       <Input part={part} />
       {part.state === "approval-requested" && answers.answerable && (
-        <Approval id={part.approval.id} onApproval={answers.onApproval} />
+        <Approval id={part.approval.id} confirmation={confirmation} onApproval={answers.onApproval} />
       )}
       {pending && <Answer part={part} onOutput={answers.onOutput} />}
       {part.state === "output-available" && <Json value={part.output} label="output" />}
@@ -66,32 +63,6 @@ function Input({ part }: { part: ToolPart }) {
     return null;
   }
   return <Json value={input} label="input" live={part.state === "input-streaming"} />;
-}
-
-type ApprovalProps = { id: string; onApproval: Answers["onApproval"] };
-
-function Approval({ id, onApproval }: ApprovalProps) {
-  const [reason, setReason] = useState("");
-  const respond = (approved: boolean) => {
-    const words = reason.trim();
-    void onApproval(words === "" ? { id, approved } : { id, approved, reason: words });
-  };
-  return (
-    <div className="answer" role="group" aria-label="Approval">
-      <input
-        value={reason}
-        onChange={(event) => setReason(event.target.value)}
-        placeholder="Reason (optional)"
-        aria-label="Reason"
-      />
-      <button type="button" className="primary" onClick={() => respond(true)}>
-        Approve
-      </button>
-      <button type="button" onClick={() => respond(false)}>
-        Deny
-      </button>
-    </div>
-  );
 }
 
 /** A form for any tool that the browser is to answer: what is typed is sent as JSON if it is JSON, else as text. */
@@ -122,12 +93,4 @@ function Answer({ part, onOutput }: { part: ToolPart; onOutput: Answers["onOutpu
 function question(input: unknown): string | undefined {
   if (typeof input !== "object" || input === null || !("message" in input)) return undefined;
   return typeof input.message === "string" ? input.message : undefined;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
