@@ -25,7 +25,11 @@ export function Approval({ id, confirmation, onApproval }: ApprovalProps) {
       }}
     >
       {confirmation?.hint && <p className="question">{confirmation.hint}</p>}
-      {confirmation?.payload !== undefined && <Payload asked={confirmation.payload} now={payload} onChange={setPayload} />}
+      {confirmation?.payload !== undefined && (
+        <div className="fields">
+          <Payload asked={confirmation.payload} now={payload} onChange={setPayload} />
+        </div>
+      )}
       <input
         value={reason}
         onChange={(event) => setReason(event.target.value)}
