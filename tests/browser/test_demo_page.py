@@ -79,6 +79,7 @@ def test_a_denied_call_looks_denied_and_does_not_run(page: Page) -> None:
     requests = posts(page)
     say(page, "Book two nights in Kyoto")
     page.get_by_label("Reason").fill("too dear")
+    page.get_by_label("Reason").press("Enter")
     page.get_by_role("button", name="Deny").click()
     expect(tool(page, "book_trip", "output-denied")).to_contain_text("too dear")
     expect(page.get_by_text("Then I won't book it.")).to_be_visible()

@@ -16,14 +16,8 @@ export function Approval({ id, confirmation, onApproval }: ApprovalProps) {
     onApproval(answer, approved ? payload : undefined);
   };
   return (
-    <form
-      className="answer"
-      aria-label="Approval"
-      onSubmit={(event) => {
-        event.preventDefault();
-        respond(true);
-      }}
-    >
+    // No form: Enter in the field for the reason must not approve.
+    <div className="answer" role="group" aria-label="Approval">
       {confirmation?.hint && <p className="question">{confirmation.hint}</p>}
       {confirmation?.payload !== undefined && (
         <div className="fields">
@@ -36,13 +30,13 @@ export function Approval({ id, confirmation, onApproval }: ApprovalProps) {
         placeholder="Reason (optional)"
         aria-label="Reason"
       />
-      <button type="submit" className="primary">
+      <button type="button" className="primary" onClick={() => respond(true)}>
         Approve
       </button>
       <button type="button" onClick={() => respond(false)}>
         Deny
       </button>
-    </form>
+    </div>
   );
 }
 
