@@ -1,6 +1,7 @@
 import { getToolName, isDataUIPart, isToolUIPart, type SourceDocumentUIPart, type SourceUrlUIPart } from "ai";
 import type { FileUIPart, ReasoningUIPart } from "ai";
 import { memo } from "react";
+import { gatedByCredential } from "./Credential";
 import { Json } from "./Json";
 import { Markdown } from "./Markdown";
 import {
@@ -39,7 +40,9 @@ type PartProps = MessageProps & { part: ChatPart };
 function Part({ part, message, root, live, ...answers }: PartProps) {
   if (isToolUIPart(part)) {
     const confirmation = confirmationOf(message, part.toolCallId);
-    return <ToolCard part={part} name={part.title ?? getToolName(part)} confirmation={confirmation} {...answers} />;
+    const gated = gatedByCredential(message.parts).has(part.toolCallId);
+    const name = part.title ?? getToolName(part);
+    return <ToolCard part={part} name={name} confirmation={confirmation} gated={gated} {...answers} />;
   }
   if (part.type === CONFIRMATION) return null; // its tool's card says it
   if (isDataUIPart(part)) return <Data type={part.type} data={part.data} />;

@@ -1,6 +1,8 @@
 import { type ChatAddToolOutputFunction, type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { type FormEvent, useState } from "react";
-import { Approval, type OnApproval, parsed } from "./Approval";
+import { Approval, type OnApproval } from "./Approval";
+import { Credential, CREDENTIAL } from "./Credential";
+import { parsed } from "./Fields";
 import { Json } from "./Json";
 import type { ChatMessage, Confirmation } from "./message-types";
 
@@ -23,16 +25,23 @@ const LABELS: Record<ToolPart["state"], string> = {
   "output-denied": "denied",
 };
 
-type ToolCardProps = Answers & { part: ToolPart; name: string; confirmation: Confirmation | undefined };
+type ToolCardProps = Answers & {
+  part: ToolPart;
+  name: string;
+  confirmation: Confirmation | undefined;
+  /** It waits for a credential, which is another call's output. */
+  gated: boolean;
+};
 
-export function ToolCard({ part, name, confirmation, ...answers }: ToolCardProps) {
-  const pending = part.state === "input-available" && !part.providerExecuted && answers.answerable;
+export function ToolCard({ part, name, confirmation, gated, ...answers }: ToolCardProps) {
+  const open = part.state === "input-available" && !part.providerExecuted && answers.answerable;
+  const pending = open && !gated;
   return (
     <section className="tool" data-tool={getToolName(part)} data-state={part.state} aria-label={`Tool ${name}`}>
       <header>
         <span className="mark" aria-hidden="true" />
         <h3>{name}</h3>
-        <span className="state">{pending ? "waits for you" : label(part)}</span>
+        <span className="state">{open ? (gated ? "needs a credential" : "waits for you") : label(part)}</span>
       </header>
       <Input part={part} />
       {part.state === "approval-requested" && answers.answerable && (
@@ -68,10 +77,12 @@ function Input({ part }: { part: ToolPart }) {
 /** A form for any tool that the browser is to answer: what is typed is sent as JSON if it is JSON, else as text. */
 function Answer({ part, onOutput }: { part: ToolPart; onOutput: Answers["onOutput"] }) {
   const [typed, setTyped] = useState("");
+  const send = (output: unknown) => void onOutput({ tool: getToolName(part), toolCallId: part.toolCallId, output });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void onOutput({ tool: getToolName(part), toolCallId: part.toolCallId, output: parsed(typed) });
+    send(parsed(typed));
   };
+  if (getToolName(part) === CREDENTIAL) return <Credential asked={part.input ?? {}} onOutput={send} />;
   const asked = question(part.input);
   return (
     <form className="answer" onSubmit={submit} aria-label="Answer">
