@@ -78,6 +78,8 @@ class Call:
     """The complete input as it was sent, plain JSON."""
     interim: Any = None
     """The output that stands in for one that comes in a later response; ``None`` where there is none."""
+    wants_credential: bool = False
+    """Whether its tool has said that it lacks a credential."""
     gated: bool = True
     """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
 
