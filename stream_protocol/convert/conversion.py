@@ -43,8 +43,8 @@ RUN_STOPPED = "The run was stopped before the tool finished."
 CODE_EXECUTION = "code_execution"
 """Name of the provider-executed tool that stands for code which the model's provider or ADK runs."""
 
-Ending = Literal["finish", "error", "abort"]
-"""The terminal that a response ended with."""
+Ending = Literal["finish", "error", "timeout", "abort"]
+"""How a response ended: its terminal. A ``timeout`` is an ``error`` that also ended what waited for a person."""
 
 T = TypeVar("T")
 
@@ -166,13 +166,17 @@ class Conversion(Generic[T]):
         self._sink.finish(self._finish_reason(), {} if metadata is None and bare_step else metadata)
         self._end("finish")
 
-    def fail(self, error: BaseException) -> None:
-        """The run failed: ends what is open, then the one ``error`` chunk, in the words of ``on_error``."""
+    def fail(self, error: BaseException, *, stopped: bool = False) -> None:
+        """The run failed: ends what is open, then the one ``error`` chunk, in the words of ``on_error``.
+
+        What waits for a person can still be answered, unless the run did not end by itself but was ``stopped``.
+        """
+        closes_pending = stopped and self._running  # before its first event a run has touched nothing
         self._check_running()
-        self._end_parts(RUN_FAILED)
+        self._end_parts(RUN_FAILED, closes_pending=closes_pending)
         self._steps.finish()  # no helper sends after an error
         self._sink.error(self._error_text(error))
-        self._end("error")
+        self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
         """The run was stopped: ends what is open, also what waits for a person (ADK closes it, too), then ``abort``."""
@@ -360,9 +364,11 @@ class Conversion(Generic[T]):
     def _take_error(self, event: "Event", code: str) -> None:
         if code == ABORTED:
             self._aborted = True
+            self._failures.clear()  # the last word counts: tools may fail because they are stopped
         elif self._steps.shown and (code in FINISH_REASONS or code == NO_CONTENT):
             self._reason = code
         else:
+            self._aborted = False
             self._failures.append((event.branch, AgentRunError(code, event.error_message)))
 
 

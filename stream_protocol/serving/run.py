@@ -140,7 +140,8 @@ class Run:
 
     def _expire(self) -> None:
         logger.warning("A run took longer than %s seconds and was stopped.", self._limits.run_timeout)
-        self._end(partial(_failed, TimeoutError("The run took too long.")))
+        error = TimeoutError("The run took too long.")
+        self._end(lambda response: fail_response(response, error, stopped=True))
         self._halt()
 
     def _halt(self) -> None:

@@ -15,10 +15,10 @@ from google.genai import types
 from stream_protocol.conversation.metadata import METADATA_KEY
 from stream_protocol.conversation.stretches import current_stretch, live_events
 from stream_protocol.convert.conversion import RUN_FAILED, RUN_STOPPED, Ending
-from stream_protocol.convert.finish import ABORTED
+from stream_protocol.convert.finish import ABORTED, FINISH_REASONS, NO_CONTENT
 
 FAILED: Final = "RUN_FAILED"
-"""``error_code`` of a sealing event after an error. After an abort it is ADK's own code."""
+"""``error_code`` of a sealing event after an error. After an abort it is ADK's own code, which closes what waits."""
 
 TICK: Final = 0.001
 """Seconds between sealing events. ADK's services order events by their time."""
@@ -62,18 +62,32 @@ def sealing_events(
     if outcome == "finish" or begun_at >= len(events):
         return []
     stretch = current_stretch(live_events(events))
-    told = any(event.error_code for event in events[begun_at:])
-    code, text = (ABORTED, RUN_STOPPED) if outcome == "abort" else (FAILED, RUN_FAILED)
+    stopped = outcome != "error"
+    text = RUN_STOPPED if outcome == "abort" else RUN_FAILED
     sealing = [_said(fragment, parts) for fragment, parts in fragments.spoken()]
-    sealing += _responses(stretch, text, closes_pending=outcome == "abort")
-    if not sealing and not told:
-        sealing = [Event(author=_last_author(stretch, agent), invocation_id=stretch[-1].invocation_id)]
+    sealing += _responses(stretch, text, closes_pending=stopped)
+    for event in sealing:
+        event.error_code = ABORTED if stopped else FAILED
+    if not _tells([*events[begun_at:], *sealing][-1].error_code, outcome):
+        sealing.append(_mark(stretch, agent, ABORTED if outcome == "abort" else FAILED))
     begin = max(time.time(), events[-1].timestamp + TICK)
     for number, event in enumerate(sealing):
-        event.error_code = code
         event.timestamp = begin + number * TICK
         event.custom_metadata = {METADATA_KEY: {"sealed": outcome}}
     return sealing
+
+
+def _tells(code: str | None, outcome: Ending) -> bool:
+    """Whether this is how the run ended, if it is the last word on it. ADK tells of a timeout as of an abort."""
+    if outcome == "abort":
+        return code == ABORTED
+    return code is not None and code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
+
+
+def _mark(stretch: Sequence[Event], agent: str, code: str) -> Event:
+    """Says no more than how the run ended."""
+    author = next((event.author for event in reversed(stretch) if event.author != "user"), agent)
+    return Event(author=author, invocation_id=stretch[-1].invocation_id, error_code=code)
 
 
 def _said(fragment: Event, parts: list[types.Part]) -> Event:
@@ -111,10 +125,6 @@ def _event_like(model: Event, content: types.Content) -> Event:
         node_info=model.node_info.model_copy(),
         content=content,
     )
-
-
-def _last_author(stretch: Sequence[Event], agent: str) -> str:
-    return next((event.author for event in reversed(stretch) if event.author != "user"), agent)
 
 
 def _speaker(event: Event) -> _Speaker:
