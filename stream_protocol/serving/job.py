@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.events import Event
 
+from stream_protocol.conversation.history import session_to_messages
 from stream_protocol.conversation.stretches import is_user_text, live_events, message_id
 from stream_protocol.conversation.turn import Answers, NewText
 from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings
-from stream_protocol.convert.streams import iter_chunks
 from stream_protocol.serving.content import answers_ahead, run_config_for, user_content
 from stream_protocol.serving.target import announces_user_message
-from stream_protocol.wire.reducer import reduce_chunks
 
 if TYPE_CHECKING:
     import asyncio
@@ -92,10 +91,14 @@ class Job:
             return None  # ADK refuses an invocation by name in a session without events: it takes it for a resumption
         return new_invocation_context_id()
 
-    def continued(self) -> UIMessage | None:
-        """The message that the response goes on with, as it stands before."""
-        if not isinstance(self.turn, Answers):
-            return None
-        options: ConverterOptions = {**self.options, "transform": None}
-        chunks = iter_chunks(self.turn.past, message_id=self.turn.message_id, **options)
-        return reduce_chunks(chunks, ai_sdk=options.get("ai_sdk", 6))
+    def messages(self) -> list[UIMessage]:
+        """The stored messages when the run begins, with what the user says or answers: the message that the response
+        goes on with is the last then."""
+        asked = Event(
+            author="user",
+            content=user_content(self.turn),
+            custom_metadata=run_config_for(self.turn, self.run_config).custom_metadata,
+        )
+        events = [*self.session.events, *answers_ahead(self.turn), asked]
+        told = self.session.model_copy(update={"events": events})
+        return session_to_messages(told, running=True, **self.options)

@@ -60,7 +60,7 @@ class ChatService:
     ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping.
     ``files``: which attached files are taken (all that a browser can send, by default), and whether the agent's own go
     out as links to artifacts.
-    ``on_finish``: called when a run has ended, with the messages as the client has them now: see ``OnFinish``.
+    ``on_finish``: called when a run has ended, with the messages as they stand now: see ``OnFinish``.
 
     Further options are the converter's. Calls of task-mode sub-agents are hidden besides those that it hides by itself.
     """
@@ -276,7 +276,13 @@ class ChatService:
     async def _tell(self, run: Run, job: Job) -> None:
         if self._on_finish is not None and run.log.closed:
             sent = [batch async for batch in run.log.read()]
-            await tell(self._on_finish, job.request, sent, job.continued(), self._settings.ai_sdk)
+            await tell(
+                self._on_finish,
+                sent,
+                before=job.messages if self._history == "server" else lambda: job.request.messages,
+                continues=isinstance(job.turn, Answers),
+                ai_sdk=self._settings.ai_sdk,
+            )
 
     async def _find_session(self, key: ChatKey) -> Session | None:
         user_id, chat_id = key
