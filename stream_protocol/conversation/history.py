@@ -7,11 +7,11 @@ answer to an approval request) is done here as the client does it.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from stream_protocol.conversation.metadata import approval_reasons, client_message_id
+from stream_protocol.conversation.metadata import approval_reasons
 from stream_protocol.conversation.stretches import Stretch, live_events, stretches
+from stream_protocol.conversation.user_message import user_message
 from stream_protocol.convert.converter import chunk_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.convert.people import is_confirmed
@@ -81,7 +81,7 @@ class _Telling:
     def messages(self) -> Iterator[UIMessage]:
         user_text = self.stretch.user_text
         if user_text is not None:
-            yield _user_message(user_text)
+            yield user_message(self.stretch, user_text, self._settings.artifact_url)
         if self._message is not None and (self.stretch.is_answered or not self._running):
             yield self._message
 
@@ -140,30 +140,3 @@ def _answered(message: UIMessage | None, event: Event) -> UIMessage | None:
                 reason = {"reason": reasons[approval["id"]]} if approval["id"] in reasons else {}
                 part["approval"] = {**approval, "approved": approved, **reason}
     return message
-
-
-def _user_message(event: Event) -> UIMessage:
-    parts = [_user_part(part) for part in (event.content.parts if event.content is not None else None) or ()]
-    return cast(
-        "UIMessage",
-        {
-            "id": client_message_id(event) or event.id,
-            "role": "user",
-            "parts": [part for part in parts if part is not None],
-        },
-    )
-
-
-def _user_part(part: types.Part) -> dict[str, Any] | None:
-    if part.text is not None:
-        return {"type": "text", "text": part.text}
-    if (blob := part.inline_data) is not None:
-        media_type = blob.mime_type or "application/octet-stream"
-        return _file(media_type, f"data:{media_type};base64,{b64encode(blob.data or b'').decode()}", blob.display_name)
-    if (link := part.file_data) is not None:
-        return _file(link.mime_type or "application/octet-stream", link.file_uri or "", link.display_name)
-    return None
-
-
-def _file(media_type: str, url: str, name: str | None) -> dict[str, Any]:
-    return {"type": "file", "mediaType": media_type, "url": url, **({"filename": name} if name else {})}

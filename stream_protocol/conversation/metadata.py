@@ -17,6 +17,13 @@ def client_message_id(event: Event) -> str | None:
     return message_id if isinstance(message_id, str) and message_id else None
 
 
+def sent_files(event: Event) -> list[dict[str, str] | None]:
+    """For each part of the user's message the ``mediaType`` and ``filename`` of the file that came with it, ``None``
+    for any other part. Empty without such a file."""
+    files = _known(event).get("files")
+    return files if isinstance(files, list) else []
+
+
 def approval_reasons(event: Event) -> dict[str, str]:
     """Approval id -> why the user decided so, of the answers that this event holds."""
     reasons = _known(event).get("reasons")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Stretch:
     def responses(self) -> Iterator[tuple[Event, ...]]:
         """The events, cut where the user took part: what lies between was one run and one response."""
         cuts = [index for index, event in enumerate(self.events) if index == 0 or is_users(event)]
-        for begin, end in zip(cuts, [*cuts[1:], len(self.events)], strict=True):
+        for begin, end in pairwise([*cuts, len(self.events)]):
             yield self.events[begin:end]
 
 
@@ -48,7 +49,7 @@ def stretches(events: Sequence[Event]) -> list[Stretch]:
     texts: Counter[str] = Counter()
     cuts = [index for index, event in enumerate(events) if index == 0 or is_user_text(event)]
     found = []
-    for begin, end in zip(cuts, [*cuts[1:], len(events)], strict=True):
+    for begin, end in pairwise([*cuts, len(events)]):
         invocation_id = events[begin].invocation_id
         texts[invocation_id] += is_user_text(events[begin])
         found.append(

@@ -6,9 +6,10 @@ from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoo
 from google.adk.events import Event
 from google.genai import types
 
+from stream_protocol.conversation.files import InlineFile
 from stream_protocol.conversation.metadata import METADATA_KEY
 from stream_protocol.conversation.parts import said_part
-from stream_protocol.conversation.turn import Answer, Answers, NewText
+from stream_protocol.conversation.turn import Answer, Answers, NewText, Said
 from stream_protocol.convert.people import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL
 
 TOOL_THREADS: Final = 32
@@ -75,8 +76,16 @@ def run_config_for(turn: NewText | Answers, base: RunConfig) -> RunConfig:
     match turn:
         case NewText():
             known: dict[str, object] = {"message_id": turn.client_message_id}
+            if any(isinstance(said, InlineFile) for said in turn.texts_and_files):
+                known["files"] = [_sent_file(said) for said in turn.texts_and_files]
         case Answers():
             known = {"reasons": turn.reasons} if turn.reasons else {}
     if not known:
         return base
     return base.model_copy(update={"custom_metadata": {**(base.custom_metadata or {}), METADATA_KEY: known}})
+
+
+def _sent_file(said: Said) -> dict[str, str] | None:
+    if not isinstance(said, InlineFile):
+        return None
+    return {"mediaType": said.media_type, **({"filename": said.name} if said.name else {})}

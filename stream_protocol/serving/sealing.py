@@ -6,8 +6,7 @@ broke off at all would be known to nobody who was not there.
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 from google.adk.events import Event
 from google.genai import types
@@ -132,12 +131,16 @@ def _speaker(event: Event) -> _Speaker:
 
 
 def _joined(parts: Iterable[types.Part]) -> list[types.Part]:
-    """Text and thoughts, each run of one kind as one part. Unfinished calls and the rest have no meaning in pieces."""
-    said = [part for part in parts if part.text]
-    return [_merged(list(group)) for _, group in groupby(said, key=lambda part: bool(part.thought))]
-
-
-def _merged(parts: Sequence[types.Part]) -> types.Part:
-    signature: Any = next((part.thought_signature for part in reversed(parts) if part.thought_signature), None)
-    text = "".join(part.text or "" for part in parts)
-    return types.Part(text=text, thought=parts[0].thought, thought_signature=signature)
+    """Text and thoughts, each run of one kind as one part, and files. Calls and code have no meaning in pieces."""
+    joined: list[types.Part] = []
+    for part in parts:
+        newest = joined[-1] if joined and joined[-1].text else None
+        if part.inline_data is not None or part.file_data is not None:
+            joined.append(part)
+        elif not part.text or (newest is not None and bool(newest.thought) is bool(part.thought)):
+            if newest is not None:
+                newest.text = f"{newest.text}{part.text or ''}"
+                newest.thought_signature = part.thought_signature or newest.thought_signature
+        else:
+            joined.append(part.model_copy())
+    return joined
