@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from stream_protocol.conversation.metadata import approval_reasons
+from stream_protocol.conversation.metadata import approval_reasons, told_events
 from stream_protocol.conversation.stretches import Stretch, live_events, stretches
 from stream_protocol.conversation.user_message import user_message
 from stream_protocol.convert.converter import chunk_conversion
@@ -41,7 +41,7 @@ def session_to_messages(
     """
     options.pop("on_error", None)  # a message has no place for an error's text
     settings = Settings(**options)
-    told = [_Telling(stretch, settings) for stretch in stretches(live_events(session.events))]
+    told = [_Telling(stretch, settings) for stretch in stretches(told_events(live_events(session.events)))]
     for number, telling in enumerate(told):
         telling.tell(running=running and number == len(told) - 1)
         for event in telling.stretch.events:

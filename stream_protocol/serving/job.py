@@ -15,7 +15,7 @@ from stream_protocol.conversation.stretches import is_user_text, live_events, me
 from stream_protocol.conversation.turn import Answers, NewText
 from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings
-from stream_protocol.serving.content import answers_ahead, run_config_for, user_content
+from stream_protocol.serving.content import answers_ahead, run_config_for, superseded, user_content
 from stream_protocol.serving.target import announces_user_message
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Job:
         """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""
         # A copy of the session: who asks what this run answers goes by what was stored before.
         session = self.session.model_copy(update={"events": list(self.session.events)})
+        for event in superseded(session.events) if isinstance(self.turn, NewText) else ():
+            await self.runner.session_service.append_event(session, event)
         for event in answers_ahead(self.turn):
             yield await self.runner.session_service.append_event(session, event)
         content = user_content(self.turn)

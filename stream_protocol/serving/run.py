@@ -129,8 +129,7 @@ class Run:
 
     def _feed(self, event: Event) -> None:
         if self.log.closed:
-            if not event.partial:
-                self.fragments.store(event)
+            self.fragments.add_late(event)
             return
         self.fragments.add(event)
         with self._failure_ends_response():

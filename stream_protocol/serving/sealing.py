@@ -5,13 +5,13 @@ broke off at all would be known to nobody who was not there.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.conversation.metadata import METADATA_KEY
+from stream_protocol.conversation.metadata import METADATA_KEY, TOLD, UNTOLD, own_metadata
 from stream_protocol.conversation.stretches import current_stretch, live_events
 from stream_protocol.convert.conversion import RUN_FAILED, RUN_STOPPED, Ending
 from stream_protocol.convert.finish import ABORTED, FINISH_REASONS, NO_CONTENT
@@ -30,18 +30,19 @@ class Fragments:
 
     def __init__(self) -> None:
         self._by_speaker: dict[_Speaker, list[Event]] = {}
+        self.late: list[Event] = []
 
     def add(self, event: Event) -> None:
         """Takes an event of the run that was shown."""
         if event.partial:
             self._by_speaker.setdefault(_speaker(event), []).append(event)
-        else:
-            self.store(event)
-
-    def store(self, event: Event) -> None:
-        """Takes a complete event: what its speaker had streamed is stored with it."""
-        if event.content is not None or event.finish_reason is not None:
+        elif event.content is not None or event.finish_reason is not None:
             self._by_speaker.pop(_speaker(event), None)
+
+    def add_late(self, event: Event) -> None:
+        """Takes an event that came when the response had ended: it is stored, and nobody saw it."""
+        if not event.partial and event.error_code != ABORTED:
+            self.late.append(event)
 
     def spoken(self) -> Iterator[tuple[Event, list[types.Part]]]:
         """For each speaker a fragment that says who it is, and the text and thoughts that are left."""
@@ -63,16 +64,21 @@ def sealing_events(
     stretch = current_stretch(live_events(events))
     stopped = outcome != "error"
     text = RUN_STOPPED if outcome == "abort" else RUN_FAILED
-    sealing = [_said(fragment, parts) for fragment, parts in fragments.spoken()]
+    late = {_speaker(event) for event in fragments.late if event.content is not None}
+    sealing = [_said(fragment, parts, late) for fragment, parts in fragments.spoken()]
     sealing += _responses(stretch, text, closes_pending=stopped)
     for event in sealing:
         event.error_code = ABORTED if stopped else FAILED
-    if not _tells([*events[begun_at:], *sealing][-1].error_code, outcome):
+    if fragments.late or not _tells([*events[begun_at:], *sealing][-1].error_code, outcome):
         sealing.append(_mark(stretch, agent, ABORTED if outcome == "abort" else FAILED))
     begin = max(time.time(), events[-1].timestamp + TICK)
     for number, event in enumerate(sealing):
         event.timestamp = begin + number * TICK
-        event.custom_metadata = {METADATA_KEY: {"sealed": outcome}}
+        event.custom_metadata = {METADATA_KEY: {"sealed": outcome, **own_metadata(event)}}
+    if fragments.late:
+        sealing[-1].custom_metadata = {
+            METADATA_KEY: {**own_metadata(sealing[-1]), UNTOLD: [event.id for event in fragments.late]}
+        }
     return sealing
 
 
@@ -89,8 +95,14 @@ def _mark(stretch: Sequence[Event], agent: str, code: str) -> Event:
     return Event(author=author, invocation_id=stretch[-1].invocation_id, error_code=code)
 
 
-def _said(fragment: Event, parts: list[types.Part]) -> Event:
-    return _event_like(fragment, types.Content(role="model", parts=parts))
+def _said(fragment: Event, parts: list[types.Part], late: Collection[_Speaker]) -> Event:
+    """What was shown. If all of it has been stored too late to be shown, only history gets it: the model has more."""
+    content = types.Content(role="model", parts=parts)
+    if _speaker(fragment) not in late:
+        return _event_like(fragment, content)
+    event = _event_like(fragment, None)
+    event.custom_metadata = {METADATA_KEY: {TOLD: content.model_dump(mode="json", exclude_none=True)}}
+    return event
 
 
 def _responses(stretch: Sequence[Event], text: str, *, closes_pending: bool) -> Iterator[Event]:
@@ -114,7 +126,7 @@ def _responses(stretch: Sequence[Event], text: str, *, closes_pending: bool) -> 
             yield _event_like(event, types.Content(role="user", parts=parts))
 
 
-def _event_like(model: Event, content: types.Content) -> Event:
+def _event_like(model: Event, content: types.Content | None) -> Event:
     """An event of the same speaker."""
     return Event(
         author=model.author,
