@@ -295,6 +295,8 @@ class Conversion(Generic[T]):
                 kind = REASONING if part.thought else TEXT
                 if lane.kind is kind or self._open(lane, kind):
                     lane.write(part.text)
+                if part.thought and part.thought_signature:
+                    lane.sign(part.thought_signature)
             elif is_media(part):
                 self._whole.take(lane, part, None)
         self._tell_saved(lane)

@@ -149,10 +149,12 @@ def _joined(parts: Iterable[types.Part]) -> list[types.Part]:
         newest = joined[-1] if joined and joined[-1].text else None
         if part.inline_data is not None or part.file_data is not None:
             joined.append(part)
-        elif not part.text or (newest is not None and bool(newest.thought) is bool(part.thought)):
-            if newest is not None:
-                newest.text = f"{newest.text}{part.text or ''}"
+            continue
+        if part.text and (newest is None or bool(newest.thought) is not bool(part.thought)):
+            newest = types.Part(text="", thought=part.thought)
+            joined.append(newest)
+        if newest is not None:
+            newest.text = f"{newest.text}{part.text or ''}"
+            if part.thought or not part.text:  # a text is signed by what follows it
                 newest.thought_signature = part.thought_signature or newest.thought_signature
-        else:
-            joined.append(part.model_copy())
     return joined

@@ -150,7 +150,12 @@ class Chat:
     def _answer(self, request: LlmRequest) -> Any:
         parts = [part for content in request.contents for part in content.parts or ()]
         asked = {part.function_call.id for part in parts if part.function_call}
-        self.half_asked.append(asked ^ {part.function_response.id for part in parts if part.function_response})
+        if parts[-1].text in (
+            "go",
+            "again",
+            "edited",
+        ):  # within a turn ADK goes on beside a call that waits
+            self.half_asked.append(asked ^ {part.function_response.id for part in parts if part.function_response})
         return next(self._left, "That is all.")
 
     async def act(self, action: Act) -> None:
