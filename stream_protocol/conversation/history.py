@@ -7,10 +7,11 @@ answer to an approval request) is done here as the client does it.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from stream_protocol.conversation.metadata import approval_reasons, told_events
-from stream_protocol.conversation.stretches import Stretch, live_events, stretches
+from stream_protocol.conversation.stretches import Stretch, is_users, live_events, stretches
 from stream_protocol.conversation.user_message import user_message
 from stream_protocol.convert.converter import chunk_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings
@@ -66,7 +67,7 @@ class _Telling:
         responses = list(self.stretch.responses())
         for response in responses:
             chunks = self._converted(response, ends=not (running and response is responses[-1]))
-            self._message = _folded(chunks, _answered(self._message, response[0]), self._settings)
+            self._message = _folded(chunks, _answered(self._message, *response), self._settings)
             self._past.extend(response)
 
     def holds(self, call_id: str | None) -> bool:
@@ -125,18 +126,21 @@ def _folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Set
     return folded
 
 
-def _answered(message: UIMessage | None, event: Event) -> UIMessage | None:
-    """The message as the client made it when it sent the approvals that this event holds."""
-    if message is None:
-        return None
-    reasons = approval_reasons(event)
-    parts: list[dict[str, Any]] = cast("Any", message["parts"])
-    for response in event.get_function_responses():
-        approved = is_confirmed(response.response)
-        for part in parts if approved is not None else ():
-            approval = part.get("approval", {})
-            if part.get("state") == "approval-requested" and approval.get("id") == response.id:
-                part["state"] = "approval-responded"
-                reason = {"reason": reasons[approval["id"]]} if approval["id"] in reasons else {}
-                part["approval"] = {**approval, "approved": approved, **reason}
+def _answered(message: UIMessage | None, *events: Event) -> UIMessage | None:
+    """The message as the client made it when it sent the approvals with which these events begin."""
+    parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
+    for event in takewhile(is_users, events):
+        reasons = approval_reasons(event)
+        for response in event.get_function_responses():
+            if (approved := is_confirmed(response.response)) is not None:
+                _approve(parts, response.id, reasons, approved=approved)
     return message
+
+
+def _approve(parts: list[dict[str, Any]], approval_id: str | None, reasons: dict[str, str], *, approved: bool) -> None:
+    for part in parts:
+        approval = part.get("approval", {})
+        if part.get("state") == "approval-requested" and approval.get("id") == approval_id:
+            part["state"] = "approval-responded"
+            reason = {"reason": reasons[approval["id"]]} if approval["id"] in reasons else {}
+            part["approval"] = {**approval, "approved": approved, **reason}

@@ -93,8 +93,8 @@ calls = st.one_of(
     st.sampled_from([Call("explode"), Call("dig"), Call("nothing_of_the_kind")]),
 )
 spoken = st.one_of(texts, texts, st.builds(Thought, texts, st.none() | st.just(b"signed")), st.just(IMAGE))
-failures = st.sampled_from([[], [], [], [], [RuntimeError("the model failed")]])
-endings = st.sampled_from(
+failures: st.SearchStrategy[list[Any]] = st.sampled_from([[], [], [], [], [RuntimeError("the model failed")]])
+endings: st.SearchStrategy[list[Any]] = st.sampled_from(
     [[], [], [token_usage(prompt=3, answer=2)], [types.FinishReason.MAX_TOKENS], [types.FinishReason.SAFETY]]
 )
 
