@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from google.adk.agents.invocation_context import new_invocation_context_id
+from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.conversation.history import session_to_messages
@@ -16,16 +17,17 @@ from stream_protocol.conversation.turn import Answers, NewText
 from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.serving.content import answers_ahead, run_config_for, superseded, user_content
+from stream_protocol.serving.run import Begun
 from stream_protocol.serving.target import announces_user_message
+from stream_protocol.wire.inverse import message_to_chunks
+from stream_protocol.wire.sse import encode_sse
 
 if TYPE_CHECKING:
     import asyncio
 
-    from google.adk.agents.run_config import RunConfig
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.convert.conversion import Conversion
     from stream_protocol.serving.prepared import Prepared
     from stream_protocol.wire.messages import ChatRequest, UIMessage
 
@@ -43,18 +45,18 @@ class Job:
     run_config: RunConfig
     options: ConverterOptions
 
-    def begin(self, invocation_id: str | None) -> Conversion[bytes]:
+    def begin(self, invocation_id: str | None) -> Begun:
         """The conversion of a response whose run has begun in this invocation."""
         settings = Settings(**self.options)
         match self.turn:
             case Answers():
-                return sse_conversion(self.turn.past, self.turn.message_id, settings)
+                return Begun(sse_conversion(self.turn.past, self.turn.message_id, settings), self._rebuilt())
             case NewText() if invocation_id is None:
-                return sse_conversion((), None, settings)
+                return Begun(sse_conversion((), None, settings))
             case NewText():
                 stored = live_events(self.session.events)
                 texts = sum(event.invocation_id == invocation_id for event in stored if is_user_text(event))
-                return sse_conversion((), message_id(invocation_id, texts + 1), settings)
+                return Begun(sse_conversion((), message_id(invocation_id, texts + 1), settings))
 
     async def events(self, abort_signal: asyncio.Event) -> AsyncGenerator[Event]:
         """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""
@@ -96,11 +98,25 @@ class Job:
     def messages(self) -> list[UIMessage]:
         """The stored messages when the run begins, with what the user says or answers: the message that the response
         goes on with is the last then."""
+        return self._asked(self.session.events)
+
+    def continued(self) -> UIMessage:
+        """The message that the response goes on with, as the client made it when it answered."""
+        assert isinstance(self.turn, Answers)
+        if not self.turn.past:  # nothing is stored: the page alone has it
+            return self.request.messages[-1]
+        return {**self._asked(self.turn.past)[-1], "id": self.turn.message_id}
+
+    def _asked(self, stored: Sequence[Event]) -> list[UIMessage]:
         asked = Event(
             author="user",
             content=user_content(self.turn),
             custom_metadata=run_config_for(self.turn, self.run_config).custom_metadata,
         )
-        events = [*self.session.events, *answers_ahead(self.turn), asked]
+        events = [*stored, *answers_ahead(self.turn), asked]
         told = self.session.model_copy(update={"events": events})
         return session_to_messages(told, running=True, **self.options)
+
+    def _rebuilt(self) -> bytes:
+        _start, *parts = message_to_chunks(self.continued(), ai_sdk=self.options.get("ai_sdk", 6))
+        return b"".join(map(encode_sse, parts))
