@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert.calls import Call, CallBook, CallState, Known
-from stream_protocol.convert.data import write_actions, write_confirmation
+from stream_protocol.convert.data import write_actions, write_artifacts, write_confirmation
 from stream_protocol.convert.finish import ABORTED
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
@@ -102,6 +102,7 @@ class Answers:
         call = self._book.get(call_id)
         if call is None or call.state is not CallState.OPEN or not call.name == event.author == head.rpartition(".")[2]:
             return False
+        write_artifacts(self._sink, event, self._settings)
         write_actions(self._sink, event, self._settings)
         if text := "".join(part.text or "" for part in parts):
             self._tools.add_result(call, text, preliminary=True)

@@ -18,18 +18,22 @@ _INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
 workflow keeps of a sign-in that it waits for (``adk_oauth_credential:…``) holds the PKCE verifier."""
 
 
+def write_artifacts(sink: Sink[Any], event: "Event", settings: Settings) -> None:
+    """Writes which artifacts a complete event says were saved."""
+    for filename, version in event.actions.artifact_delta.items():
+        url = settings.artifact_url(filename, version) if settings.artifact_url is not None else None
+        value = _without_none({"filename": filename, "version": version, "url": url})
+        sink.data("adk-artifact", value, data_id=filename)
+
+
 def write_actions(sink: Sink[Any], event: "Event", settings: Settings) -> None:
-    """Writes what a complete event did besides speaking.
+    """Writes what else a complete event did besides speaking.
 
     Fragments must not come here: their ``actions`` object is shared with, and changed by, the later complete event.
     """
     actions = event.actions
     if actions.transfer_to_agent:
         sink.data("adk-agent", _without_none({"agent": actions.transfer_to_agent, "from": event.author}))
-    for filename, version in actions.artifact_delta.items():
-        url = settings.artifact_url(filename, version) if settings.artifact_url is not None else None
-        value = _without_none({"filename": filename, "version": version, "url": url})
-        sink.data("adk-artifact", value, data_id=filename)
     for widget in actions.render_ui_widgets or ():
         _write_widget(sink, widget.id, widget.provider, widget.payload)
     if settings.send_state:

@@ -12,8 +12,8 @@ _SERVERS: Final = re.compile(r"\b(?:uvicorn|gunicorn|hypercorn|granian)\b")
 """Servers whose main process starts workers and serves nothing itself."""
 
 WARNING: Final = (
-    "This is one of several workers, and each has a MemoryRunLog of its own: resuming, stopping and keeping two runs of a "
-    "chat apart work only where a request meets the right worker. Give ChatService a run_log that they share."
+    "This is one of several workers, and each has a MemoryRunLog of its own: resuming, stopping and keeping two runs "
+    "of a chat apart work only where a request meets the right worker. Give ChatService a run_log that they share."
 )
 
 
