@@ -1,4 +1,4 @@
-"""What ``import stream_protocol`` adds to the start of an interpreter."""
+"""What the import of the converter adds to the start of an interpreter."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ class Startup(NamedTuple):
 
 def startup() -> Startup:
     """Returns both times, taken in turn in fresh processes; the first of each only warms the file cache."""
-    times = [(_run("pass"), _run("import stream_protocol")) for _ in range(ROUNDS + 1)][1:]
+    times = [(_run("pass"), _run("from stream_protocol import stream_sse")) for _ in range(ROUNDS + 1)][1:]
     return Startup(median(bare for bare, _ in times), median(imported for _, imported in times))
 
 
