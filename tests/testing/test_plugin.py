@@ -45,8 +45,9 @@ def weather(text: str = "It is sunny.", degrees: int = 21) -> str:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """An empty project outside of CI."""
+    """An empty project outside of CI, where no other plugin is installed."""
     monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return pytester
 
@@ -59,7 +60,7 @@ def write(project: pytest.Pytester, path: str, text: str) -> Path:
 
 
 def run(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return project.runpytest_inprocess("-p", PLUGIN, "-p", "no:asyncio", "-p", "no:cacheprovider", *arguments)
+    return project.runpytest_inprocess("-p", PLUGIN, "-p", "no:cacheprovider", *arguments)
 
 
 def output(result: pytest.RunResult) -> str:
@@ -276,13 +277,16 @@ def test_the_plugin_loads_nothing_but_itself() -> None:
 
 def test_a_project_without_recordings_notices_nothing(project: pytest.Pytester) -> None:
     project.makepyfile("def test_it(): pass")
-    done = project.runpytest_subprocess("-p", PLUGIN, "-p", "no:asyncio", "-W", "error")
+    done = project.runpytest_subprocess("-p", PLUGIN, "-W", "error")
     done.assert_outcomes(passed=1)
     assert not done.stderr.lines
 
 
-def test_pytest_finds_the_plugin_where_the_package_is_installed(project: pytest.Pytester) -> None:
+def test_pytest_finds_the_plugin_where_the_package_is_installed(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the entry point, and once only if it is asked for as well."""
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     assert {point.value for point in entry_points(group="pytest11", name=PLUGIN)} == {PLUGIN}
     for asked in ([], ["-p", PLUGIN]):
         project.runpytest_subprocess(*asked, "--help").stdout.fnmatch_lines([f"*{UPDATE}*"])
