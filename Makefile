@@ -40,7 +40,7 @@ $(PYTHON_READY): pyproject.toml requirements/ci.txt
 
 $(OLDEST_READY): pyproject.toml requirements/oldest.txt $(PYTHON_READY)
 	$(BIN)/python -m venv --clear .venv-oldest
-	$(OLDEST)/pip install --quiet --disable-pip-version-check --requirement requirements/oldest.txt
+	$(OLDEST)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements/oldest.txt
 	$(OLDEST)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
