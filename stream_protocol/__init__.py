@@ -1,11 +1,11 @@
 """Google ADK events in, AI SDK UI message streams out.
 
-Importing this package loads nothing: each name comes with its module when it is asked for. ``stream_protocol.serving``
-loads ADK and Starlette, what is named here loads neither.
+Importing this package costs next to nothing: each name is loaded from its home when it is first asked for. None of them
+loads ADK or Starlette; ``stream_protocol.serving`` loads both.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stream_protocol.convert import (
@@ -65,8 +65,12 @@ _HOMES = {
     "stream_sse": "convert",
 }
 
+if not TYPE_CHECKING:  # a type checker that saw these would take any name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+    def __dir__() -> list[str]:
+        return [*globals(), *_HOMES]
