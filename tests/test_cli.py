@@ -101,6 +101,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
         (recording("Hello.").encode() + b"\n{", "line 2 is not JSON"),
         (None, "No such file or directory"),
     ],
+    ids=["empty", "binary", "cut", "missing"],  # the content has an id that changes
 )
 def test_an_unreadable_recording_is_one_line_on_stderr(tmp_path: Path, content: bytes | None, reason: str) -> None:
     file = tmp_path / "events.jsonl"
