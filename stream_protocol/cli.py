@@ -84,7 +84,6 @@ def serve(
     page: bool,
 ) -> None:
     """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder."""
-    from stream_protocol.conversation.file_policy import FilePolicy
     from stream_protocol.serving import server
     from stream_protocol.serving.app import create_app
     from stream_protocol.serving.identity import header_user, local_user
@@ -100,7 +99,6 @@ def serve(
             ai_sdk=ai_sdk_version(ai_sdk),
             run_log=_run_log(redis_url, lease) if redis_url else None,
             disconnect_grace=disconnect_grace,
-            files=FilePolicy(artifact_base="/api/chat"),
         )
     except (TargetError, SessionServiceError, StreamProtocolError) as error:
         refuse(str(error))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.postgres import Postgres, postgres_server
 from tests.redis_server import RedisServer, redis_server
 
 # No test asserts a time, neither of an example nor of making one. CI tries the same examples each time: what fails
@@ -29,4 +30,11 @@ def redis(tmp_path: Path) -> Iterator[RedisServer]:
 def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A Redis that tests leave as it is, each with a prefix of its own."""
     with redis_server(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server, started when the first test asks for it."""
+    with postgres_server() as server:
         yield server
