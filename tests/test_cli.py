@@ -213,6 +213,27 @@ def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, sha
         assert '"abort"' in "".join(pieces)
 
 
+def test_the_readers_of_a_server_that_was_killed_are_told_by_another(tmp_path: Path, shared_redis: RedisServer) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
+    command = serve("agent:root_agent", "--no-page", "--redis", shared_redis.url, "--lease", "2")
+    body = {**BODY, "id": "killed"}
+    with (
+        serving(command, tmp_path) as (process, one),
+        serving(command, tmp_path) as (_, two),
+        httpx.stream("POST", f"{one}/api/chat", json=body, timeout=HANG) as first,
+    ):
+        assert '"start"' in next(first.iter_text())
+        with httpx.stream("GET", f"{two}/api/chat/killed/stream", timeout=HANG) as second:
+            pieces = second.iter_text()
+            read = next(pieces)
+            process.kill()
+            read += "".join(pieces)
+        assert read.endswith("data: [DONE]\n\n")
+        assert read.count('"type":"error"') == 1
+        with httpx.stream("POST", f"{two}/api/chat", json=body, timeout=HANG) as again:
+            assert again.status_code == 200
+
+
 @pytest.mark.parametrize("database", ["sqlite", "postgres"])
 def test_chats_are_kept_where_the_uri_says(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
