@@ -1,19 +1,33 @@
 """Our own recordings: a header, then on each line a turn, an event, a chunk or an end, each with its time."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.recording.lines import Lines, parsed
 from stream_protocol.recording.records import ChunkRecord, EndRecord, EventRecord, Record, TurnRecord
 from stream_protocol.recording.sentences import shown
 from stream_protocol.recording.sessions import choose
 from stream_protocol.recording.unreadable import RecordingError
 from stream_protocol.recording.warn_once import WarnOnce
+from stream_protocol.wire.errors import StreamProtocolError
 
 HEADER_KEY: Final = "adk_ui_stream_recording"
 """Says in the first line that this is such a recording, and of which version."""
 
 VERSION: Final = 1
+
+_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "ai_sdk": int,
+    "send_reasoning": bool,
+    "send_sources": bool,
+    "send_state": bool,
+    "hidden_tools": (list, str),
+    "dynamic_tools": (list, str),
+    "tool_titles": dict,
+    "tool_schemas": dict,
+}
+"""The converter's options that are data, and what they are in JSON."""
 
 
 def is_header(value: Any) -> bool:
@@ -67,6 +81,21 @@ def _record(line: dict[str, Any], number: int) -> Record | None:
         case {"turn": dict(turn)}:
             message_id, request = turn.get("message_id"), turn.get("request")
             return TurnRecord(
-                message_id if isinstance(message_id, str) else "", request if isinstance(request, dict) else None
+                message_id if isinstance(message_id, str) else "",
+                request if isinstance(request, dict) else None,
+                _options(turn.get("options"), number),
             )
     return None
+
+
+def _options(value: Any, number: int) -> ConverterOptions:
+    """The options that this release knows."""
+    recorded = value if isinstance(value, dict) else {}
+    options = cast(
+        "ConverterOptions", {key: recorded[key] for key in _OPTIONS if isinstance(recorded.get(key), _OPTIONS[key])}
+    )
+    try:
+        Settings(**options)
+    except StreamProtocolError as error:
+        raise RecordingError(f"line {number} has options that cannot be: {error}") from None
+    return options

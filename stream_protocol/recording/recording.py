@@ -39,6 +39,8 @@ class Turn:
     turns of their own that is the time of the first event."""
     chunks: tuple[AnyChunk, ...] | None = None
     """What went out then, where it was recorded."""
+    options: ConverterOptions = field(default_factory=ConverterOptions)
+    """The converter's, as far as they are data, where the recording has them."""
     end: Ending | None = None
     """How it ended, where the recording says so; otherwise the events tell."""
     failure: str = ""
@@ -86,8 +88,8 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
     """The SSE events of all turns, or of one, counted from 1: each from ``start`` to ``[DONE]``, the same each time.
 
-    A turn is read as it is replayed. Raises ``RecordingError`` for a turn that is not there, and for a file that
-    changed into no recording.
+    ``options`` are the converter's; those that the recording has count where they say nothing. A turn is read as it is
+    replayed. Raises ``RecordingError`` for a turn that is not there, and for a file that changed into no recording.
     """
     return replay_sse(selected(recording.responses(), turn), **options)
 
@@ -123,6 +125,7 @@ def _turn(response: Response, steps: list[Step]) -> Turn:
         request=begin.request if begin is not None else None,
         at=None if None in at else cast("tuple[float, ...]", tuple(at)),
         chunks=tuple(cast("AnyChunk", step.chunk) for step in steps if isinstance(step, ChunkRecord)) or None,
+        options=response.options,
         end=end.end if end is not None else None,
         failure=end.failure if end is not None else "",
     )

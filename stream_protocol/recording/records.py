@@ -1,10 +1,11 @@
 """What the forms of a recording have in common: a sequence of records, as JSON, in the order of the file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from stream_protocol.convert.conversion import Ending
+from stream_protocol.convert.options import ConverterOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class TurnRecord:
     message_id: str
     """Empty if it was not recorded."""
     request: Mapping[str, Any] | None = None
+    options: ConverterOptions = field(default_factory=ConverterOptions)
+    """Those that the turn's stream was made with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from stream_protocol.wire.sse import SSE_DONE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from stream_protocol.convert.options import ConverterOptions
     from stream_protocol.recording.replaying import Turns
     from stream_protocol.wire.messages import UIMessage
 
@@ -49,7 +50,7 @@ class Pace(click.ParamType[float]):
 @click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="This turn only, counted from 1.")
 @click.option(
-    "--ai-sdk", type=AI_SDK_VERSIONS, default="6", show_default=True, help="Major version of the client's `ai`."
+    "--ai-sdk", type=AI_SDK_VERSIONS, help="Major version of the client's `ai`.  [default: as recorded, or 6]"
 )
 @click.option("--to", type=click.Choice(get_args(Target)), default="sse", show_default=True, help="What is printed.")
 @click.option(
@@ -60,22 +61,24 @@ class Pace(click.ParamType[float]):
     metavar="PACE",
     help="instant; recorded; or a factor: 4 is four times as fast as recorded, 0.5 half as fast.",
 )
-def replay(file: str, *, session: str | None, turn: int | None, ai_sdk: str, to: Target, pace: float) -> None:
+def replay(file: str, *, session: str | None, turn: int | None, ai_sdk: str | None, to: Target, pace: float) -> None:
     """Print the stream that FILE would be now: recorded ADK events in any form, turn by turn.
 
     A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
     DatabaseSessionService), what /run and /run_sse sent, an evalset, a conformance test, a recording of adk-ui-stream.
     """
-    from stream_protocol.recording.pace import check_times, paced
     from stream_protocol.recording.recording import Recording
     from stream_protocol.recording.replaying import replay_messages, replay_sse, selected
     from stream_protocol.recording.spool import as_file
     from stream_protocol.recording.unreadable import RecordingError
+    from stream_protocol.recording.waiting import check_times, paced
+
+    options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk_version(ai_sdk)}
 
     def printed(turns: Turns) -> Iterator[bytes]:
         if to == "messages":
-            return _message_array(replay_messages(turns, turn=turn, ai_sdk=ai_sdk_version(ai_sdk)))
-        events = replay_sse(selected(turns, turn), ai_sdk=ai_sdk_version(ai_sdk))
+            return _message_array(replay_messages(turns, turn=turn, **options))
+        events = replay_sse(selected(turns, turn), **options)
         return events if to == "sse" else _chunk_lines(events)
 
     try:

@@ -41,8 +41,8 @@ def selected(turns: Turns, turn: int | None) -> Turns:
 
 def replay_sse(turns: Turns, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
     """The SSE events of the turns, each from ``start`` to ``[DONE]``, as the turns are read."""
-    settings = Settings(**options)
     for response, steps in turns:
+        settings = _settings(response, options)
         yield from _converted(sse_conversion(response.past, response.message_id, settings), steps)
         yield SSE_DONE
 
@@ -54,7 +54,7 @@ def replay_messages(
 
     The user's are there as far as the recording has the user's events.
     """
-    told = _told(turns, Settings(**options))
+    told = _told(turns, options)
     newest: UIMessage | None = None
     for user, message, continues in told if turn is None else _only(told, turn):
         if newest is not None and not continues:
@@ -64,6 +64,11 @@ def replay_messages(
         newest = message
     if newest is not None:
         yield newest
+
+
+def _settings(response: Response, options: ConverterOptions) -> Settings:
+    merged: ConverterOptions = {**response.options, **options}
+    return Settings(**merged)
 
 
 def _converted(conversion: Conversion[T], steps: Iterable[Step]) -> Iterator[T]:
@@ -89,9 +94,10 @@ Told = tuple[UIMessage | None, UIMessage, bool]
 """Of one turn: what the user said, the agent's message behind it, and whether that was there before."""
 
 
-def _told(turns: Turns, settings: Settings) -> Iterator[Told]:
+def _told(turns: Turns, options: ConverterOptions) -> Iterator[Told]:
     message: UIMessage | None = None
     for response, steps in turns:
+        settings = _settings(response, options)
         own = list(steps)
         first: Event | None = next((step.event for step in own if isinstance(step, Moment)), None)
         before = message if response.past else None

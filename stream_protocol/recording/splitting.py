@@ -1,12 +1,13 @@
 """Recorded events -> the responses that a client would have had, one for each time that somebody spoke or answered."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from google.adk.events import Event
 
 from stream_protocol.conversation.stretches import is_user_text, message_id
+from stream_protocol.convert.options import ConverterOptions
 from stream_protocol.convert.people import REQUEST_CONFIRMATION, gated_call
 from stream_protocol.recording.records import ChunkRecord, EndRecord, TurnRecord
 
@@ -40,8 +41,8 @@ def _placed(steps: Iterable[Step]) -> Iterator[tuple["Response", Step]]:
             case Moment(event):
                 if is_shown(event):
                     yield splitter.place(event), step
-            case TurnRecord(own_id):
-                yield splitter.begin(own_id), step
+            case TurnRecord():
+                yield splitter.begin(step), step
             case EndRecord():
                 yield splitter.end(), step
             case ChunkRecord():
@@ -55,6 +56,8 @@ class Response:
     message_id: str
     past: tuple[Event, ...] = ()
     """The earlier events of the message, if this response continues one."""
+    options: ConverterOptions = field(default_factory=ConverterOptions)
+    """Those that its stream was made with, where they were recorded."""
 
 
 class ResponseSplitter:
@@ -84,14 +87,12 @@ class ResponseSplitter:
         self._gated: set[str] = set()
         """Calls of this message whose approval is still out."""
 
-    def begin(self, own_id: str) -> Response:
-        """The response of a turn that the recording begins, under the message's id if it has that."""
+    def begin(self, turn: TurnRecord) -> Response:
+        """The response of a turn that the recording begins. Under the id of the newest message it continues that."""
         self._told, self._ended = True, False
-        if own_id and own_id == self.response.message_id:
-            self.response = Response(own_id, tuple(self._message))
-        else:
+        if not turn.message_id or turn.message_id != self.response.message_id:
             self._message = []
-            self.response = Response(own_id)
+        self.response = Response(turn.message_id, tuple(self._message), turn.options)
         return self.response
 
     def end(self) -> Response:
