@@ -23,7 +23,7 @@ def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Rec
     try:
         document = parsed(first, number)
     except RecordingError:
-        document = parsed(b"\n" * (number - 1) + first + b"\n" + lines.rest())
+        document = parsed(b"\n" * (number - 1) + first + (b"" if lines.cut_off else b"\n") + lines.rest())
         return read_document(document, session)
     if is_header(document):
         return read_own(document, lines, session, warn)

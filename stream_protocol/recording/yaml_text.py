@@ -21,6 +21,8 @@ def parsed_yaml(text: bytes) -> Any:
     try:
         _check_nesting(text)
         return yaml.load(text, _LOADER)  # noqa: S506 - both are safe loaders
+    except RecordingError:
+        raise
     except yaml.MarkedYAMLError as error:
         raise RecordingError(f"line {_line(error)} is not YAML") from None
     except (yaml.YAMLError, UnicodeDecodeError):
