@@ -103,6 +103,8 @@ def _moment(record: EventRecord, reader: LenientReader) -> Moment:
         is_chunk = isinstance(value.get("type"), str)
         why = "it is a chunk of a UI message stream" if is_chunk else "it has no author"
         raise RecordingError(f"{record.place} is not an ADK event: {why}")
+    if not value.get("id"):
+        value["id"] = record.place.replace(" ", "-")  # ADK would make up another each time
     try:
         return Moment(reader.read(value), record.at, record.number)
     except ValidationError as error:

@@ -317,6 +317,7 @@ def test_a_capture_that_breaks_off_is_found_wherever_it_does() -> None:
 # what cannot be judged
 
 EVENT = '{"author": "user", "invocationId": "e"}'
+SPOKEN = '{"author": "root", "invocationId": "e", "content": {"parts": [{"text": "hi"}]}}'
 UNREADABLE: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "the file is empty"),
     "blank lines": (b"\n \r\n", "the file is empty"),
@@ -335,6 +336,13 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
         "line 2 is not an ADK event: it is a chunk of a UI message stream",
     ),
     "an event cut off": (jsonl(EVENT) + EVENT[:20].encode(), "line 2 is not JSON"),
+    "an event cut off in mid-response": (jsonl(SPOKEN, SPOKEN) + SPOKEN[:20].encode(), "line 3 is not JSON"),
+    "a session cut off": (b'{"events": [' + EVENT.encode(), "line 1 is not JSON"),
+    "a store that is none": (b"SQLite format 3\0", "the store cannot be read: file is not a database"),
+    "an event among the frames of a capture": (
+        sse(START) + b'data: {"author": "user"}\n\n' + EVENT.encode(),
+        "line 5 is JSON without `data:`, in an event stream",
+    ),
 }
 
 
