@@ -37,8 +37,8 @@ print(seconds, status.partition("VmHWM:")[2].split()[0])
 """
 _PROGRAMS: Final = {
     "replay": _MEASURE.format(
-        prepare="from stream_protocol.recording import Recording, replay",
-        run="replay(Recording(Path(sys.argv[1])))",
+        prepare="from stream_protocol.recording import load_recording, replay",
+        run="replay(load_recording(sys.argv[1]))",
     ),
     "check": _MEASURE.format(
         prepare="from stream_protocol.recording import check, check_events",
