@@ -6,23 +6,11 @@ stderr tells. Nothing is on stdout then.
 
 from __future__ import annotations
 
-import io
-import os
-import shutil
-import sys
-import tempfile
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
-
 import click
 
 from stream_protocol.recording.check_command import check
+from stream_protocol.recording.replay_command import replay
 from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 ai_sdk_option = click.option(
     "--ai-sdk",
@@ -40,6 +28,7 @@ def main() -> None:
 
 
 main.add_command(check)
+main.add_command(replay)
 
 
 @main.command()
@@ -96,50 +85,6 @@ def serve(
     identify = header_user(user_header) if user_header else local_user
     app = create_app(service, identify=identify, allow_origins=origins, page=page)
     server.run(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
-
-
-@main.command()
-@click.argument("file")
-@ai_sdk_option
-def replay(file: str, ai_sdk: str) -> None:
-    """Print the SSE stream of recorded events in FILE: a JSONL of events, or a session's JSON."""
-    from stream_protocol.convert.delegations import delegated_tools
-    from stream_protocol.recording import LenientReader, RecordingError, read_events, replay_sse
-
-    reader = LenientReader()
-    try:
-        with _opened(file) as recording:
-            hidden = delegated_tools(read_events(recording, reader))  # to the end: a bad file must print nothing
-            recording.seek(0)
-            _print(replay_sse(read_events(recording, reader), ai_sdk=ai_sdk_version(ai_sdk), hidden_tools=hidden))
-    except RecordingError as error:
-        refuse(f"{file}: {error}")
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[IO[str]]:
-    """The file as text that can be read twice, also if it is a pipe."""
-    with ExitStack() as opened:
-        try:
-            source: IO[bytes] = opened.enter_context(Path(file).open("rb"))
-            if not source.seekable():
-                copy = opened.enter_context(tempfile.TemporaryFile())
-                shutil.copyfileobj(source, copy)
-                copy.seek(0)
-                source = copy
-        except OSError as error:
-            refuse(f"{file}: {error.strerror}")
-        yield opened.enter_context(io.TextIOWrapper(source, encoding="utf-8-sig"))
-
-
-def _print(events: Iterable[bytes]) -> None:
-    out = sys.stdout.buffer
-    try:
-        for event in events:
-            out.write(event)
-            out.flush()
-    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 if __name__ == "__main__":
