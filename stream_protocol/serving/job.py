@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.convert.conversion import Conversion
     from stream_protocol.serving.prepared import Prepared
+    from stream_protocol.serving.recorder import TurnRecorder
     from stream_protocol.wire.messages import ChatRequest, UIMessage
 
 
@@ -43,19 +44,23 @@ class Job:
     runner: Runner
     run_config: RunConfig
     options: ConverterOptions
+    recorder: TurnRecorder
 
     def begin(self, invocation_id: str | None) -> Conversion[bytes]:
         """The conversion of a response whose run has begun in this invocation."""
-        settings = Settings(**self.options)
-        match self.turn:
-            case Answers():
-                return sse_conversion(self.turn.past, self.turn.message_id, settings)
-            case NewText() if invocation_id is None:
-                return sse_conversion((), None, settings)
-            case NewText():
-                stored = live_events(self.session.events)
-                texts = sum(event.invocation_id == invocation_id for event in stored if is_user_text(event))
-                return sse_conversion((), message_id(invocation_id, texts + 1), settings)
+        own_id = self._message_id(invocation_id)
+        self.recorder.begin(own_id)
+        past = self.turn.past if isinstance(self.turn, Answers) else ()
+        return sse_conversion(past, own_id, Settings(**self.options))
+
+    def _message_id(self, invocation_id: str | None) -> str | None:
+        if isinstance(self.turn, Answers):
+            return self.turn.message_id
+        if invocation_id is None:
+            return None
+        stored = live_events(self.session.events)
+        texts = sum(event.invocation_id == invocation_id for event in stored if is_user_text(event))
+        return message_id(invocation_id, texts + 1)
 
     async def events(self, abort_signal: asyncio.Event) -> AsyncGenerator[Event]:
         """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""

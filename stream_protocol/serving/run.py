@@ -20,6 +20,7 @@ from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.streams import fail_response
 from stream_protocol.serving.log import MemoryRunLog
+from stream_protocol.serving.recorder import Unrecorded
 from stream_protocol.serving.sealing import Fragments
 from stream_protocol.wire.sse import SSE_DONE
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
     from stream_protocol.conversation.turn import Turn
+    from stream_protocol.serving.recorder import TurnRecorder
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +78,7 @@ class Run:
         self._limits = limits
         self._readers = 0
         self._begin: BeginResponse | None = None
+        self._recorder: TurnRecorder = Unrecorded()
         self._conversion: Conversion[bytes] | None = None
         self._task: asyncio.Task[object] | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -90,11 +93,12 @@ class Run:
         """How the response ended; ``None`` while it goes on, and if there never was one."""
         return None if self._conversion is None else self._conversion.outcome
 
-    async def drive(self, events: AsyncGenerator[Event], begin: BeginResponse) -> None:
+    async def drive(self, events: AsyncGenerator[Event], begin: BeginResponse, recorder: TurnRecorder) -> None:
         """Runs the agent to its end and writes the log. The one task that touches ``events``."""
         if self.log.closed:
             return
         self._begin = begin
+        self._recorder = recorder
         self._task = asyncio.current_task()
         self._arm("time", self._limits.run_timeout, self._expire)
         if self._limits.disconnect_grace is not None:
@@ -135,6 +139,7 @@ class Run:
         self.fragments.add(event)
         with self._failure_ends_response():
             response = self._response(event.invocation_id)
+            self._recorder.event(event)
             response.feed(event)
             self._log_written(response)
 
@@ -168,7 +173,9 @@ class Run:
             return
         try:
             if self._begin is not None:
-                self._log_written(self._concluded(terminal))
+                response = self._concluded(terminal)
+                self._log_written(response)
+                self._recorder.end(response.outcome)
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
@@ -196,6 +203,7 @@ class Run:
 
     def _log_written(self, response: Conversion[bytes]) -> None:
         self.log.append(*response.written)
+        self._recorder.written(response.written)
         response.written.clear()
 
     def _arm(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:

@@ -21,6 +21,7 @@ from stream_protocol.serving.finished import OnFinish, tell
 from stream_protocol.serving.histories import restored_session
 from stream_protocol.serving.job import Job
 from stream_protocol.serving.prepared import NOTHING, Prepared, runner_for
+from stream_protocol.serving.recorder import Recorder, TurnRecorder, Unrecorded
 from stream_protocol.serving.run import RUN_TIMEOUT, Planned, Run, RunLimits
 from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.sealing import sealing_events
@@ -60,6 +61,7 @@ class ChatService:
     ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping.
     ``files``: which attached files are taken (all that a browser can send, by default), and whether the agent's own go
     out as links to artifacts.
+    ``recorder``: records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``.
     ``on_finish``: called when a run has ended, with the messages as the client has them now: see ``OnFinish``.
 
     Further options are the converter's. Calls of task-mode sub-agents are hidden besides those that it hides by itself.
@@ -77,6 +79,7 @@ class ChatService:
         stopping_wait: float = STOPPING_WAIT,
         files: FilePolicy | None = None,
         on_finish: OnFinish | None = None,
+        recorder: Recorder | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
         self.runner = as_runner(target, session_service)
@@ -90,6 +93,7 @@ class ChatService:
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
         self._on_finish = on_finish
+        self._recorder = recorder
         self._runs = ActiveRuns(stopping_wait)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -231,7 +235,13 @@ class ChatService:
             runner=runner,
             run_config=self._run_config,
             options=options,
+            recorder=self._turn_recorder(request, session.user_id, options),
         )
+
+    def _turn_recorder(self, request: ChatRequest, user_id: str, options: ConverterOptions) -> TurnRecorder:
+        if self._recorder is None:
+            return Unrecorded()
+        return self._recorder.turn(request, app_name=self.runner.app_name, user_id=user_id, options=options)
 
     def _options_for(self, chat_id: str) -> ConverterOptions:
         options: ConverterOptions = {**self._options}
@@ -247,7 +257,7 @@ class ChatService:
     async def _drive(self, run: Run, job: Job, claim: ExitStack) -> None:
         with claim:
             try:
-                await run.drive(job.events(run.abort_signal), job.begin)
+                await run.drive(job.events(run.abort_signal), job.begin, job.recorder)
             finally:
                 await self._seal(run, job)
                 await self._tell(run, job)
