@@ -16,25 +16,28 @@ from stream_protocol.wire.values import json_value
 
 def event_json(event: Event) -> dict[str, Any]:
     """The event as plain JSON that shares nothing with it. Never raises: what JSON cannot say is ``null``."""
-    return _object(event)
+    plain: dict[str, Any] = json_value(_object(event), lossy=True)
+    return plain
 
 
 def _object(model: BaseModel) -> dict[str, Any]:
     values = model.__dict__
     return {
-        key: json_value(value, lossy=True) if is_free else _plain(value)
+        key: value if is_free else _member(value)
         for name, key, is_free in _fields(type(model))
         if (value := values[name]) is not None
     }
 
 
-def _plain(value: Any) -> Any:
+def _member(value: Any) -> Any:
     match value:
+        case str() | dict() | bool() | float():  # nearly all; it takes pydantic long to say that they are no models
+            return value
         case BaseModel():
             return _object(value)
         case list():
-            return [_plain(item) for item in value]
-    return json_value(value, lossy=True)
+            return [_member(item) for item in value]
+    return value
 
 
 @lru_cache(maxsize=256)

@@ -10,16 +10,18 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from hashlib import sha256
 from pathlib import Path
 from re import sub
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import orjson
+
 from stream_protocol.recording.chat_file import ChatFile, open_chat_file
 from stream_protocol.recording.event_json import event_json
 from stream_protocol.recording.format import end_line, header_line, turn_line, value_line
 from stream_protocol.recording.redaction import Redact, redacted_chunk, redacted_event, redacted_request
-from stream_protocol.wire.sse_reader import parse_sse
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -121,10 +123,7 @@ class RecordedTurn:
         if self._path in self._given_up:
             return
         with self.giving_up():
-            request = None if self._request is None else redacted_request(self._request)
-            if self._redact is not None and request is not None:
-                request = self._redact("request", request)
-            line = turn_line(request=request, message_id=message_id, options=self._options)
+            line = turn_line(request=self._cleaned_request(), message_id=message_id, options=self._options)
             self._file = open_chat_file(self._path, header_line(chat=self._chat, options=self._options))
             self._file.append(line)
             self._begun_at = self._clock()
@@ -139,8 +138,8 @@ class RecordedTurn:
         """Writes what went out: SSE events, one chunk each."""
         if self._file is not None:
             with self.giving_up():
-                for chunk in parse_sse(sse):
-                    self._write("chunk", redacted_chunk(dict(chunk)))
+                for item in sse:
+                    self._write("chunk", redacted_chunk(orjson.loads(item.removeprefix(b"data: "))))
 
     def end(self, outcome: Ending | None) -> None:
         """Writes how the response ended, and closes the file."""
@@ -163,6 +162,12 @@ class RecordedTurn:
                 with suppress(OSError):
                     self._file.close()
                 self._file = None
+
+    def _cleaned_request(self) -> dict[str, Any] | None:
+        if self._request is None:
+            return None
+        request = redacted_request(self._request)
+        return request if self._redact is None else self._redact("request", deepcopy(request))
 
     def _write(self, kind: Literal["event", "chunk"], value: dict[str, Any]) -> None:
         kept = value if self._redact is None else self._redact(kind, value)

@@ -43,6 +43,7 @@ _TELLING: Final = ("token", "secret", "password", "passwd", "credential", "apike
 """What the names of secrets in state and in requests have in them; ADK has ``…_token_cache``, ``adk_oauth2_…``."""
 
 _CONFIG_KEYS: Final = frozenset({"authscheme", "rawauthcredential", "exchangedauthcredential"})
+_CREDENTIAL: Final = REQUEST_CREDENTIAL.replace("_", "")
 _CREDENTIAL_KINDS: Final = frozenset({"oauth2", "http", "apikey", "serviceaccount"})
 _SCHEME_KEYS: Final = frozenset(
     {
@@ -56,6 +57,13 @@ _SIGN_IN: Final = "authuri"
 """Where the user signs in. What stands beside it as ``state`` binds the sign-in to its session."""
 
 _TEMP: Final = "temp:"
+
+_IGNORED: Final = b"_-"
+_NO_SEPARATORS: Final = dict.fromkeys(_IGNORED)
+"""What a name may have between its words."""
+
+_SUSPECT: Final = tuple(word.encode() for word in (*_SECRETS, *_CONFIG_KEYS, "authtype", _SIGN_IN, _CREDENTIAL))
+"""What the text of a value has if ``redacted`` has anything to do, without what ``_name`` leaves out."""
 
 
 def redacted_event(event: dict[str, Any]) -> dict[str, Any]:
@@ -85,13 +93,21 @@ def redacted_request(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**_unseen(request), **{key: request[key] for key in request.keys() & {"messages"}}}
 
 
-def redacted(value: Any) -> Any:
-    """A copy of plain JSON without what is a credential by its shape, or a secret by its name."""
+def redacted(value: dict[str, Any]) -> dict[str, Any]:
+    """Plain JSON without what is a credential by its shape, or a secret by its name; a copy if there is any.
+
+    Nearly all events and chunks have none, which a look at their text tells.
+    """
+    text = orjson.dumps(value).translate(None, _IGNORED).lower()
+    return _object(value) if any(word in text for word in _SUSPECT) else value
+
+
+def _visit(value: Any) -> Any:
     match value:
         case dict():
             return _object(value)
         case list():
-            return [redacted(item) for item in value]
+            return [_visit(item) for item in value]
     return value
 
 
@@ -103,7 +119,7 @@ def _object(value: dict[str, Any]) -> dict[str, Any]:
         return _credential(value)
     given = _given_key(value)
     return {
-        key: PROVIDED if key == given else _text(key, item, names) if isinstance(item, str) else redacted(item)
+        key: PROVIDED if key == given else _text(key, item, names) if isinstance(item, str) else _visit(item)
         for key, item in value.items()
     }
 
@@ -129,7 +145,7 @@ def _auth_config(config: dict[str, Any]) -> dict[str, Any]:
     for key, value in config.items():
         match _name(key), value:
             case "authscheme", dict():
-                kept[key] = {own: redacted(item) for own, item in value.items() if _name(own) in _SCHEME_KEYS}
+                kept[key] = {own: _visit(item) for own, item in value.items() if _name(own) in _SCHEME_KEYS}
             case "exchangedauthcredential", dict():
                 kept[key] = _credential(value)
     return kept
@@ -175,11 +191,11 @@ def _holds_secret(text: str) -> bool:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return False
-    cleaned: Any = _unseen(redacted(value))
+    cleaned: Any = _unseen(_visit(value))
     return bool(cleaned != value)
 
 
 @lru_cache(maxsize=4096)
 def _name(key: str) -> str:
     """``access_token``, ``accessToken`` and ``access-token`` are one."""
-    return key.replace("_", "").replace("-", "").lower()
+    return key.translate(_NO_SEPARATORS).lower()
