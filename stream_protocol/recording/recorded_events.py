@@ -1,7 +1,7 @@
 """``record``: any source of events, recorded on its way to whoever reads it."""
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
 from contextlib import aclosing, nullcontext
 from pathlib import Path
 from typing import Any, Unpack
@@ -26,7 +26,7 @@ def record(
     redact: Redact | None = None,
     clock: Clock = time.monotonic,
     **options: Unpack[ConverterOptions],
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """The same events, one turn, which is added to the recording at ``path`` as it is read.
 
     ``past``, ``message_id`` and options are those of ``StreamProtocolConverter``, and best those that the events are
@@ -35,13 +35,11 @@ def record(
 
     A disk that fails is logged and harms nothing else. If the reader stops early, so do ``events``.
     """
-    past = list(past)
     conversion = sse_conversion(past, message_id, Settings(**options))
     turn = RecordedTurn(
         Path(path), chat=None, request=request, options=options, redact=redact, clock=clock, given_up=set()
     )
-    message_id = message_id or next((event.invocation_id for event in past), None)
-    return _recorded(events, _Response(turn, conversion, message_id))
+    return _recorded(events, _Response(turn, conversion))
 
 
 async def _recorded(events: AsyncIterable[Event], response: "_Response") -> AsyncGenerator[Event, None]:
@@ -59,10 +57,9 @@ async def _recorded(events: AsyncIterable[Event], response: "_Response") -> Asyn
 class _Response:
     """The response that the events give, on its way to the recording beside them."""
 
-    def __init__(self, turn: RecordedTurn, conversion: Conversion[bytes], message_id: str | None) -> None:
+    def __init__(self, turn: RecordedTurn, conversion: Conversion[bytes]) -> None:
         self._turn = turn
         self._conversion = conversion
-        self._message_id = message_id
         self._begun = False
 
     def take(self, event: Event) -> None:
@@ -85,7 +82,7 @@ class _Response:
     def _begin(self, invocation_id: str | None) -> None:
         if not self._begun:
             self._begun = True
-            self._turn.begin(self._message_id or invocation_id or None)
+            self._turn.begin(self._conversion.message_id or invocation_id or None)
 
     def _convert(self, step: Callable[[Conversion[bytes]], None]) -> None:
         if self._turn.active:

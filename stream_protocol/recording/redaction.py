@@ -140,7 +140,7 @@ def _given_key(value: dict[str, Any]) -> str | None:
 
 
 def _auth_config(config: dict[str, Any]) -> dict[str, Any]:
-    """``authScheme`` and what a browser is shown of ``exchangedAuthCredential``, which is all that is read again."""
+    """The scheme, and what a browser is shown of the exchanged credential. ADK makes a key up if it finds none."""
     kept: dict[str, Any] = {}
     for key, value in config.items():
         match _name(key), value:
@@ -148,6 +148,8 @@ def _auth_config(config: dict[str, Any]) -> dict[str, Any]:
                 kept[key] = {own: _visit(item) for own, item in value.items() if _name(own) in _SCHEME_KEYS}
             case "exchangedauthcredential", dict():
                 kept[key] = _credential(value)
+            case "credentialkey", str():
+                kept[key] = REDACTED
     return kept
 
 

@@ -37,7 +37,11 @@ class Recorder(Protocol):
 
 
 class Unrecorded:
-    """Nobody records."""
+    """Nobody records: the recorder, and that of each turn."""
+
+    def turn(self, _request: ChatRequest, **_how: object) -> Unrecorded:
+        """Itself."""
+        return self
 
     def begin(self, message_id: str | None) -> None:
         """Does nothing."""
