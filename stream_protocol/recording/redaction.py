@@ -34,10 +34,11 @@ write, or ``None`` to leave the value out."""
 _SECRETS: Final = frozenset(
     {
         *("accesstoken", "refreshtoken", "idtoken", "bearertoken", "clientsecret", "authcode", "authresponseuri"),
-        *("codeverifier", "privatekey", "privatekeyid", "apikey", "password", "authorization"),
+        *("codeverifier", "privatekey", "privatekeyid", "apikey", "password"),
+        *("authorization", "proxyauthorization", "xapikey", "setcookie"),
     }
 )
-"""Names of secrets, as ``_name`` has them. Those that ADK's credentials have, and the header."""
+"""Names of secrets, as ``_name`` has them. Those that ADK's credentials have, and headers."""
 
 _TELLING: Final = ("token", "secret", "password", "passwd", "credential", "apikey", "oauth", "authorization", "cookie")
 """What the names of secrets in state and in requests have in them; ADK has ``…_token_cache``, ``adk_oauth2_…``."""

@@ -249,6 +249,18 @@ async def test_two_runs_at_once_do_not_mix(tmp_path: Path) -> None:
     }
 
 
+async def test_more_runs_at_once_than_files_are_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("stream_protocol.recording.chat_file.MAX_FILES", 2)
+    runs = [record(source(EVENTS), tmp_path / "chat.jsonl") for _ in range(3)]
+    for run in runs:
+        assert await anext(run) == EVENTS[0]
+    assert "2 processes write" in caplog.text
+    assert [await drained(run) for run in runs] == [EVENTS[1:]] * 3
+    assert [turns(path)[0].end for path in files(tmp_path)] == ["finish"] * 2
+
+
 @contextmanager
 def disk_of(size: int) -> Iterator[None]:
     """No file can grow beyond so many bytes: what comes then is written in part, and then refused."""

@@ -169,6 +169,7 @@ NAMED = [
     "private_key",
     "api_key",
     "password",
+    "X-Api-Key",
     "Authorization",
 ]
 

@@ -121,6 +121,7 @@ async def test_what_is_recorded_is_what_went_out_and_replays_as_that(way: str, a
     recorded = chat.recorded()
     assert [turn.chunks for turn in recorded] == chat.streams
     assert replayed(recorded) == chat.streams
+    assert {turn.events[0].author for turn in recorded} == {"user"}
     assert [turn.end for turn in recorded] == ["finish"] * len(chat.streams)
     assert [turn.times for turn in recorded] == [sorted(turn.times) for turn in recorded]
 
