@@ -6,7 +6,7 @@ from bench.conversation import EVENTS_PER_TURN, TURNS
 from bench.growth import growths
 from bench.memory import STREAMS, bytes_per_open_stream
 from bench.speed import ROUNDS, speeds
-from bench.startup import startup
+from bench.startup import FIRST_USE, IMPORT, startup
 
 
 def main() -> None:
@@ -14,9 +14,7 @@ def main() -> None:
     _print_speed()
     _print_growth()
     print(f"\nMemory: {bytes_per_open_stream() / 1024:.1f} KiB per open stream ({STREAMS:,} open, mid-turn).")
-    times = startup()
-    added = times.with_import - times.bare
-    print(f"\nImport: {added:.0f} ms ({times.with_import:.0f} ms with, {times.bare:.0f} ms for an empty interpreter).")
+    _print_startup()
 
 
 def _print_speed() -> None:
@@ -26,6 +24,13 @@ def _print_speed() -> None:
     print(f"  {'':<16}{'µs per chunk':>14}{'to its floor':>14}")
     for row in rows:
         print(f"  {row.name:<16}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
+
+
+def _print_startup() -> None:
+    bare, with_import, with_names = startup()
+    print(f"\nStart: milliseconds of processor time on top of the {bare:.0f} of an empty interpreter.\n")
+    for code, time in ((IMPORT, with_import), (FIRST_USE, with_names)):
+        print(f"  {code:<80}{time - bare:>6.0f}")
 
 
 def _print_growth() -> None:

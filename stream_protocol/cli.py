@@ -118,15 +118,15 @@ def serve(
 @ai_sdk_option
 def replay(file: str, ai_sdk: str) -> None:
     """Print the SSE stream of recorded events in FILE: a JSONL of events, or a session's JSON."""
+    from stream_protocol.convert.delegations import delegated_tools
     from stream_protocol.recording import LenientReader, RecordingError, read_events, replay_sse
 
     reader = LenientReader()
     try:
         with _opened(file) as recording:
-            for _ in read_events(recording, reader):  # a bad file must print nothing
-                pass
+            hidden = delegated_tools(read_events(recording, reader))  # to the end: a bad file must print nothing
             recording.seek(0)
-            _print(replay_sse(read_events(recording, reader), ai_sdk=ai_sdk_version(ai_sdk)))
+            _print(replay_sse(read_events(recording, reader), ai_sdk=ai_sdk_version(ai_sdk), hidden_tools=hidden))
     except RecordingError as error:
         refuse(f"{file}: {error}")
 

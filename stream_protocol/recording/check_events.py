@@ -4,9 +4,12 @@ import io
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import IO, cast
 
+from google.adk.events import Event
+
+from stream_protocol.convert.delegations import delegated_tools
 from stream_protocol.recording.judge import Judge
 from stream_protocol.recording.lenient import LenientReader
 from stream_protocol.recording.load import RecordingError, read_events
@@ -29,25 +32,37 @@ def check_events(stream: IO[bytes], head: bytes, versions: Sequence[AiSdkVersion
             source = opened.enter_context(tempfile.TemporaryFile())
             source.write(head)
             shutil.copyfileobj(stream, source)
+        with _lines(source) as lines:
+            hidden = delegated_tools(_events(lines, reader))
         for version in versions:
-            source.seek(0)
-            yield from _check_version(source, version, reader)
+            with _lines(source) as lines:
+                replayed = replay_sse(_events(lines, reader), ai_sdk=version, hidden_tools=hidden)
+                yield from _findings(replayed, lines, Judge([version]))
 
 
-def _check_version(source: IO[bytes], version: AiSdkVersion, reader: LenientReader) -> Iterator[Finding]:
-    judge = Judge([version])
+def _findings(replayed: Iterator[bytes], lines: "_CountedLines", judge: Judge) -> Iterator[Finding]:
+    for event in replayed:
+        if event == SSE_DONE:
+            yield from judge.end_response()
+        else:
+            yield from judge.take(event.decode().removeprefix("data: "), lines.number)
+
+
+@contextmanager
+def _lines(source: IO[bytes]) -> Iterator["_CountedLines"]:
+    """The recording from its beginning."""
+    source.seek(0)
     text = io.TextIOWrapper(source, encoding="utf-8-sig")
-    lines = _CountedLines(text)
     try:
-        for event in replay_sse(read_events(cast("IO[str]", lines), reader), ai_sdk=version):
-            if event == SSE_DONE:
-                yield from judge.end_response()
-            else:
-                yield from judge.take(event.decode().removeprefix("data: "), lines.number)
+        yield _CountedLines(text)
     except RecordingError as error:
         raise UnreadableError(str(error)) from None
     finally:
         text.detach()
+
+
+def _events(lines: "_CountedLines", reader: LenientReader) -> Iterator[Event]:
+    return read_events(cast("IO[str]", lines), reader)
 
 
 class _CountedLines:

@@ -10,10 +10,12 @@ from typing import Any, Unpack
 
 from google.adk.events import Event
 
+from stream_protocol.conversation.stretches import is_shown
+from stream_protocol.convert.delegations import delegated_tools, hiding
 from stream_protocol.convert.options import ConverterOptions
 from stream_protocol.convert.streams import iter_sse
 from stream_protocol.recording.load import read_events
-from stream_protocol.recording.splitting import ResponseSplitter, is_shown
+from stream_protocol.recording.splitting import ResponseSplitter
 from stream_protocol.wire.chunks import AnyChunk
 
 
@@ -60,5 +62,6 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
 
 def replay(recording: Recording, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
     """The SSE events of all turns, each from ``start`` to ``[DONE]``: the same bytes each time."""
+    options = hiding(delegated_tools(event for turn in recording.turns() for event in turn.events), options)
     for turn in recording.turns():
         yield from iter_sse(turn.events, past=turn.past, message_id=turn.message_id, **options)

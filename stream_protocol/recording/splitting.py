@@ -7,14 +7,17 @@ from typing import Unpack
 
 from google.adk.events import Event
 
-from stream_protocol.conversation.stretches import is_user_text, message_id
+from stream_protocol.conversation.stretches import is_shown, is_user_text, message_id
 from stream_protocol.convert.options import ConverterOptions
 from stream_protocol.convert.people import REQUEST_CONFIRMATION, gated_call
 from stream_protocol.convert.streams import iter_sse
 
 
 def replay_sse(events: Iterable[Event], **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
-    """The SSE events of all responses, each from ``start`` to ``[DONE]``, as the recorded events come in."""
+    """The SSE events of all responses, each from ``start`` to ``[DONE]``, as the recorded events come in.
+
+    ``hidden_tools``: ``delegated_tools`` of the whole recording belong there.
+    """
     splitter = ResponseSplitter()
     for response, own in groupby(filter(is_shown, events), key=splitter.place):
         yield from iter_sse(own, past=response.past, message_id=response.message_id, **options)
@@ -92,8 +95,3 @@ class ResponseSplitter:
                 self._gated.add(call_id)
             elif call.id in (event.long_running_tool_ids or ()):
                 self._asked[str(call.id)] = str(call.id)
-
-
-def is_shown(event: Event) -> bool:
-    """Whether a run yields such an event. Compactions and rewinds are only stored, as events of the user's."""
-    return event.author != "user" or bool(event.content and event.content.parts)
