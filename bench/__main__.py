@@ -5,18 +5,20 @@ import asyncio
 from bench.conversation import EVENTS_PER_TURN, TURNS
 from bench.growth import growths
 from bench.memory import STREAMS, bytes_per_open_stream
-from bench.run_logs import costs
+from bench.recordings import costs
+from bench.run_logs import run_log_costs
 from bench.speed import ROUNDS, speeds
 from bench.startup import FIRST_USE, IMPORT, startup
 
 
 def main() -> None:
-    """Takes every measurement, about ten seconds in all."""
+    """Takes every measurement, about a minute in all."""
     _print_speed()
     _print_growth()
     print(f"\nMemory: {bytes_per_open_stream() / 1024:.1f} KiB per open stream ({STREAMS:,} open, mid-turn).")
     _print_run_logs()
     _print_startup()
+    _print_recordings()
 
 
 def _print_speed() -> None:
@@ -31,7 +33,7 @@ def _print_speed() -> None:
 def _print_run_logs() -> None:
     print("\nRun logs: the same chunks written one by one, and read to the end.\n")
     print(f"  {'':<32}{'µs per chunk':>14}{'to memory':>14}")
-    for row in asyncio.run(costs()):
+    for row in asyncio.run(run_log_costs()):
         print(f"  {row.name:<32}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
 
 
@@ -47,6 +49,13 @@ def _print_growth() -> None:
     print(f"  {'':<36}{'deltas':>8}{'first':>8}{'last':>8}{'last/first':>12}")
     for row in growths():
         print(f"  {row.name:<36}{row.deltas:>8,}{row.first:>8.2f}{row.last:>8.2f}{row.last / row.first:>12.2f}")
+
+
+def _print_recordings() -> None:
+    print("\nRecordings: the commands over a JSONL of events; the process's peak memory, with ADK.\n")
+    print(f"  {'':<16}{'events/s':>14}{'MiB for 1 MB':>14}{'for 200 MB':>14}")
+    for row in costs():
+        print(f"  {row.name:<16}{row.events_per_second:>14,.0f}{row.small:>14.0f}{row.large:>14.0f}")
 
 
 main()

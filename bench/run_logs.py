@@ -28,7 +28,7 @@ class Cost(NamedTuple):
     ratio: float
 
 
-async def costs() -> list[Cost]:
+async def run_log_costs() -> list[Cost]:
     """Returns a row per run log; the one in memory alone if there is no ``redis-server``."""
     events = list(chain.from_iterable(iter_sse(turn) for turn in conversation()))
     if shutil.which("redis-server") is None:

@@ -1,4 +1,4 @@
-"""``adk-ui-stream``: serve an agent to ``useChat``, replay recorded events, check a stream.
+"""``adk-ui-stream``: serve an agent to ``useChat``, record it, replay recorded events, check a stream.
 
 Exit codes: 0 fine, 1 the check found an error, 2 bad usage, or a target or file that can't be used, which one line on
 stderr tells. Nothing is on stdout then.
@@ -6,23 +6,16 @@ stderr tells. Nothing is on stdout then.
 
 from __future__ import annotations
 
-import io
-import os
-import shutil
-import sys
-import tempfile
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
+from stream_protocol.record_command import record
 from stream_protocol.recording.check_command import check
+from stream_protocol.recording.replay_command import replay
 from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from stream_protocol.serving.run_log import RunLog
 
 
@@ -42,6 +35,8 @@ def main() -> None:
 
 
 main.add_command(check)
+main.add_command(record)
+main.add_command(replay)
 
 
 @main.command()
@@ -68,6 +63,12 @@ main.add_command(check)
     help="Seconds until a worker that is dead loses its chats; with --redis.",
 )
 @click.option("--user-header", help="Header in which a proxy in front names the user; 401 without it.")
+@click.option(
+    "--record",
+    "record_folder",
+    metavar="DIR",
+    help="Record each chat in a file in DIR: see docs/recording.md. They are people's words.",
+)
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
 def serve(
     target: str,
@@ -81,9 +82,11 @@ def serve(
     redis_url: str | None,
     lease: float,
     user_header: str | None,
+    record_folder: str | None,
     page: bool,
 ) -> None:
     """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder."""
+    from stream_protocol.recording import ChatRecorder
     from stream_protocol.serving import server
     from stream_protocol.serving.app import create_app
     from stream_protocol.serving.identity import header_user, local_user
@@ -99,7 +102,10 @@ def serve(
             ai_sdk=ai_sdk_version(ai_sdk),
             run_log=_run_log(redis_url, lease) if redis_url else None,
             disconnect_grace=disconnect_grace,
+            recorder=ChatRecorder(record_folder) if record_folder else None,
         )
+    except OSError as error:
+        refuse(f"cannot record into {record_folder}: {error.strerror}")
     except (TargetError, SessionServiceError, StreamProtocolError) as error:
         refuse(str(error))
     try:
@@ -121,50 +127,6 @@ def _run_log(url: str, lease: float) -> RunLog:
         return load_redis_run_log(url, lease=lease)
     except RunLogError as error:
         refuse(str(error))
-
-
-@main.command()
-@click.argument("file")
-@ai_sdk_option
-def replay(file: str, ai_sdk: str) -> None:
-    """Print the SSE stream of recorded events in FILE: a JSONL of events, or a session's JSON."""
-    from stream_protocol.convert.delegations import delegated_tools
-    from stream_protocol.recording import LenientReader, RecordingError, read_events, replay_sse
-
-    reader = LenientReader()
-    try:
-        with _opened(file) as recording:
-            hidden = delegated_tools(read_events(recording, reader))  # to the end: a bad file must print nothing
-            recording.seek(0)
-            _print(replay_sse(read_events(recording, reader), ai_sdk=ai_sdk_version(ai_sdk), hidden_tools=hidden))
-    except RecordingError as error:
-        refuse(f"{file}: {error}")
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[IO[str]]:
-    """The file as text that can be read twice, also if it is a pipe."""
-    with ExitStack() as opened:
-        try:
-            source: IO[bytes] = opened.enter_context(Path(file).open("rb"))
-            if not source.seekable():
-                copy = opened.enter_context(tempfile.TemporaryFile())
-                shutil.copyfileobj(source, copy)
-                copy.seek(0)
-                source = copy
-        except OSError as error:
-            refuse(f"{file}: {error.strerror}")
-        yield opened.enter_context(io.TextIOWrapper(source, encoding="utf-8-sig"))
-
-
-def _print(events: Iterable[bytes]) -> None:
-    out = sys.stdout.buffer
-    try:
-        for event in events:
-            out.write(event)
-            out.flush()
-    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 if __name__ == "__main__":

@@ -1,12 +1,16 @@
 """What all commands of ``adk-ui-stream`` share."""
 
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
 from stream_protocol.wire.chunks import AiSdkVersion
 
 AI_SDK_VERSIONS = click.Choice(["6", "7"])
+
+
+HELD_OUTPUT: Final = 2**20
+"""Bytes of output that are held in memory until the file has been read; more wait on disk."""
 
 
 def ai_sdk_version(choice: str) -> AiSdkVersion:

@@ -69,7 +69,7 @@ class _Telling:
         responses = list(self.stretch.responses())
         for response in responses:
             chunks = self._converted(response, ends=not (running and response is responses[-1]))
-            self._message = _folded(chunks, _answered(self._message, *response), self._settings)
+            self._message = folded(chunks, answered(self._message, *response), self._settings)
             self._past.extend(response)
 
     def holds(self, call_id: str | None) -> bool:
@@ -78,13 +78,13 @@ class _Telling:
     def tell_result(self, event: Event) -> None:
         """Folds the result of a call of this message that came when a later message was being written."""
         chunks = [chunk for chunk in self._converted([event], ends=False) if chunk["type"].startswith("tool-output")]
-        self._message = _folded(chunks, _answered(self._message, event), self._settings)
+        self._message = folded(chunks, answered(self._message, event), self._settings)
         self._past.append(event)
 
     def messages(self) -> Iterator[UIMessage]:
         user_text = self.stretch.user_text
         if user_text is not None:
-            yield user_message(self.stretch, user_text, self._settings.artifact_url)
+            yield user_message(user_text, self.stretch.events, self._settings.artifact_url)
         if self._message is not None and (self.stretch.is_answered or not self._running):
             yield self._message
 
@@ -113,7 +113,7 @@ def _tell_late(event: Event, told: Sequence[_Telling]) -> None:
             told[holder].tell_result(event.model_copy(update={"content": content}))
 
 
-def _folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
+def folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
     """The message that the client shows after a response. A bare step reaches its list only with the next change."""
     reducer = MessageReducer(ai_sdk=settings.ai_sdk, message=message)
     shown = len(reducer.message["parts"])
@@ -128,7 +128,7 @@ def _folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Set
     return folded
 
 
-def _answered(message: UIMessage | None, *events: Event) -> UIMessage | None:
+def answered(message: UIMessage | None, *events: Event) -> UIMessage | None:
     """The message as the client made it when it sent the approvals with which these events begin."""
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
     for event in takewhile(is_users, events):

@@ -14,29 +14,31 @@ from stream_protocol.conversation.metadata import client_message_id, sent_files
 from stream_protocol.convert.media import UNKNOWN_MEDIA_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from google.adk.events import Event
     from google.genai import types
 
-    from stream_protocol.conversation.stretches import Stretch
     from stream_protocol.convert.media import ArtifactUrl
     from stream_protocol.wire.messages import UIMessage
 
 
-def user_message(stretch: Stretch, event: Event, artifact_url: ArtifactUrl | None) -> UIMessage:
-    """The message of the user event that begins this stretch, with the id that its client gave it, or else its own."""
+def user_message(event: Event, stretch: Iterable[Event] = (), artifact_url: ArtifactUrl | None = None) -> UIMessage:
+    """The message of a user event, with the id that its client gave it, or else its own.
+
+    ``stretch``: the events up to the next user text, which tell what was saved as an artifact.
+    """
     stored = list((event.content.parts if event.content is not None else None) or ())
     saved = _saved(stretch, event, artifact_url) if artifact_url is not None else {}
     parts = [part for part in _parts(stored, saved) if part is not None]
     return cast("UIMessage", {"id": client_message_id(event) or event.id, "role": "user", "parts": parts})
 
 
-def _saved(stretch: Stretch, event: Event, artifact_url: ArtifactUrl) -> dict[int, dict[str, Any]]:
+def _saved(stretch: Iterable[Event], event: Event, artifact_url: ArtifactUrl) -> dict[int, dict[str, Any]]:
     """Place in the message -> the file that came there, as a link. The plugin tells names and versions; the run config
     does not, which names a file after its invocation and place."""
     told: dict[str, int] = {}
-    for later in stretch.events:
+    for later in stretch:
         told = {**later.actions.artifact_delta, **told}
     saved = {}
     for place, file in enumerate(sent_files(event)):

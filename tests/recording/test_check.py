@@ -317,6 +317,7 @@ def test_a_capture_that_breaks_off_is_found_wherever_it_does() -> None:
 # what cannot be judged
 
 EVENT = '{"author": "user", "invocationId": "e"}'
+SPOKEN = '{"author": "root", "invocationId": "e", "content": {"parts": [{"text": "hi"}]}}'
 UNREADABLE: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "the file is empty"),
     "blank lines": (b"\n \r\n", "the file is empty"),
@@ -329,9 +330,19 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "a stream among chunks": (jsonl(START) + sse(FINISH), "line 2 is not JSON"),
     "chunks in a stream": (sse(START) + jsonl(FINISH), "line 3 is JSON without `data:`, in an event stream"),
     "an event among chunks": (jsonl(START, EVENT), "line 2 is an ADK event among chunks"),
-    "no ADK event": (jsonl('{"author": 1}'), "line 1 is not an ADK event: author: Input should be a valid string"),
-    "a chunk among events": (jsonl(EVENT, START), "line 2 is not an ADK event: it has no author"),
+    "no ADK event": (jsonl('{"author": 1}'), "line 1 is not an ADK event: it has no author"),
+    "a chunk among events": (
+        jsonl(EVENT, START),
+        "line 2 is not an ADK event: it is a chunk of a UI message stream",
+    ),
     "an event cut off": (jsonl(EVENT) + EVENT[:20].encode(), "line 2 is not JSON"),
+    "an event cut off in mid-response": (jsonl(SPOKEN, SPOKEN) + SPOKEN[:20].encode(), "line 3 is not JSON"),
+    "a session cut off": (b'{"events": [' + EVENT.encode(), "line 1 is not JSON"),
+    "a store that is none": (b"SQLite format 3\0", "the store cannot be read: file is not a database"),
+    "an event among the frames of a capture": (
+        sse(START) + b'data: {"author": "user"}\n\n' + EVENT.encode(),
+        "line 5 is JSON without `data:`, in an event stream",
+    ),
 }
 
 
@@ -359,8 +370,7 @@ def test_a_line_without_end_is_refused_before_it_is_held(
     data: bytes, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check_module, "PIECE", 64)
-    for module in ("check", "check_events"):
-        monkeypatch.setattr(f"stream_protocol.recording.{module}.MAX_LINE", 200)
+    monkeypatch.setattr("stream_protocol.recording.lines.MAX_LINE", 200)
     with pytest.raises(UnreadableError, match=text):
         check(data)
 
