@@ -32,9 +32,9 @@ EXPIRY_SECONDS: Final = 60.0
 MAX_PATIENCE: Final = 3.0
 """Seconds that a Redis which does not answer may hold up a request."""
 
-ON_ITS_WAY: Final = 0.1
-"""Seconds after which is asked again for a chat that another worker's run has: a page that has read its end, and sends
-at once, may be quicker than what tells Redis."""
+ON_ITS_WAY: Final = 0.5
+"""Seconds for which is asked again for a chat that another worker's run has: a page that has read its end, and sends at
+once, may be quicker than what tells Redis."""
 
 CLOSING_SECONDS: Final = 5.0
 """How long ``aclose`` waits for what is not in Redis yet."""
@@ -133,14 +133,17 @@ class RedisRunLog:
         await self._store.aclose()
 
     async def _claim(self, lease: RedisLease, request: str) -> None:
-        try:
-            await lease.claim()
-        except ChatTakenError as taken:
-            other = taken.run
-            if other.phase != "open" or other.request == request or other.run_id in self._leases:
-                raise
-            await asyncio.sleep(ON_ITS_WAY)
-            await lease.claim()
+        deadline = asyncio.get_running_loop().time() + ON_ITS_WAY
+        while True:
+            try:
+                return await lease.claim()
+            except ChatTakenError as taken:
+                other = taken.run
+                if other.phase != "open" or other.request == request or other.run_id in self._leases:
+                    raise
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+            await asyncio.sleep(ON_ITS_WAY / 10)
 
     async def _live(self, chat: str, lease: RedisLease) -> None:
         try:
