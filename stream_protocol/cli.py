@@ -18,10 +18,12 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from stream_protocol.recording.check_command import check
-from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse
+from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, pace_of, refuse, refuse_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from stream_protocol.recording.pace import Pace
 
 
 ai_sdk_option = click.option(
@@ -43,7 +45,15 @@ main.add_command(check)
 
 
 @main.command()
-@click.argument("target")
+@click.argument("target", required=False)
+@click.option("--replay", "recordings", metavar="FILE|DIR", help="Answer from recordings, without an agent.")
+@click.option(
+    "--pace",
+    callback=pace_of,
+    default="instant",
+    show_default=True,
+    help="Of --replay: instant, recorded, a number (so many times as fast), or held until /__replay/CHAT/step.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
 @ai_sdk_option
@@ -60,8 +70,10 @@ main.add_command(check)
 @click.option("--user-header", help="Header in which a proxy in front names the user; 401 without it.")
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
 def serve(
-    target: str,
+    target: str | None,
     *,
+    recordings: str | None,
+    pace: Pace,
     host: str,
     port: int,
     ai_sdk: str,
@@ -71,7 +83,20 @@ def serve(
     user_header: str | None,
     page: bool,
 ) -> None:
-    """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder."""
+    """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder.
+
+    Or, with --replay, recordings: every chat is answered as it was recorded, turn by turn, and nothing else is.
+    """
+    if recordings is not None and target is None:
+        from stream_protocol.replay_server.command import serve_replay
+
+        refuse_beside("--replay", {"recordings", "pace", "ai_sdk", "host", "port", "origins", "page"})
+        serve_replay(
+            recordings, pace=pace, ai_sdk=ai_sdk_version(ai_sdk), host=host, port=port, origins=origins, page=page
+        )
+        return
+    if target is None or recordings is not None:
+        refuse("serve takes a TARGET or --replay, one of them")
     from stream_protocol.conversation.file_policy import FilePolicy
     from stream_protocol.serving import server
     from stream_protocol.serving.app import create_app

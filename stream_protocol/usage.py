@@ -1,9 +1,12 @@
 """What all commands of ``adk-ui-stream`` share."""
 
+from collections.abc import Container
 from typing import NoReturn
 
 import click
+from click.core import ParameterSource
 
+from stream_protocol.recording.pace import Pace, parse_pace
 from stream_protocol.wire.chunks import AiSdkVersion
 
 AI_SDK_VERSIONS = click.Choice(["6", "7"])
@@ -14,7 +17,24 @@ def ai_sdk_version(choice: str) -> AiSdkVersion:
     return 7 if choice == "7" else 6
 
 
+def pace_of(_context: click.Context, _option: click.Parameter, value: str) -> Pace:
+    """The pace that an option says, as its callback."""
+    try:
+        return parse_pace(value)
+    except ValueError:
+        raise click.BadParameter("it is instant, recorded, held or a number above 0.") from None
+
+
 def refuse(text: str) -> NoReturn:
     """Ends the command with one line on stderr and exit code 2: bad usage or unreadable input."""
     click.echo(f"adk-ui-stream: {text}", err=True)
     raise SystemExit(2)
+
+
+def refuse_beside(option: str, allowed: Container[str]) -> None:
+    """Ends the command as ``refuse`` does, if it was given an option that means nothing beside ``option``."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in allowed and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            refuse(f"{parameter.opts[0]} means nothing beside {option}")

@@ -1,0 +1,115 @@
+"""One recorded response on its way out: by the clock, at once, or chunk by chunk as somebody releases it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from google.adk.events import Event
+
+from stream_protocol.convert.streams import iter_chunks
+from stream_protocol.recording.pace import Pace
+from stream_protocol.recording.recording import Turn
+from stream_protocol.serving.log import MemoryRunLog
+from stream_protocol.wire.chunks import AbortChunk, AiSdkVersion, AnyChunk
+from stream_protocol.wire.sse import SSE_DONE, encode_sse
+
+
+@dataclass(frozen=True)
+class TimedChunk:
+    """A chunk, and how many seconds after the turn's beginning it came."""
+
+    at: float
+    chunk: AnyChunk
+
+
+def timed_chunks(turn: Turn, ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
+    """What ``replay`` makes of the turn, with times: those that were recorded, or else those of the events."""
+    now = 0.0
+
+    def events() -> Iterator[Event]:
+        nonlocal now
+        begin = turn.events[0].timestamp
+        for index, event in enumerate(turn.events):
+            now = max(now, turn.at[index] if turn.at is not None else event.timestamp - begin)
+            yield event
+
+    for chunk in iter_chunks(events(), past=turn.past, message_id=turn.message_id, ai_sdk=ai_sdk):
+        yield TimedChunk(now, chunk)
+
+
+class Playback:
+    """A response and how much of it has gone out. What has gone out stays readable from its beginning."""
+
+    def __init__(self, chunks: Sequence[TimedChunk], pace: Pace) -> None:
+        self.pace = pace
+        self.released: list[AnyChunk] = []
+        self._chunks = chunks
+        self._log = MemoryRunLog()
+        self._clock: asyncio.Task[None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether all of it has gone out, or it was stopped."""
+        return self._log.closed
+
+    @property
+    def left(self) -> Sequence[AnyChunk]:
+        """What is still to go out."""
+        return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
+
+    def read(self) -> AsyncIterator[bytes]:
+        """The SSE events from the first on, until the last."""
+        return self._log.read()
+
+    def begin(self) -> None:
+        """Lets it go out at its pace, whether somebody reads or not; one that is held waits."""
+        if not self.pace.holds:
+            self._clock = asyncio.create_task(self._run())
+
+    def release(self, count: int) -> list[AnyChunk]:
+        """Lets the next chunks out; ``[DONE]`` goes with the last. Returns them."""
+        chunks = list(self.left[:count])
+        self._send(chunks)
+        if len(self.released) == len(self._chunks):
+            self._end()
+        return chunks
+
+    def stop(self) -> None:
+        """Ends it where it is, as a run that is stopped ends: what is open is closed, then comes ``abort``."""
+        if not self.ended:
+            if self._clock is not None:
+                self._clock.cancel()
+            self._send([*_endings(self.released), AbortChunk(type="abort")])
+            self._end()
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        for timed in self._chunks:
+            if (wait := begin + timed.at / self.pace.speed - loop.time()) > 0:
+                await asyncio.sleep(wait)
+            self.release(1)
+
+    def _send(self, chunks: Sequence[AnyChunk]) -> None:
+        self.released += chunks
+        self._log.append(*map(encode_sse, chunks))
+
+    def _end(self) -> None:
+        self._log.append(SSE_DONE)
+        self._log.close()
+
+
+def _endings(chunks: Sequence[AnyChunk]) -> list[AnyChunk]:
+    """Ends for the texts and reasonings that are open behind these chunks."""
+    open_parts: dict[tuple[str, object], AnyChunk] = {}
+    for chunk in chunks:
+        match chunk:
+            case {"type": "text-start" | "reasoning-start" as kind, "id": part_id}:
+                lane = kind.removesuffix("-start")
+                open_parts[lane, part_id] = cast("AnyChunk", {"type": f"{lane}-end", "id": part_id})
+            case {"type": "text-end" | "reasoning-end" as kind, "id": part_id}:
+                open_parts.pop((kind.removesuffix("-end"), part_id), None)
+    return list(open_parts.values())
