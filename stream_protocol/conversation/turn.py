@@ -242,7 +242,7 @@ def _claims(message: UIMessage, calls: dict[str, OutsideCall], made_ids: set[str
             )
         elif part["state"] in ("output-available", "output-error") and _takes_output(calls.get(answer_id)):
             output = part.get("output")
-            yield _Claim(answer_id=answer_id, response=stored_output(part), output=output, unseen=index > last_step)
+            yield _Claim(answer_id=answer_id, response=_output(part), output=output, unseen=index > last_step)
 
 
 def _renamed(parts: list[ToolPart], calls: dict[str, OutsideCall], made_ids: set[str | None]) -> dict[str, str]:
@@ -262,7 +262,7 @@ def _renamed(parts: list[ToolPart], calls: dict[str, OutsideCall], made_ids: set
     return renamed
 
 
-def stored_output(part: ToolPart) -> dict[str, Any]:
+def _output(part: ToolPart) -> dict[str, Any]:
     """A client tool's outcome as ADK stores a function response: an object."""
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}

@@ -35,7 +35,7 @@ class Chat:
         *earlier, target = self.before
         continued = target if target["role"] == "assistant" else None
         answer = _folded(self.playback.released, continued, ai_sdk)
-        return [*(earlier if continued else self.before), *([answer] if answer["parts"] else [])]
+        return [*(earlier if continued else self.before), *([answer] if answer["id"] else [])]
 
 
 class Chats:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
-from stream_protocol.conversation.turn import stored_output
 from stream_protocol.convert.people import REQUEST_CREDENTIAL, is_confirmed
+from stream_protocol.convert.results import client_output
 from stream_protocol.replay_server.scenes import Answer, Said
 from stream_protocol.wire.messages import ToolPart, UIMessage, is_tool_part, tool_name
 
@@ -41,7 +42,7 @@ class Given:
     place: str
     id: str
     value: Any
-    """``approved`` of an approval; of an output what ADK stores of it."""
+    """``approved`` of an approval; else the output, or ``{"error": …}``."""
     tool: str
     is_approval: bool
 
@@ -67,26 +68,29 @@ def given_answers(message: UIMessage) -> list[Given]:
     return [given for index, part in enumerate(message["parts"]) if is_tool_part(part) for given in _given(index, part)]
 
 
-def _given(index: int, part: ToolPart) -> list[Given]:
-    place, tool, call_id = f"parts[{index}]", tool_name(part), part["toolCallId"]
-    found = []
+def _given(index: int, part: ToolPart) -> Iterator[Given]:
+    place, tool = f"parts[{index}]", tool_name(part)
     approval = part.get("approval")
     if approval is not None and "approved" in approval:
         approved, at = approval["approved"], f"{place}.approval.approved"
-        found.append(Given(place=at, id=approval["id"], value=approved, tool=tool, is_approval=True))
-    if part["state"] in ("output-available", "output-error"):
-        at = f"{place}.output" if part["state"] == "output-available" else f"{place}.errorText"
-        found.append(Given(place=at, id=call_id, value=stored_output(part), tool=tool, is_approval=False))
-    return found
+        yield Given(place=at, id=approval["id"], value=approved, tool=tool, is_approval=True)
+    if part["state"] == "output-available":
+        output, at = part.get("output"), f"{place}.output"
+        yield Given(place=at, id=part["toolCallId"], value=output, tool=tool, is_approval=False)
+    elif part["state"] == "output-error":
+        error, at = {"error": part.get("errorText", "")}, f"{place}.errorText"
+        yield Given(place=at, id=part["toolCallId"], value=error, tool=tool, is_approval=False)
 
 
 def difference_in_answer(recorded: Answer, given: Given) -> Difference | None:
     """Whether the same was answered. What a credential holds was never recorded: any is as good."""
-    approved = is_confirmed(recorded.response)
-    value = approved if given.is_approval and approved is not None else recorded.response
-    if value == given.value or recorded.name == REQUEST_CREDENTIAL:
-        return None
-    return difference(given.place, value, given.value)
+    if given.is_approval:
+        value = is_confirmed(recorded.response)
+        same = value is given.value
+    else:
+        value = client_output(recorded.response)
+        same = given.value in (value, recorded.response) or recorded.name == REQUEST_CREDENTIAL
+    return None if same else difference(given.place, value, given.value)
 
 
 def _shown(value: str | None, same: int) -> str:

@@ -1,0 +1,26 @@
+"""Recordings for a replay server: the fixtures', each in one file as a session would have it."""
+
+from pathlib import Path
+
+import httpx
+
+from stream_protocol.recording.pace import parse_pace
+from stream_protocol.replay_server import Chats, create_replay_app, load_shelf
+from stream_protocol.wire.chunks import AiSdkVersion
+from tests.conformance.fixtures import FOLDER
+from tests.serving.support import HANG
+
+
+def write_tape(folder: Path, *fixtures: str) -> Path:
+    """The turns of these fixtures as files of their names in a folder, which is returned."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in fixtures:
+        turns = sorted((FOLDER / name).glob("turn*.jsonl"))
+        (folder / f"{name}.jsonl").write_text("".join(turn.read_text("utf-8") for turn in turns), "utf-8")
+    return folder
+
+
+def client(folder: Path, *, pace: str = "instant", ai_sdk: AiSdkVersion = 6) -> httpx.AsyncClient:
+    """A client of a replay server in this process. A response is whole when it has one: not for what is held."""
+    app = create_replay_app(Chats(load_shelf(folder), parse_pace(pace), ai_sdk), page=False)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app", timeout=HANG)
