@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -59,8 +59,11 @@ class Chats:
         playback = Playback(await anyio.to_thread.run_sync(self._chunks, place), self.pace)
         if (last := self._chats.pop(request.id, None)) is not None:
             last.playback.stop()
-        kept = last.messages(self._ai_sdk) if last is not None and place.follows(last.place) else []
-        self._chats[request.id] = Chat(place=place, playback=playback, before=_before(request, kept))
+        messages = list(request.messages)
+        if len(messages) == 1 and last is not None:  # a client may send its last message alone
+            messages = [*self._earlier(place, last), *messages]
+        before = _before(messages, target_of(request))
+        self._chats[request.id] = Chat(place=place, playback=playback, before=before)
         playback.begin()
         async with self._changed:
             self._changed.notify_all()
@@ -110,16 +113,19 @@ class Chats:
         playing = last.place.tape if last is not None else None
         return iter(sorted(self.shelf, key=lambda tape: tape is not playing))
 
+    def _earlier(self, place: Place, last: Chat) -> Sequence[UIMessage]:
+        """The messages before the one that asks for a place, as far as the chat knows them."""
+        if place.follows(last.place):
+            return last.messages(self._ai_sdk)
+        return last.before[:-1] if place == last.place else ()
+
     def _chunks(self, place: Place) -> list[TimedChunk]:
         return list(timed_chunks(place.tape.turn(place.scene), self._ai_sdk))
 
 
-def _before(request: ChatRequest, kept: list[UIMessage]) -> tuple[UIMessage, ...]:
-    """The messages up to the one that is answered. A client that sends only its last message has the others here."""
-    target = target_of(request)
-    messages = list(request.messages) if len(request.messages) > 1 else kept
-    ids = [message["id"] for message in messages]
-    end = ids.index(target["id"]) if target["id"] in ids else len(ids)
+def _before(messages: Sequence[UIMessage], target: UIMessage) -> tuple[UIMessage, ...]:
+    """The messages up to the one that is answered, in the form that the page has now."""
+    end = next(index for index, message in enumerate(messages) if message["id"] == target["id"])
     return (*messages[:end], target)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from stream_protocol.convert.people import REQUEST_CREDENTIAL, is_confirmed
 from stream_protocol.convert.results import client_output
-from stream_protocol.replay_server.scenes import Answer, Said
+from stream_protocol.replay_server.scenes import LAST, Answer, Said
 from stream_protocol.wire.messages import ToolPart, UIMessage, is_tool_part, tool_name
 
 SHOWN: Final = 60
@@ -40,6 +40,7 @@ class Given:
     """An answer in a part of an assistant's message, as a client sends it."""
 
     place: str
+    """Where in the request: ``messages[-1].parts[1].output``."""
     id: str
     value: Any
     """``approved`` of an approval; else the output, or ``{"error": …}``."""
@@ -58,9 +59,9 @@ def difference_in_words(recorded: tuple[Said, ...], came: tuple[Said, ...]) -> D
 
 
 def difference(place: str, recorded: Any, came: Any) -> Difference:
-    """A difference in the last message; ``None`` for what is missing."""
+    """A difference between two values; ``None`` for what is missing."""
     old, new = (None if value is None else json.dumps(value, ensure_ascii=False) for value in (recorded, came))
-    return Difference(place=f"messages[-1].{place}", recorded=old, came=new)
+    return Difference(place=place, recorded=old, came=new)
 
 
 def given_answers(message: UIMessage) -> list[Given]:
@@ -69,7 +70,7 @@ def given_answers(message: UIMessage) -> list[Given]:
 
 
 def _given(index: int, part: ToolPart) -> Iterator[Given]:
-    place, tool = f"parts[{index}]", tool_name(part)
+    place, tool = f"{LAST}.parts[{index}]", tool_name(part)
     approval = part.get("approval")
     if approval is not None and "approved" in approval:
         approved, at = approval["approved"], f"{place}.approval.approved"

@@ -21,7 +21,7 @@ from stream_protocol.replay_server.differences import (
     difference_in_words,
     given_answers,
 )
-from stream_protocol.replay_server.scenes import Answer, Said, Scene, said
+from stream_protocol.replay_server.scenes import LAST, Answer, Said, Scene, said
 from stream_protocol.replay_server.shelf import Tape
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import ChatRequest, UIMessage
@@ -41,8 +41,8 @@ class Place:
     scene: Scene
 
     def follows(self, other: Place) -> bool:
-        """Whether it is the next turn, or the same once more."""
-        return self.tape is other.tape and 0 <= self.scene.number - other.scene.number <= 1
+        """Whether it is the next turn."""
+        return self.tape is other.tape and self.scene.number == other.scene.number + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,13 +89,15 @@ def _by_words(request: ChatRequest, tape: Tape, last: Scene | None) -> Place | l
     if not words:
         raise ChatRequestError("The message is empty.", status=422)
     before = _message_before(request, tape)
+    anew = request.trigger == "regenerate-message"
     misses = [_end_of_tape(tape, words)] if before == tape.scenes[-1].message_id else []
     for scene, previous in _candidates(request, tape, last):
-        follows = _id_of(previous) == before or (last is not None and previous is last)
+        is_next = last is not None and (previous is last or (anew and scene is last))
+        follows = is_next or _id_of(previous) == before
         found = difference_in_words(scene.said, words) if scene.said is not None else None
         if found is None and follows:
             return Place(tape, scene)
-        found = found or Difference(place="messages[-2].id", recorded=_id_of(previous), came=before)
+        found = found or difference("messages[-2].id", _id_of(previous), before)
         misses.append(Miss(place=Place(tape, scene), difference=found, nearness=_nearness(scene, words) + follows / 10))
     return misses
 
@@ -103,7 +105,8 @@ def _by_words(request: ChatRequest, tape: Tape, last: Scene | None) -> Place | l
 def _candidates(request: ChatRequest, tape: Tape, last: Scene | None) -> list[tuple[Scene, Scene | None]]:
     """The turns that a user's words began, each with the one before it.
 
-    Words that are to be answered anew ask for the next turn first, where the same words may have been recorded again.
+    Words that are to be answered anew ask for the next turn first, where the same words may have been recorded again,
+    and then for the last one.
     """
     pairs = [
         (scene, previous)
@@ -111,7 +114,7 @@ def _candidates(request: ChatRequest, tape: Tape, last: Scene | None) -> list[tu
         if not scene.continues
     ]
     if request.trigger == "regenerate-message" and last is not None:
-        pairs.sort(key=lambda pair: pair[1] is not last)
+        pairs.sort(key=lambda pair: (pair[1] is not last, pair[0] is not last))
     return pairs
 
 
@@ -177,7 +180,7 @@ def _in_message(tape: Tape, scenes: Sequence[Scene], given: Sequence[Given]) -> 
         reached = scene
     if reached is not None and not left:
         return Place(tape, reached)
-    found = difference(left[0].place, None, left[0].value) if left else difference("role", "user", "assistant")
+    found = difference(left[0].place, None, left[0].value) if left else difference(f"{LAST}.role", "user", "assistant")
     return Miss(place=Place(tape, scene), difference=found)
 
 
@@ -185,7 +188,7 @@ def _first_difference(answers: Sequence[Answer], given: Sequence[Given]) -> Diff
     for answer in answers:
         mine = _find_answer(answer, given)
         if mine is None:
-            return difference(f"parts, the answer to {answer.id}", answer.response, None)
+            return difference(f"{LAST}.parts (the answer to {answer.id})", answer.response, None)
         if (found := difference_in_answer(answer, mine)) is not None:
             return found
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from google.adk.events import Event
 from google.adk.sessions import Session
@@ -17,13 +17,16 @@ from stream_protocol.recording.recording import Turn
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import FilePart, TextPart, UIMessage, parse_chat_request
 
+LAST: Final = "messages[-1]"
+"""The place of the message that a request is about."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
     """A text or a file of a user's message."""
 
     place: str
-    """Where in the message: ``parts[0].text``."""
+    """Where in the request: ``messages[-1].parts[0].text``."""
     value: str
     """The text, or the URL."""
 
@@ -77,9 +80,9 @@ def said(message: UIMessage) -> Iterator[Said]:
     """What a user's message says, in a form that is equal where the words and files are."""
     for index, part in enumerate(message["parts"]):
         if part["type"] == "text" and (words := cast("TextPart", part)["text"]):
-            yield Said(place=f"parts[{index}].text", value=words)
+            yield Said(place=f"{LAST}.parts[{index}].text", value=words)
         elif part["type"] == "file":
-            yield Said(place=f"parts[{index}].url", value=_url(cast("FilePart", part)))
+            yield Said(place=f"{LAST}.parts[{index}].url", value=_url(cast("FilePart", part)))
 
 
 def _url(part: FilePart) -> str:

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import httpx
+from starlette.applications import Starlette
 
 from stream_protocol.recording.pace import parse_pace
 from stream_protocol.replay_server import Chats, create_replay_app, load_shelf
 from stream_protocol.wire.chunks import AiSdkVersion
 from tests.conformance.fixtures import FOLDER
-from tests.serving.support import HANG
 
 
 def write_tape(folder: Path, *fixtures: str) -> Path:
@@ -20,7 +19,5 @@ def write_tape(folder: Path, *fixtures: str) -> Path:
     return folder
 
 
-def client(folder: Path, *, pace: str = "instant", ai_sdk: AiSdkVersion = 6) -> httpx.AsyncClient:
-    """A client of a replay server in this process. A response is whole when it has one: not for what is held."""
-    app = create_replay_app(Chats(load_shelf(folder), parse_pace(pace), ai_sdk), page=False)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app", timeout=HANG)
+def replay_app(folder: Path, *, pace: str = "instant", ai_sdk: AiSdkVersion = 6) -> Starlette:
+    return create_replay_app(Chats(load_shelf(folder), parse_pace(pace), ai_sdk), page=False)
