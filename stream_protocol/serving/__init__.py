@@ -5,12 +5,14 @@ from stream_protocol.serving.app import create_app
 from stream_protocol.serving.client_tools import client_tool
 from stream_protocol.serving.content import default_run_config
 from stream_protocol.serving.data import emit_data
+from stream_protocol.serving.event_buffer import EventBuffer, LogBounds, RunReader
 from stream_protocol.serving.finished import OnFinish, Outcome
 from stream_protocol.serving.identity import Identify, header_user, local_user
-from stream_protocol.serving.log import MemoryRunLog
+from stream_protocol.serving.memory_run_log import MemoryRunLog
 from stream_protocol.serving.prepared import Prepare, Prepared
 from stream_protocol.serving.response import UIMessageStreamResponse
 from stream_protocol.serving.routes import chat_routes
+from stream_protocol.serving.run_log import ChatTakenError, Lease, Owner, RunInfo, RunLog, RunLogError
 from stream_protocol.serving.service import ChatService
 from stream_protocol.serving.sync import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.target import Target
@@ -18,13 +20,22 @@ from stream_protocol.serving.target import Target
 __all__ = [
     "WSGI_SSE_HEADERS",
     "ChatService",
+    "ChatTakenError",
+    "EventBuffer",
     "FilePolicy",
     "Identify",
+    "Lease",
+    "LogBounds",
     "MemoryRunLog",
     "OnFinish",
     "Outcome",
+    "Owner",
     "Prepare",
     "Prepared",
+    "RunInfo",
+    "RunLog",
+    "RunLogError",
+    "RunReader",
     "SyncChatService",
     "Target",
     "UIMessageStreamResponse",

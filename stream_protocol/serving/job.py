@@ -8,25 +8,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from google.adk.agents.invocation_context import new_invocation_context_id
+from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
+from stream_protocol.conversation.history import session_to_messages
 from stream_protocol.conversation.stretches import is_user_text, live_events, message_id
 from stream_protocol.conversation.turn import Answers, NewText
 from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings
-from stream_protocol.convert.streams import iter_chunks
 from stream_protocol.serving.content import answers_ahead, run_config_for, user_content
+from stream_protocol.serving.run import Begun
 from stream_protocol.serving.target import announces_user_message
-from stream_protocol.wire.reducer import reduce_chunks
+from stream_protocol.wire.inverse import message_to_chunks
+from stream_protocol.wire.sse import encode_sse
 
 if TYPE_CHECKING:
     import asyncio
 
-    from google.adk.agents.run_config import RunConfig
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.convert.conversion import Conversion
     from stream_protocol.serving.prepared import Prepared
     from stream_protocol.wire.messages import ChatRequest, UIMessage
 
@@ -44,18 +45,18 @@ class Job:
     run_config: RunConfig
     options: ConverterOptions
 
-    def begin(self, invocation_id: str | None) -> Conversion[bytes]:
+    def begin(self, invocation_id: str | None) -> Begun:
         """The conversion of a response whose run has begun in this invocation."""
         settings = Settings(**self.options)
         match self.turn:
             case Answers():
-                return sse_conversion(self.turn.past, self.turn.message_id, settings)
+                return Begun(sse_conversion(self.turn.past, self.turn.message_id, settings), self._rebuilt())
             case NewText() if invocation_id is None:
-                return sse_conversion((), None, settings)
+                return Begun(sse_conversion((), None, settings))
             case NewText():
                 stored = live_events(self.session.events)
                 texts = sum(event.invocation_id == invocation_id for event in stored if is_user_text(event))
-                return sse_conversion((), message_id(invocation_id, texts + 1), settings)
+                return Begun(sse_conversion((), message_id(invocation_id, texts + 1), settings))
 
     async def events(self, abort_signal: asyncio.Event) -> AsyncGenerator[Event]:
         """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""
@@ -93,9 +94,24 @@ class Job:
         return new_invocation_context_id()
 
     def continued(self) -> UIMessage | None:
-        """The message that the response goes on with, as it stands before."""
+        """The message that the response goes on with, as the client made it when it answered."""
         if not isinstance(self.turn, Answers):
             return None
-        options: ConverterOptions = {**self.options, "transform": None}
-        chunks = iter_chunks(self.turn.past, message_id=self.turn.message_id, **options)
-        return reduce_chunks(chunks, ai_sdk=options.get("ai_sdk", 6))
+        if not self.turn.past:  # nothing is stored: the page alone has it
+            return self.request.messages[-1]
+        config = run_config_for(self.turn, RunConfig())
+        answer = Event(
+            author="user",
+            invocation_id=self.turn.past[-1].invocation_id,
+            content=user_content(self.turn),
+            custom_metadata=config.custom_metadata,
+        )
+        events = [*self.turn.past, *answers_ahead(self.turn), answer]
+        told = session_to_messages(self.session.model_copy(update={"events": events}), running=True, **self.options)
+        return {**told[-1], "id": self.turn.message_id}
+
+    def _rebuilt(self) -> bytes:
+        message = self.continued()
+        assert message is not None
+        _start, *parts = message_to_chunks(message, ai_sdk=self.options.get("ai_sdk", 6))
+        return b"".join(map(encode_sse, parts))

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from stream_protocol.convert.finish import DEFAULT_ERROR_TEXT
+from stream_protocol.serving.event_buffer import RunReader
 from stream_protocol.wire.chunks import AnyChunk
 from stream_protocol.wire.errors import StreamProtocolError
 from stream_protocol.wire.sinks import SseSink
@@ -27,6 +28,8 @@ class UIMessageStreamResponse(Response):
     ``content`` gives bytes, sent as they are (``stream_sse``), or chunks, encoded here and ended with ``[DONE]``
     (``stream_chunks``). It is iterated in the task that serves the request, and closed there if the client leaves.
     If it raises, the client gets one masked ``error`` chunk and the server's log the exception.
+
+    A ``RunReader`` that is cut off ends the connection, not the response: the client is to know that there is more.
 
     ``keep_alive``: seconds of silence before a comment is sent; ``None`` for never. ``headers`` win over the defaults.
     """
@@ -52,11 +55,13 @@ class UIMessageStreamResponse(Response):
         try:
             async with anyio.create_task_group() as tasks:
 
-                async def until_done(activity: Callable[[], Awaitable[None]]) -> None:
+                async def until_done(activity: Callable[[], Awaitable[object]]) -> None:
                     await activity()
                     tasks.cancel_scope.cancel()
 
                 tasks.start_soon(until_done, partial(_disconnected, receive))
+                if isinstance(self.content, RunReader):
+                    tasks.start_soon(until_done, self.content.cut_off.wait)
                 if self.keep_alive is not None:
                     tasks.start_soon(wire.keep_alive, self.keep_alive)
                 await until_done(partial(self._stream, wire))
@@ -68,6 +73,8 @@ class UIMessageStreamResponse(Response):
         async with aclosing(_encoded(self.content)) as events:
             async for event in events:
                 await wire.send_body(event)
+        if isinstance(self.content, RunReader) and self.content.cut_off.is_set():
+            return
         await wire.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -54,6 +54,11 @@ def chat_routes(
         events = await service.respond(chat_request, user_id=user_id, prepared=how)
         return UIMessageStreamResponse(events, keep_alive=keep_alive)
 
+    async def resume_chat(request: Request) -> Response:
+        user_id = await identified(identify, request)
+        events = await service.resume(request.path_params["chat_id"], user_id=user_id)
+        return Response(status_code=204) if events is None else UIMessageStreamResponse(events, keep_alive=keep_alive)
+
     async def get_chat(request: Request) -> Response:
         user_id = await identified(identify, request)
         messages = await service.history(request.path_params["chat_id"], user_id=user_id)
@@ -85,6 +90,7 @@ def chat_routes(
         Route(path, plainly(post_chat), methods=["POST"], name="chat"),
         Route(path + "/{chat_id}", plainly(get_chat), methods=["GET"], name="chat_history"),
         Route(path + "s", plainly(list_chats), methods=["GET"], name="chats"),
+        Route(path + "/{chat_id}/stream", plainly(resume_chat), methods=["GET"], name="resume_chat"),
         Route(path + "/{chat_id}/stop", plainly(stop_chat), methods=["POST"], name="stop_chat"),
         Route(path + "/{chat_id}", plainly(delete_chat), methods=["DELETE"], name="delete_chat"),
         Route(path + "/{chat_id}/artifacts/{name:path}", plainly(get_artifact), methods=["GET"], name="artifact"),

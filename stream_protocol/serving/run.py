@@ -9,24 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.convert.conversion import Conversion, Ending
 from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.streams import fail_response
-from stream_protocol.serving.log import MemoryRunLog
 from stream_protocol.serving.sealing import Fragments
 from stream_protocol.wire.sse import SSE_DONE
 
 if TYPE_CHECKING:
     from google.adk.events import Event
 
-    from stream_protocol.conversation.turn import Turn
+    from stream_protocol.serving.event_buffer import EventBuffer
+    from stream_protocol.serving.run_log import Lease
 
 logger = logging.getLogger(__name__)
 
@@ -39,17 +39,29 @@ RUN_TIMEOUT: Final = 3600.0
 STOP_TIMEOUT: Final = 5.0
 """Seconds that a stopped run may take to end by itself before its task is cancelled."""
 
-BeginResponse = Callable[[str | None], Conversion[bytes]]
-"""Invocation id of the run's first event, ``None`` if it ended before it had one -> the conversion of the response."""
+WATCH_SECONDS: Final = 1.0
+"""How often, at most, is asked whether somebody reads a run by another worker."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Planned:
-    """What a run was begun for."""
+@dataclass(frozen=True)
+class Begun:
+    """A response at its beginning."""
 
-    turn: Turn
-    stored: Sequence[Event]
-    """The chat's events when that was decided."""
+    conversion: Conversion[bytes]
+    rebuilt: bytes = b""
+    """SSE events, to come behind ``start``, that make its message as it was before."""
+
+
+BeginResponse: TypeAlias = Callable[[str | None], Begun]
+"""Invocation id of the run's first event, ``None`` if it ended before it had one -> the response."""
+
+
+class LeaseLostError(Exception):
+    """The lease was not renewed in time: the chat may belong to another run."""
+
+
+class ResponseFullError(Exception):
+    """The response is larger than its log may become."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,25 +77,20 @@ class RunLimits:
 class Run:
     """One run, from the request that claims the chat to the last event that ADK yields."""
 
-    def __init__(self, limits: RunLimits) -> None:
-        self.log = MemoryRunLog()
+    lease: Lease
+    """Its right to the chat, given by whoever claimed that."""
+
+    def __init__(self, limits: RunLimits, log: EventBuffer) -> None:
+        self.log = log
         self.abort_signal = asyncio.Event()
-        self.ended = asyncio.Event()
-        """Set by whoever claimed the chat when it is free again."""
-        self.planned: asyncio.Future[Planned | None] = asyncio.get_running_loop().create_future()
-        """What it does, once that is decided; ``None`` if there is nothing to run."""
         self.fragments = Fragments()
         self._limits = limits
-        self._readers = 0
+        self._released = False
         self._begin: BeginResponse | None = None
         self._conversion: Conversion[bytes] | None = None
         self._task: asyncio.Task[object] | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the response has ended: what is left of the run, if anything, only has to die down."""
-        return self.log.closed
+        log.on_readers = self._watch
 
     @property
     def outcome(self) -> Ending | None:
@@ -98,12 +105,14 @@ class Run:
         self._task = asyncio.current_task()
         self._arm("time", self._limits.run_timeout, self._expire)
         if self._limits.disconnect_grace is not None:
-            self._arm("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self.stop)
+            self._arm("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self._leave)
         try:
             with self._failure_ends_response():
                 async with aclosing(events):
                     async for event in events:
                         self._feed(event)
+                        if not self.lease.held:  # a complete call has been fed: its tool would start next
+                            raise LeaseLostError
                 self._end(lambda response: response.finish())
         finally:
             self.stop()
@@ -115,17 +124,29 @@ class Run:
         self._end(lambda response: response.abort())
         self._halt()
 
-    async def read(self) -> AsyncIterator[bytes]:
-        """The response from its first event on. Leaving early counts as a disconnect."""
-        self._readers += 1
-        self._disarm("reader")
-        try:
-            async for batch in self.log.read():
-                yield batch
-        finally:
-            self._readers -= 1
-            if not self._readers:
-                self._arm("reader", self._limits.disconnect_grace, self.stop)
+    def lose(self) -> None:
+        """Ends response and run at once, because the chat may be another run's by now."""
+        self._end(partial(_failed, LeaseLostError()))
+        self.abort_signal.set()
+        self._cancel()
+
+    def release(self) -> None:
+        """Makes the chat free again."""
+        self._released = True
+        self.lease.release()
+
+    def _watch(self, readers: int) -> None:
+        if readers:
+            self._disarm("reader")
+        else:
+            self._arm("reader", self._limits.disconnect_grace, self._leave)
+
+    def _leave(self) -> None:
+        """Stops what nobody has read for as long as that is allowed."""
+        if self.lease.watched_elsewhere:
+            self._arm("reader", max(self._limits.disconnect_grace or 0, WATCH_SECONDS), self._leave)
+        else:
+            self.stop()
 
     def _feed(self, event: Event) -> None:
         if self.log.closed:
@@ -137,10 +158,15 @@ class Run:
             response = self._response(event.invocation_id)
             response.feed(event)
             self._log_written(response)
+        if self.log.full:
+            self._break_off(ResponseFullError("The response is larger than its log may become."))
 
     def _expire(self) -> None:
-        logger.warning("A run took longer than %s seconds and was stopped.", self._limits.run_timeout)
-        self._end(partial(_failed, TimeoutError("The run took too long.")))
+        self._break_off(TimeoutError(f"The run took longer than {self._limits.run_timeout} seconds."))
+
+    def _break_off(self, error: Exception) -> None:
+        logger.warning("A run was stopped. %s", error)
+        self._end(partial(_failed, error))
         self._halt()
 
     def _halt(self) -> None:
@@ -188,7 +214,8 @@ class Run:
         if self._conversion is None:
             assert self._begin is not None
             try:
-                self._conversion = self._begin(invocation_id)
+                begun = self._begin(invocation_id)
+                self._conversion, self.log.past = begun.conversion, begun.rebuilt
             except Exception:  # a hook raised while the past was read: all that is left is to say so
                 self._conversion = sse_conversion((), None, Settings())
                 raise
@@ -200,7 +227,7 @@ class Run:
 
     def _arm(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
         self._disarm(name)
-        if seconds is not None and not self.ended.is_set():
+        if seconds is not None and not self._released:
             self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
 
     def _disarm(self, name: str) -> None:

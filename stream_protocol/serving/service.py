@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from stream_protocol.conversation.file_policy import FilePolicy
 from stream_protocol.conversation.history import session_to_messages
+from stream_protocol.conversation.sameness import fingerprint
 from stream_protocol.conversation.turn import Answers, AsItStands, NewText, plan
 from stream_protocol.convert.options import ConverterOptions, Settings, ToolSelection
 from stream_protocol.convert.streams import iter_sse
@@ -20,8 +21,9 @@ from stream_protocol.serving.content import default_run_config
 from stream_protocol.serving.finished import OnFinish, tell
 from stream_protocol.serving.histories import restored_session
 from stream_protocol.serving.job import Job
+from stream_protocol.serving.memory_run_log import MemoryRunLog
 from stream_protocol.serving.prepared import NOTHING, Prepared, runner_for
-from stream_protocol.serving.run import RUN_TIMEOUT, Planned, Run, RunLimits
+from stream_protocol.serving.run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.sealing import sealing_events
 from stream_protocol.serving.target import Target, as_runner, delegation_tools
@@ -35,10 +37,14 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from stream_protocol.conversation.stateless import HistoryMode
+    from stream_protocol.serving.run_log import RunLog
     from stream_protocol.wire.chunks import AnyChunk
     from stream_protocol.wire.messages import ChatRequest, UIMessage
 
 logger = logging.getLogger(__name__)
+
+DELETION: Final = ""
+"""Stands for the fingerprint of a request where none is answered."""
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs. Longer than a stopped run may take before it is cancelled."""
@@ -54,6 +60,8 @@ class ChatService:
     the last message counts. ``"client"``: what the request says has happened. Nothing is stored, each request has a
     session of its own, in memory, and approvals are refused. ``"text"``: of that, only what was said.
     ``run_config``: ``default_run_config()`` if not given: ``StreamingMode.SSE``, and plain ``def`` tools in threads.
+    ``run_log``: where responses are kept while they are written: ``MemoryRunLog()`` by default, for one process;
+    ``RedisRunLog`` for many. The service closes it.
     ``disconnect_grace``: seconds that a run goes on without a reader. ``None``, the default, lets it run to its end, so
     that a reload loses nothing; 0 stops it when the client leaves.
     ``run_timeout``: seconds that a run may take; ``None`` for no limit.
@@ -72,6 +80,7 @@ class ChatService:
         session_service: BaseSessionService | None = None,
         history: HistoryMode = "server",
         run_config: RunConfig | None = None,
+        run_log: RunLog | None = None,
         disconnect_grace: float | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
         stopping_wait: float = STOPPING_WAIT,
@@ -90,7 +99,8 @@ class ChatService:
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
         self._on_finish = on_finish
-        self._runs = ActiveRuns(stopping_wait)
+        self._run_log = run_log or MemoryRunLog()
+        self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def respond(
@@ -101,19 +111,19 @@ class ChatService:
         Raises ``ChatRequestError`` for a request that is refused; nothing has been stored and nothing runs then.
         """
         key: ChatKey = (user_id, request.id)
-        if (other := self._runs.get(key)) is not None and await self._does(other, request):
-            return other.read()
+        claimed = await self._runs.claim(key, fingerprint(request), self._limits)
+        if not isinstance(claimed, Run):
+            return claimed
         with ExitStack() as claim:
-            run = await self._runs.claim(key, self._limits)
             claim.callback(self._runs.release, key)
             planned = await (self._restored if self._history != "server" else self._planned)(key, request, prepared)
             if isinstance(planned, AsItStands):
                 options = self._options_for(request.id)
                 events = iter_sse(planned.events, past=planned.past, message_id=planned.message_id, **options)
                 return _async_iterator(list(events))
-            run.planned.set_result(Planned(turn=planned.turn, stored=planned.session.events))
-            self._start(run, planned, claim.pop_all())
-            return run.read()
+            claimed.lease.open()
+            self._start(claimed, planned, claim.pop_all())
+            return claimed.log.read()
 
     async def _planned(self, key: ChatKey, request: ChatRequest, prepared: Prepared) -> Job | AsItStands:
         """What the request asks for in the stored chat."""
@@ -144,19 +154,13 @@ class ChatService:
         """``respond`` as chunks, for a server that sends them in another form."""
         return _parsed(await self.respond(request, user_id=user_id, prepared=prepared))
 
-    @staticmethod
-    async def _does(run: Run, request: ChatRequest) -> bool:
-        """Whether the run is what the request asks for: it brings the same answers, as a double click does.
+    async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
+        """The response that is being written in a chat of the user's, from ``start`` on and to its end.
 
-        Words said twice are no such case: they are not answers, and mean two turns or a mistake.
+        It can be folded by a page that has nothing of its message: what the message held before comes first. ``None``
+        if nothing is written there, or it is not the user's chat.
         """
-        planned = await asyncio.shield(run.planned)
-        if planned is None or not isinstance(planned.turn, Answers):
-            return False
-        try:
-            return plan(request, planned.stored) == planned.turn
-        except ChatRequestError:
-            return False
+        return await self._runs.resume((user_id, chat_id))
 
     async def history(self, chat_id: str, *, user_id: str) -> list[UIMessage] | None:
         """The messages of a chat as its client has them; ``None`` if this user has no such chat.
@@ -164,11 +168,11 @@ class ChatService:
         While a run goes on, what is stored of its message is in it, with calls that have no result yet left open.
         """
         key: ChatKey = (user_id, chat_id)
-        await self._runs.settle(key)
+        running = await self._runs.settled(key)
         session = await self._find_session(key)
         if session is None:
             return None
-        return session_to_messages(session, running=key in self._runs, **self._options_for(chat_id))
+        return session_to_messages(session, running=running, **self._options_for(chat_id))
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
         """An artifact of the user's chat; the newest version by default.
@@ -191,9 +195,8 @@ class ChatService:
         for a chat that is not there or not the user's.
         """
         key: ChatKey = (user_id, chat_id)
-        if key not in self._runs and await self._find_session(key) is None:
+        if not await self._runs.stop(key) and await self._find_session(key) is None:
             raise ChatRequestError("There is no such chat.", status=404)
-        self._runs.stop(key)
 
     async def delete(self, chat_id: str, *, user_id: str) -> None:
         """Deletes a chat of the user's and its artifacts; what runs in it is stopped first.
@@ -203,8 +206,8 @@ class ChatService:
         key: ChatKey = (user_id, chat_id)
         with ExitStack() as claim:
             if await self._find_session(key) is not None:
-                self._runs.stop(key)
-                await self._runs.claim(key, self._limits)
+                await self._runs.stop(key)
+                await self._runs.claim(key, DELETION, self._limits)
                 claim.callback(self._runs.release, key)
                 if (session := await self._find_session(key)) is not None:
                     return await delete_chat(self.runner, session)
@@ -216,6 +219,7 @@ class ChatService:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
             self._tasks.clear()  # who has not ended by now is not waited for again
+        await self._run_log.aclose()
 
     def _job(
         self, request: ChatRequest, turn: NewText | Answers, session: Session, prepared: Prepared, runner: Runner
@@ -255,7 +259,7 @@ class ChatService:
     async def _seal(self, run: Run, job: Job) -> None:
         """Stores what a run that broke off has shown, while the chat is still its own."""
         outcome = run.outcome
-        if outcome is None or outcome == "finish":
+        if outcome is None or outcome == "finish" or not run.lease.held:
             return
         try:
             session = await self._find_session((job.session.user_id, job.session.id))
@@ -275,8 +279,7 @@ class ChatService:
 
     async def _tell(self, run: Run, job: Job) -> None:
         if self._on_finish is not None and run.log.closed:
-            sent = [batch async for batch in run.log.read()]
-            await tell(self._on_finish, job.request, sent, job.continued(), self._settings.ai_sdk)
+            await tell(self._on_finish, job.request, run.log.whole(), job.continued(), self._settings.ai_sdk)
 
     async def _find_session(self, key: ChatKey) -> Session | None:
         user_id, chat_id = key

@@ -1,5 +1,6 @@
 """The AI SDK's own chat before the running app, over many turns, with people in the loop."""
 
+import asyncio
 import json
 import subprocess
 import threading
@@ -58,8 +59,8 @@ class House:
 
         async def at_rest(_request: Request) -> JSONResponse:
             """What has run, once nothing does: a server hears late that somebody left."""
-            if (run := service._runs.get(CHAT)) is not None:
-                await run.ended.wait()
+            if service._tasks:
+                await asyncio.wait(service._tasks)
             return JSONResponse(desk.ran)
 
         return Mount(f"/{number}", routes=[Route("/at-rest", at_rest), Mount("/", create_app(service, page=False))])

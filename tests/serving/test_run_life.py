@@ -68,7 +68,7 @@ async def test_a_second_reader_in_time_keeps_the_run_alive() -> None:
         await exchange.status()
         await exchange.until("text-delta")
     (run,) = service._runs._runs.values()
-    reader = aiter(run.read())
+    reader = aiter(run.log.read())
     assert b'"start"' in await anext(reader)
     go_on.set()
     whole = b"".join([batch async for batch in reader])
@@ -177,8 +177,16 @@ async def test_a_second_request_to_a_chat_that_answers_gets_409_and_changes_noth
 async def test_two_requests_at_once_run_the_agent_once() -> None:
     service = service_for("Hello.")
     app = create_app(service)
-    responses = await asyncio.gather(*(post(app, chat(said("hi"))) for _ in range(2)))
+    responses = await asyncio.gather(*(post(app, chat(said("hi", message_id))) for message_id in ("u1", "u2")))
     assert sorted(response.status_code for response in responses) == [200, 409]
+    assert await stored_texts(service) == ["hi", "Hello."]
+
+
+async def test_the_same_request_twice_at_once_runs_the_agent_once_and_both_read_it() -> None:
+    service = service_for("Hello.")
+    app = create_app(service)
+    first, second = await asyncio.gather(*(post(app, chat(said("hi"))) for _ in range(2)))
+    assert (first.status_code, first.text) == (200, second.text)
     assert await stored_texts(service) == ["hi", "Hello."]
 
 

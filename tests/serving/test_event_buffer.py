@@ -1,0 +1,191 @@
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from stream_protocol.serving import EventBuffer, LogBounds
+from stream_protocol.serving.event_buffer import MAX_BATCH
+from stream_protocol.wire.sse import encode_sse
+from tests.serving.support import HANG
+
+
+def delta(text: str, part_id: str = "1") -> bytes:
+    return encode_sse({"type": "text-delta", "id": part_id, "delta": text})
+
+
+START = encode_sse({"type": "start", "messageId": "m"})
+
+
+async def read(log: EventBuffer) -> list[bytes]:
+    return [batch async for batch in log.read()]
+
+
+async def rest(reader: AsyncGenerator[bytes]) -> bytes:
+    async with asyncio.timeout(HANG):
+        return b"".join([batch async for batch in reader])
+
+
+async def test_a_late_reader_gets_everything_from_the_beginning() -> None:
+    log = EventBuffer()
+    log.append(b"a", b"b")
+    log.close()
+    assert b"".join(await read(log)) == b"ab"
+    assert b"".join(await read(log)) == b"ab"
+
+
+async def test_a_reader_follows_what_is_written_and_ends_with_the_log() -> None:
+    log = EventBuffer()
+    reader = aiter(log.read())
+    log.append(b"a")
+    assert await anext(reader) == b"a"
+    asyncio.get_running_loop().call_soon(log.append, b"b")
+    async with asyncio.timeout(HANG):
+        assert await anext(reader) == b"b"
+    log.close()
+    assert await anext(reader, None) is None
+
+
+async def test_several_readers_read_the_same() -> None:
+    log = EventBuffer()
+    readers = [asyncio.create_task(read(log)) for _ in range(3)]
+    for letter in (b"a", b"b", b"c"):
+        await asyncio.sleep(0)
+        log.append(letter)
+    log.close()
+    async with asyncio.timeout(HANG):
+        assert {b"".join(batches) for batches in await asyncio.gather(*readers)} == {b"abc"}
+
+
+async def test_a_reader_that_leaves_is_forgotten_and_the_owner_is_told_how_many_are_left() -> None:
+    log, counts = EventBuffer(), list[int]()
+    log.on_readers = counts.append
+    readers = [asyncio.create_task(read(log)) for _ in range(2)]
+    await asyncio.sleep(0)
+    for reader in readers:
+        reader.cancel()
+    await asyncio.wait(readers)
+    assert counts == [1, 2, 1, 0]
+    assert not log._waiting
+
+
+async def test_a_reader_that_is_dropped_without_being_closed_leaves_too() -> None:
+    log, counts = EventBuffer(), list[int]()
+    log.on_readers = counts.append
+    log.append(b"a")
+    async for _ in log.read():
+        break
+    await asyncio.sleep(0.01)
+    assert counts == [1, 0]
+
+
+async def test_a_late_reader_takes_bounded_pieces() -> None:
+    log = EventBuffer()
+    log.append(*[b"x"] * (2 * MAX_BATCH + 1))
+    log.close()
+    assert [len(batch) for batch in await read(log)] == [MAX_BATCH, MAX_BATCH, 1]
+
+
+async def test_a_late_reader_gets_earlier_deltas_joined_and_then_what_comes() -> None:
+    log = EventBuffer()
+    log.append(START, delta("a"), delta("b"))
+    reader = log.read()
+    assert await anext(reader) == START + delta("ab")
+    log.append(delta("c"))
+    log.close()
+    assert await rest(reader) == delta("c")
+
+
+async def test_a_rebuilding_reader_is_told_the_past_of_the_message_behind_its_start() -> None:
+    log = EventBuffer()
+    reader = log.read(rebuild=True)
+    waiting = asyncio.create_task(anext(reader))
+    await asyncio.sleep(0)
+    log.past = b"<past>"
+    log.append(START, delta("a"))
+    log.close()
+    assert await waiting + await rest(reader) == START + b"<past>" + delta("a")
+    assert await rest(log.read()) == START + delta("a")
+
+
+async def test_a_response_without_a_start_gets_the_past_first() -> None:
+    log = EventBuffer()
+    log.past = b"<past>"
+    log.append(delta("a"))
+    log.close()
+    assert await rest(log.read(rebuild=True)) == b"<past>" + delta("a")
+
+
+async def test_above_its_bound_a_log_joins_deltas_and_loses_nothing() -> None:
+    log = EventBuffer(LogBounds(coalesce_above=1000))
+    early = log.read()
+    log.append(START)
+    assert await anext(early) == START
+    for number in range(1000):
+        log.append(delta(f"{number} "))
+    assert log.since(1) is not None  # the early reader has not got them
+    assert len(await rest_of(early, 1000)) > 1000
+    log.append(delta("end"))
+    assert log.since(0) is None
+    log.close()
+    whole = START + delta("".join(f"{number} " for number in range(1000)) + "end")
+    assert await rest(log.read()) == whole
+    assert log.count == 1002
+
+
+async def rest_of(reader: AsyncGenerator[bytes], events: int) -> bytes:
+    """So many more events."""
+    taken = b""
+    while taken.count(b"\n\n") < events:
+        taken += await anext(reader)
+    return taken
+
+
+async def test_a_log_of_what_cannot_be_joined_is_full_in_the_end() -> None:
+    log = EventBuffer(LogBounds(coalesce_above=100, max_size=1000))
+    for number in range(20):
+        log.append(delta("x", str(number)))
+    assert log.full
+    deltas = EventBuffer(LogBounds(coalesce_above=100, max_size=1000))
+    for _ in range(100):
+        deltas.append(delta("x"))
+    assert not deltas.full
+
+
+async def test_a_reader_that_is_too_far_behind_is_cut_off_and_another_is_not(caplog: pytest.LogCaptureFixture) -> None:
+    log, counts = EventBuffer(LogBounds(max_backlog=100)), list[int]()
+    log.on_readers = counts.append
+    log.append(START)
+    slow, quick = log.read(), log.read()
+    await anext(slow)
+    await anext(quick)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(10):
+            log.append(delta("words"))
+            await anext(quick)
+    assert slow.cut_off.is_set()
+    assert not quick.cut_off.is_set()
+    assert await rest(slow) == b""
+    assert [record.message for record in caplog.records] == ["A reader was cut off: it was more than 100 bytes behind."]
+    assert counts == [1, 2, 1]
+
+
+async def test_one_large_event_cuts_nobody_off() -> None:
+    log = EventBuffer(LogBounds(max_backlog=100))
+    reader = log.read()
+    log.append(START)
+    await anext(reader)
+    log.append(delta("x" * 1000))
+    log.close()
+    assert await rest(reader) == delta("x" * 1000)
+
+
+async def test_a_late_reader_is_not_behind_by_what_was_there_before() -> None:
+    log = EventBuffer(LogBounds(max_backlog=100))
+    log.append(START, *(delta("x", str(number)) for number in range(100)))
+    reader = log.read()
+    await anext(reader)
+    log.append(delta("y"))
+    log.append(delta("z"))
+    assert not reader.cut_off.is_set()
+    await reader.aclose()

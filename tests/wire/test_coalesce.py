@@ -1,0 +1,61 @@
+import random
+from typing import Any
+
+from hypothesis import given, settings, strategies as st
+
+from stream_protocol.wire.coalesce import coalesce
+from stream_protocol.wire.reducer import reduce_chunks
+from stream_protocol.wire.sinks import SseSink
+from stream_protocol.wire.sse import SSE_DONE, encode_sse
+from stream_protocol.wire.sse_reader import parse_sse
+from tests.wire.random_streams import legal_stream
+
+
+def text(part_id: str, delta: str, **more: Any) -> bytes:
+    chunk: Any = {"type": "text-delta", "id": part_id, "delta": delta, **more}
+    return encode_sse(chunk)
+
+
+def test_the_deltas_of_a_part_are_joined() -> None:
+    assert coalesce([text("1", "a"), text("1", "b"), text("1", "c")]) == [text("1", "abc")]
+
+
+def test_deltas_of_parts_that_are_spoken_at_once_are_joined_each_with_its_own() -> None:
+    spoken = [text("1", "a"), text("2", "x"), text("1", "b"), text("2", "y")]
+    assert coalesce(spoken) == [text("1", "ab"), text("2", "xy")]
+
+
+def test_nothing_is_joined_across_another_event() -> None:
+    done = [text("1", "a"), encode_sse({"type": "text-end", "id": "1"}), text("1", "b"), SSE_DONE]
+    assert coalesce(done) == done
+
+
+def test_a_delta_with_metadata_of_its_own_is_left_alone() -> None:
+    alone = [text("1", "a", providerMetadata={"p": {"k": 1}}), text("1", "b")]
+    assert coalesce(alone) == alone
+
+
+def test_escapes_stay_as_they_are() -> None:
+    odd = ['"', "\\", "\n", "\u2028", "😀", '"}\n\n']
+    sink = SseSink()
+    write = sink.text_start("1", None)
+    for piece in odd:
+        write(piece)
+    (start, joined) = coalesce(sink.written)
+    assert list(parse_sse([start, joined])) == [
+        {"type": "text-start", "id": "1"},
+        {"type": "text-delta", "id": "1", "delta": "".join(odd)},
+    ]
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=200)
+def test_a_client_makes_the_same_message_of_both(seed: int) -> None:
+    stream: Any = legal_stream(random.Random(seed), 6)
+    events = [encode_sse(chunk) for chunk in stream]
+    assert reduce_chunks(parse_sse(coalesce(events))) == reduce_chunks(parse_sse(events))
+
+
+def test_any_number_of_deltas_becomes_one() -> None:
+    events = [text("1", "word ")] * 10_000
+    assert coalesce(coalesce(events[:9_000]) + events[9_000:]) == [text("1", "word " * 10_000)]
