@@ -50,7 +50,9 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
     async def get_stream(request: Request) -> Response:
         playback = chats.running(request.path_params["chat_id"])
-        return UIMessageStreamResponse(playback.read()) if playback is not None else Response(status_code=204)
+        return (
+            UIMessageStreamResponse(playback.read(rebuild=True)) if playback is not None else Response(status_code=204)
+        )
 
     async def list_chats(_request: Request) -> Response:
         return JSONResponse({"chats": [tape.listed() for tape in chats.shelf], "nextCursor": None})

@@ -15,6 +15,7 @@ from stream_protocol.replay_server.playback import Playback, TimedChunk, timed_c
 from stream_protocol.replay_server.shelf import Shelf, Tape
 from stream_protocol.wire.chunks import AiSdkVersion, AnyChunk
 from stream_protocol.wire.errors import ClientStreamError
+from stream_protocol.wire.inverse import message_to_chunks
 from stream_protocol.wire.messages import ChatRequest, UIMessage
 from stream_protocol.wire.reducer import MessageReducer
 
@@ -56,7 +57,8 @@ class Chats:
         """
         last = self._chats.get(request.id)
         place = find(request, self._tapes(request.id, last), last.place if last is not None else None)
-        playback = Playback(await anyio.to_thread.run_sync(self._chunks, place), self.pace)
+        chunks = await anyio.to_thread.run_sync(self._chunks, place)
+        playback = Playback(chunks, self.pace, self._rebuilt(target_of(request)))
         if (last := self._chats.pop(request.id, None)) is not None:
             last.playback.stop()
         messages = list(request.messages)
@@ -118,6 +120,12 @@ class Chats:
         if place.follows(last.place):
             return last.messages(self._ai_sdk)
         return last.before[:-1] if place == last.place else ()
+
+    def _rebuilt(self, target: UIMessage) -> list[AnyChunk]:
+        if target["role"] != "assistant":
+            return []
+        _start, *parts = message_to_chunks(target, ai_sdk=self._ai_sdk)
+        return parts
 
     def _chunks(self, place: Place) -> list[TimedChunk]:
         return list(timed_chunks(place.tape.turn(place.scene), self._ai_sdk))

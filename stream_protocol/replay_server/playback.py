@@ -12,9 +12,7 @@ from google.adk.events import Event
 from stream_protocol.convert.streams import iter_chunks
 from stream_protocol.recording.pace import Pace
 from stream_protocol.recording.recording import Turn
-from stream_protocol.serving.log import MemoryRunLog
 from stream_protocol.wire.chunks import AbortChunk, AiSdkVersion, AnyChunk
-from stream_protocol.wire.sse import SSE_DONE, encode_sse
 
 
 @dataclass(frozen=True)
@@ -43,38 +41,49 @@ def timed_chunks(turn: Turn, ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
 class Playback:
     """A response and how much of it has gone out. What has gone out stays readable from its beginning."""
 
-    def __init__(self, chunks: Sequence[TimedChunk], pace: Pace) -> None:
-        self.pace = pace
+    def __init__(self, chunks: Sequence[TimedChunk], pace: Pace, rebuilt: Sequence[AnyChunk] = ()) -> None:
+        """``rebuilt``: what makes the message that the response goes on with, for a page that has it not."""
         self.released: list[AnyChunk] = []
-        self._chunks = chunks
-        self._log = MemoryRunLog()
-        self._clock: asyncio.Task[None] | None = None
-
-    @property
-    def ended(self) -> bool:
+        """What has gone out."""
+        self.ended = False
         """Whether all of it has gone out, or it was stopped."""
-        return self._log.closed
+        self._pace = pace
+        self._chunks = chunks
+        self._rebuilt = rebuilt
+        self._news = asyncio.Event()
+        """Set at the next change; then there is another."""
+        self._clock: asyncio.Task[None] | None = None
 
     @property
     def left(self) -> Sequence[AnyChunk]:
         """What is still to go out."""
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
-    def read(self) -> AsyncIterator[bytes]:
-        """The SSE events from the first on, until the last."""
-        return self._log.read()
+    async def read(self, *, rebuild: bool = False) -> AsyncIterator[AnyChunk]:
+        """The chunks from the first on, as they go out; ``rebuild``: for a page that comes back."""
+        position = 0
+        while not self.ended or position < len(self.released):
+            if position == len(self.released):
+                await self._news.wait()
+                continue
+            yield self.released[position]
+            position += 1
+            if rebuild and position == 1:  # behind `start`
+                for chunk in self._rebuilt:
+                    yield chunk
 
     def begin(self) -> None:
         """Lets it go out at its pace, whether somebody reads or not; one that is held waits."""
-        if not self.pace.holds:
+        if not self._pace.holds:
             self._clock = asyncio.create_task(self._run())
 
     def release(self, count: int) -> list[AnyChunk]:
-        """Lets the next chunks out; ``[DONE]`` goes with the last. Returns them."""
-        chunks = list(self.left[:count])
-        self._send(chunks)
-        if len(self.released) == len(self._chunks):
-            self._end()
+        """Lets the next chunks out, and returns them."""
+        if self.ended:
+            return []
+        begin = len(self.released)
+        chunks = [timed.chunk for timed in self._chunks[begin : begin + count]]
+        self._send(chunks, last=begin + count >= len(self._chunks))
         return chunks
 
     def stop(self) -> None:
@@ -82,24 +91,21 @@ class Playback:
         if not self.ended:
             if self._clock is not None:
                 self._clock.cancel()
-            self._send([*_endings(self.released), AbortChunk(type="abort")])
-            self._end()
+            self._send([*_endings(self.released), AbortChunk(type="abort")], last=True)
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         begin = loop.time()
         for timed in self._chunks:
-            if (wait := begin + timed.at / self.pace.speed - loop.time()) > 0:
+            if (wait := begin + timed.at / self._pace.speed - loop.time()) > 0:
                 await asyncio.sleep(wait)
             self.release(1)
 
-    def _send(self, chunks: Sequence[AnyChunk]) -> None:
+    def _send(self, chunks: Sequence[AnyChunk], *, last: bool) -> None:
         self.released += chunks
-        self._log.append(*map(encode_sse, chunks))
-
-    def _end(self) -> None:
-        self._log.append(SSE_DONE)
-        self._log.close()
+        self.ended = last
+        self._news.set()
+        self._news = asyncio.Event()
 
 
 def _endings(chunks: Sequence[AnyChunk]) -> list[AnyChunk]:

@@ -133,6 +133,19 @@ async def test_a_continuation_is_held_too(app: Starlette) -> None:
             assert (await exchange.until("tool-output-available"))["toolCallId"] == asked["toolCallId"]
 
 
+async def test_a_page_that_comes_back_to_a_continuation_gets_the_message_that_it_continues(app: Starlette) -> None:
+    question = {"toolCallId": "adk-0004", "approvalId": "adk-0007"}
+    message = {"id": "e-0001", "role": "assistant", "parts": [approval(question, approved=True)]}
+    async with begin(app, chat(said("pay 5"), message, chat_id="approval_approved")) as exchange:
+        assert await exchange.status() == 200
+        async with client(app) as http, Get(app, "/api/chat/approval_approved/stream").begin(b"") as again:
+            assert await again.status() == 200
+            await step(http, "/__replay/approval_approved/step", all="true")
+            assert (await again.chunk())["type"] == "start"
+            assert await again.until("tool-input-available")
+            assert await again.until("tool-output-available")
+
+
 async def test_a_page_that_comes_back_reads_the_stream_from_its_beginning(app: Starlette) -> None:
     stream = "/api/chat/streamed_arguments--1/stream"
     async with client(app) as http:
@@ -171,11 +184,13 @@ async def test_a_chat_that_is_deleted_is_new_again(app: Starlette) -> None:
 
 
 async def test_a_new_request_in_a_chat_ends_what_is_held_there(app: Starlette) -> None:
-    async with client(app) as http, begin(app, WEATHER) as first, begin(app, WEATHER) as second:
-        assert await first.status() == await second.status() == 200
-        assert await first.until("abort")
-        await step(http, all="true")
-        assert await second.until("finish")
+    async with client(app) as http, begin(app, WEATHER) as first:
+        assert await first.status() == 200
+        async with begin(app, WEATHER) as second:
+            assert await second.status() == 200
+            assert await first.until("abort")
+            await step(http, all="true")
+            assert await second.until("finish")
 
 
 async def test_nothing_that_is_held_keeps_a_server_from_stopping(app: Starlette) -> None:
