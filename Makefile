@@ -13,7 +13,8 @@ ARGS ?=
 
 BIN := .venv/bin
 PYTHON_READY := .venv/.ready
-NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard frontend-fixtures/package-lock.json server/page/package-lock.json))
+NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard \
+	frontend-fixtures/package-lock.json server/page/package-lock.json examples/frontend-tests/package-lock.json))
 NODE_VERSION := $(shell node --version 2>/dev/null)
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
