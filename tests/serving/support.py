@@ -86,13 +86,15 @@ async def stream(app: ASGIApp, body: Mapping[str, Any]) -> list[dict[str, Any]]:
 class Exchange:
     """One request to an app in this process, and what comes back, as it comes."""
 
-    def __init__(self, app: ASGIApp, path: str = "/api/chat", headers: Mapping[str, str] = JSON_TYPE) -> None:
+    def __init__(
+        self, app: ASGIApp, path: str = "/api/chat", headers: Mapping[str, str] = JSON_TYPE, method: str = "POST"
+    ) -> None:
         self._app = app
         self._scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": "1.1",
-            "method": "POST",
+            "method": method,
             "path": path,
             "raw_path": path.encode(),
             "query_string": b"",
@@ -104,6 +106,7 @@ class Exchange:
         self.may_send = asyncio.Event()
         """Cleared: the client does not read."""
         self.may_send.set()
+        self._served = asyncio.Event()
 
     @asynccontextmanager
     async def begin(self, *body: bytes) -> AsyncIterator["Exchange"]:
@@ -149,7 +152,14 @@ class Exchange:
         return chunk
 
     async def _serve(self) -> None:
-        await self._app(self._scope, self._incoming.get, self._send)
+        try:
+            await self._app(self._scope, self._incoming.get, self._send)
+        finally:
+            self._served.set()
+
+    async def gone(self) -> None:
+        """Waits until the app has done with the request, though the client may not have read it all."""
+        await soon(self._served)
 
     async def _send(self, message: Message) -> None:
         await self.may_send.wait()
@@ -159,6 +169,8 @@ class Exchange:
         return await asyncio.wait_for(self._outgoing.get(), HANG)
 
 
-def begin(app: ASGIApp, body: Mapping[str, Any]) -> AbstractAsyncContextManager["Exchange"]:
+def begin(
+    app: ASGIApp, body: Mapping[str, Any], headers: Mapping[str, str] = JSON_TYPE
+) -> AbstractAsyncContextManager["Exchange"]:
     """A request whose response is read event by event."""
-    return Exchange(app).begin(json.dumps(body).encode())
+    return Exchange(app, headers=headers).begin(json.dumps(body).encode())
