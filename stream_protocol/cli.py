@@ -6,25 +6,12 @@ stderr tells. Nothing is on stdout then.
 
 from __future__ import annotations
 
-import io
-import os
-import shutil
-import sys
-import tempfile
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
-
 import click
 
 from stream_protocol.recording.check_command import check
-from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, pace_of, refuse, refuse_beside
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from stream_protocol.recording.pace import Pace
-
+from stream_protocol.recording.pace import ServerPace
+from stream_protocol.recording.replay_command import replay
+from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse, refuse_beside
 
 ai_sdk_option = click.option(
     "--ai-sdk",
@@ -42,6 +29,7 @@ def main() -> None:
 
 
 main.add_command(check)
+main.add_command(replay)
 
 
 @main.command()
@@ -49,10 +37,10 @@ main.add_command(check)
 @click.option("--replay", "recordings", metavar="FILE|DIR", help="Answer from recordings, without an agent.")
 @click.option(
     "--pace",
-    callback=pace_of,
+    type=ServerPace(),
     default="instant",
     show_default=True,
-    help="Of --replay: instant, recorded, a number (so many times as fast), or held until /__replay/CHAT/step.",
+    help="Of --replay: instant; recorded; a factor such as 4 or 0.5; or held until /__replay/CHAT/step.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
@@ -73,7 +61,7 @@ def serve(
     target: str | None,
     *,
     recordings: str | None,
-    pace: Pace,
+    pace: float,
     host: str,
     port: int,
     ai_sdk: str,
@@ -123,50 +111,6 @@ def serve(
     identify = header_user(user_header) if user_header else local_user
     app = create_app(service, identify=identify, allow_origins=origins, page=page)
     server.run(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
-
-
-@main.command()
-@click.argument("file")
-@ai_sdk_option
-def replay(file: str, ai_sdk: str) -> None:
-    """Print the SSE stream of recorded events in FILE: a JSONL of events, or a session's JSON."""
-    from stream_protocol.recording import LenientReader, RecordingError, read_events, replay_sse
-
-    reader = LenientReader()
-    try:
-        with _opened(file) as recording:
-            for _ in read_events(recording, reader):  # a bad file must print nothing
-                pass
-            recording.seek(0)
-            _print(replay_sse(read_events(recording, reader), ai_sdk=ai_sdk_version(ai_sdk)))
-    except RecordingError as error:
-        refuse(f"{file}: {error}")
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[IO[str]]:
-    """The file as text that can be read twice, also if it is a pipe."""
-    with ExitStack() as opened:
-        try:
-            source: IO[bytes] = opened.enter_context(Path(file).open("rb"))
-            if not source.seekable():
-                copy = opened.enter_context(tempfile.TemporaryFile())
-                shutil.copyfileobj(source, copy)
-                copy.seek(0)
-                source = copy
-        except OSError as error:
-            refuse(f"{file}: {error.strerror}")
-        yield opened.enter_context(io.TextIOWrapper(source, encoding="utf-8-sig"))
-
-
-def _print(events: Iterable[bytes]) -> None:
-    out = sys.stdout.buffer
-    try:
-        for event in events:
-            out.write(event)
-            out.flush()
-    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 if __name__ == "__main__":

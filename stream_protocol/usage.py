@@ -1,28 +1,23 @@
 """What all commands of ``adk-ui-stream`` share."""
 
 from collections.abc import Container
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 from click.core import ParameterSource
 
-from stream_protocol.recording.pace import Pace, parse_pace
 from stream_protocol.wire.chunks import AiSdkVersion
 
 AI_SDK_VERSIONS = click.Choice(["6", "7"])
 
 
+HELD_OUTPUT: Final = 2**20
+"""Bytes of output that are held in memory until the file has been read; more wait on disk."""
+
+
 def ai_sdk_version(choice: str) -> AiSdkVersion:
     """The number of a choice among ``AI_SDK_VERSIONS``."""
     return 7 if choice == "7" else 6
-
-
-def pace_of(_context: click.Context, _option: click.Parameter, value: str) -> Pace:
-    """The pace that an option says, as its callback."""
-    try:
-        return parse_pace(value)
-    except ValueError:
-        raise click.BadParameter("it is instant, recorded, held or a number above 0.") from None
 
 
 def refuse(text: str) -> NoReturn:

@@ -97,7 +97,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     [
         (b"", "no events in it"),
         (b"\x00\xff\xfe", "not a text file"),
-        (recording("Hello.").encode() + b"\n{", "line 2 is not JSON"),
+        (recording("Hello.", "Bye.").encode() + b"\n{", "line 3 is not JSON"),
         (None, "No such file or directory"),
     ],
 )

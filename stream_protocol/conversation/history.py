@@ -66,7 +66,7 @@ class _Telling:
         responses = list(self.stretch.responses())
         for response in responses:
             chunks = self._converted(response, ends=not (running and response is responses[-1]))
-            self._message = _folded(chunks, _answered(self._message, response[0]), self._settings)
+            self._message = folded(chunks, answered(self._message, response[0]), self._settings)
             self._past.extend(response)
 
     def holds(self, call_id: str | None) -> bool:
@@ -75,13 +75,13 @@ class _Telling:
     def tell_result(self, event: Event) -> None:
         """Folds the result of a call of this message that came when a later message was being written."""
         chunks = [chunk for chunk in self._converted([event], ends=False) if chunk["type"].startswith("tool-output")]
-        self._message = _folded(chunks, _answered(self._message, event), self._settings)
+        self._message = folded(chunks, answered(self._message, event), self._settings)
         self._past.append(event)
 
     def messages(self) -> Iterator[UIMessage]:
         user_text = self.stretch.user_text
         if user_text is not None:
-            yield _user_message(user_text)
+            yield user_message(user_text)
         if self._message is not None and (self.stretch.is_answered or not self._running):
             yield self._message
 
@@ -110,7 +110,7 @@ def _tell_late(event: Event, told: Sequence[_Telling]) -> None:
             told[holder].tell_result(event.model_copy(update={"content": content}))
 
 
-def _folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
+def folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
     """The message that the client shows after a response. A bare step reaches its list only with the next change."""
     reducer = MessageReducer(ai_sdk=settings.ai_sdk, message=message)
     shown = len(reducer.message["parts"])
@@ -125,7 +125,7 @@ def _folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Set
     return folded
 
 
-def _answered(message: UIMessage | None, event: Event) -> UIMessage | None:
+def answered(message: UIMessage | None, event: Event) -> UIMessage | None:
     """The message as the client made it when it sent the approvals that this event holds."""
     if message is None:
         return None
@@ -142,7 +142,8 @@ def _answered(message: UIMessage | None, event: Event) -> UIMessage | None:
     return message
 
 
-def _user_message(event: Event) -> UIMessage:
+def user_message(event: Event) -> UIMessage:
+    """The message that the user's event was, as the client has it."""
     parts = [_user_part(part) for part in (event.content.parts if event.content is not None else None) or ()]
     return cast(
         "UIMessage",

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_protocol.recording.lenient import LenientReader
-    from stream_protocol.recording.load import RecordingError, read_events
     from stream_protocol.recording.recording import Recording, Turn, load_recording, replay
-    from stream_protocol.recording.splitting import replay_sse
+    from stream_protocol.recording.unreadable import RecordingError
 
 __all__ = [
     "LenientReader",
@@ -15,20 +14,16 @@ __all__ = [
     "RecordingError",
     "Turn",
     "load_recording",
-    "read_events",
     "replay",
-    "replay_sse",
 ]
 
 _HOMES = {
     "LenientReader": "lenient",
     "Recording": "recording",
-    "RecordingError": "load",
+    "RecordingError": "unreadable",
     "Turn": "recording",
     "load_recording": "recording",
-    "read_events": "load",
     "replay": "recording",
-    "replay_sse": "splitting",
 }
 
 

@@ -6,37 +6,41 @@ converted first. A file is read as it is judged, and no more is kept of it than 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
+from stream_protocol.recording.detect import PIECE, Form, form_of, text_of
 from stream_protocol.recording.judge import Judge
+from stream_protocol.recording.lines import event_lines, text_lines
 from stream_protocol.recording.rules import Finding, Problem, Rule
-from stream_protocol.recording.unreadable import MAX_LINE, UnreadableError, overlong
+from stream_protocol.recording.spool import copied
+from stream_protocol.recording.unreadable import UnreadableError
 from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.sse_reader import Line, OverlongLineError, split_lines, sse_events
+from stream_protocol.wire.sse_reader import Line, sse_events
 from stream_protocol.wire.strict_json import parse_json
 
 BOTH: Final[tuple[AiSdkVersion, ...]] = (6, 7)
 
-PIECE: Final = 64 * 2**10
-"""Bytes that are read at once, as much as a pipe holds; what a file is, must show in the first of them."""
-
 _DONE: Final = "[DONE]"
-_SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")
-"""How an event stream begins; ``curl --include`` writes the response's head above it."""
 _V4_LINE: Final = re.compile(r"[0-9a-z]:")
-_EVENT_KEY: Final = re.compile(r'"(?:author|events|app_?[nN]ame|invocation_?[iI]d)"\s*:')
+_EVENT_KEY: Final = re.compile(
+    r'"(?:author|events|app_?[nN]ame|invocation_?[iI]d|eval_?(?:cases|id|Id)|error_details|adk_ui_stream_recording)"\s*:'
+)
 
 
-def check_file(path: str | Path, *, versions: Sequence[AiSdkVersion] = BOTH) -> Iterator[Finding]:
+def check_file(
+    path: str | Path, *, session: str | None = None, versions: Sequence[AiSdkVersion] = BOTH
+) -> Iterator[Finding]:
     """Yields what is wrong with the stream in a file, from its beginning to its end.
 
-    Raises ``UnreadableError`` for what is no such file; perhaps after findings, if it stops being one.
+    ``session`` chooses one of several in a store or evalset of ADK. Raises ``UnreadableError`` for what is no such
+    file; perhaps after findings, if it stops being one.
     """
     try:
         with Path(path).open("rb") as stream:
-            yield from check_stream(stream, versions=versions)
+            yield from _check(stream, Path(path) if stream.seekable() else None, session, versions)
     except OSError as error:
         raise UnreadableError(error.strerror or "cannot be read") from None
     except ValueError as error:  # a path with a null character
@@ -45,23 +49,37 @@ def check_file(path: str | Path, *, versions: Sequence[AiSdkVersion] = BOTH) -> 
 
 def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = BOTH) -> Iterator[Finding]:
     """``check_file`` for a file that is open, also if it is a pipe."""
+    return _check(stream, None, None, versions)
+
+
+def _check(
+    stream: IO[bytes], path: Path | None, session: str | None, versions: Sequence[AiSdkVersion]
+) -> Iterator[Finding]:
     head = stream.read(PIECE)
-    text = head.decode("utf-8-sig", "replace").lstrip()
-    lines = _lines(chain([head], iter(lambda: stream.read(PIECE), b"")))
+    text = text_of(head)
+    pieces = chain([head], iter(lambda: stream.read(PIECE), b""))
+    form = form_of(head)
     if not text:
         raise UnreadableError("the file is empty")
-    if "\0" not in text and _SSE_LINE.match(text):
-        yield from _check_sse(lines, Judge(versions))
+    if form is Form.CAPTURE and not _begins_with_event(text):
+        yield from _check_sse(event_lines(pieces), Judge(versions))
     elif _begins_with_chunk(text):
-        yield from _check_jsonl(lines, Judge(versions, start_begins=True))
-    elif text[0] in "{[" and _EVENT_KEY.search(text):
+        yield from _check_jsonl(text_lines(pieces), Judge(versions, start_begins=True))
+    elif form in (Form.STORE, Form.YAML, Form.CAPTURE) or (form is Form.JSON and _EVENT_KEY.search(text)):
         from stream_protocol.recording.check_events import check_events
 
-        yield from check_events(stream, head, versions)
+        with nullcontext(path) if path is not None else copied(head, stream) as file:
+            yield from check_events(file, session, versions)
     elif "\0" not in text and _V4_LINE.match(text):
         raise UnreadableError("this is the data stream of AI SDK 4, which later clients do not read")
     else:
         raise UnreadableError("neither an event stream, nor chunks, nor ADK events")
+
+
+def _begins_with_event(text: str) -> bool:
+    """Whether the first event of a stream is one of ADK's, or its word of a failure."""
+    data = re.search(r"^data: ?(.*)", text, re.MULTILINE)
+    return data is not None and not _begins_with_chunk(data[1]) and _EVENT_KEY.search(data[1]) is not None
 
 
 def _begins_with_chunk(text: str) -> bool:
@@ -71,13 +89,6 @@ def _begins_with_chunk(text: str) -> bool:
     except ValueError:  # perhaps NaN, or longer than what has been read
         return re.match(r'\{\s*"type"\s*:', line) is not None
     return isinstance(value, dict) and isinstance(value.get("type"), str)
-
-
-def _lines(pieces: Iterable[bytes]) -> Iterator[Line]:
-    try:
-        yield from split_lines(pieces, max_length=MAX_LINE)
-    except OverlongLineError as error:
-        raise overlong(error.number) from None
 
 
 def _check_sse(lines: Iterable[Line], judge: Judge) -> Iterator[Finding]:
@@ -103,13 +114,7 @@ def _check_sse(lines: Iterable[Line], judge: Judge) -> Iterator[Finding]:
 
 def _watched(lines: Iterable[Line], bare_cr: list[int]) -> Iterator[Line]:
     """The lines of an event stream; ``bare_cr`` gets the number of the first that ends in a CR alone."""
-    length = 0
     for line in lines:
-        length = length + len(line.text) if line.text else 0
-        if length > MAX_LINE:
-            raise overlong(line.number, "event")
-        if line.text.startswith("{"):
-            raise UnreadableError(f"line {line.number} is JSON without `data:`, in an event stream")
         if not bare_cr and (line.end == "\r" or line.text.endswith("\r")):
             bare_cr.append(line.number)
         yield line

@@ -4,30 +4,29 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
-from typing import IO, Final
+from typing import IO
 
 import click
 
 from stream_protocol.recording.check import BOTH, check_file
 from stream_protocol.recording.rules import Finding, Level
 from stream_protocol.recording.unreadable import UnreadableError
-from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse
+from stream_protocol.usage import AI_SDK_VERSIONS, HELD_OUTPUT, ai_sdk_version, refuse
 from stream_protocol.wire.chunks import AiSdkVersion
-
-HELD_OUTPUT: Final = 2**20
-"""Bytes of output that are held in memory until the file has been read; more wait on disk."""
 
 
 @click.command()
 @click.argument("file")
+@click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
 @click.option("--ai-sdk", type=AI_SDK_VERSIONS, help="Judge for this major version of `ai` only.")
-def check(file: str, *, ai_sdk: str | None) -> None:
-    """Say whether FILE is a legal stream for v6 and v7 clients: an SSE capture, chunks or ADK events, one a line."""
+def check(file: str, *, session: str | None, ai_sdk: str | None) -> None:
+    """Say whether FILE is a legal stream for v6 and v7 clients: an SSE capture, chunks on lines, or ADK events in any
+    form that `replay` reads."""
     versions = BOTH if ai_sdk is None else (ai_sdk_version(ai_sdk),)
     name = click.format_filename(file)
     with tempfile.SpooledTemporaryFile(HELD_OUTPUT, "w+", encoding="utf-8", newline="\n") as out:
         try:
-            levels = _write_findings(out, name, check_file(file, versions=versions))
+            levels = _write_findings(out, name, check_file(file, session=session, versions=versions))
         except UnreadableError as error:
             refuse(f"{name}: {error}")
         out.write(f"{name}: {_summary(levels, versions)}\n")

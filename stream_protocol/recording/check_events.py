@@ -1,69 +1,51 @@
 """The check of recorded ADK events: what the converter makes of them. Imports ADK."""
 
-import io
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from typing import IO, cast
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from stream_protocol.recording.judge import Judge
-from stream_protocol.recording.lenient import LenientReader
-from stream_protocol.recording.load import RecordingError, read_events
+from stream_protocol.recording.recording import Recording
+from stream_protocol.recording.replaying import Turns, replay_sse
 from stream_protocol.recording.rules import Finding
-from stream_protocol.recording.splitting import replay_sse
-from stream_protocol.recording.unreadable import MAX_LINE, UnreadableError, overlong
+from stream_protocol.recording.splitting import Moment, Step
 from stream_protocol.wire.chunks import AiSdkVersion
 from stream_protocol.wire.sse import SSE_DONE
 
 
-def check_events(stream: IO[bytes], head: bytes, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
-    """Yields what is wrong with the stream that each version would get of a recording, whose ``head`` has been read.
+def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
+    """Yields what is wrong with the stream that each version would get of a recording.
 
-    A finding's line is the one up to which the recording has been read.
+    A finding's line is that of the newest event, or its number where events do not stand on lines.
     """
-    reader = LenientReader()
-    with ExitStack() as opened:
-        source = stream
-        if not stream.seekable():
-            source = opened.enter_context(tempfile.TemporaryFile())
-            source.write(head)
-            shutil.copyfileobj(stream, source)
-        for version in versions:
-            source.seek(0)
-            yield from _check_version(source, version, reader)
+    recording = Recording(path, session)
+    for version in versions:
+        yield from _check_version(recording, version)
 
 
-def _check_version(source: IO[bytes], version: AiSdkVersion, reader: LenientReader) -> Iterator[Finding]:
+def _check_version(recording: Recording, version: AiSdkVersion) -> Iterator[Finding]:
     judge = Judge([version])
-    text = io.TextIOWrapper(source, encoding="utf-8-sig")
-    lines = _CountedLines(text)
-    try:
-        for event in replay_sse(read_events(cast("IO[str]", lines), reader), ai_sdk=version):
-            if event == SSE_DONE:
-                yield from judge.end_response()
-            else:
-                yield from judge.take(event.decode().removeprefix("data: "), lines.number)
-    except RecordingError as error:
-        raise UnreadableError(str(error)) from None
-    finally:
-        text.detach()
+    place = _Place()
+    for event in replay_sse(place.of(recording.responses()), ai_sdk=version):
+        if event == SSE_DONE:
+            yield from judge.end_response()
+        else:
+            yield from judge.take(event.decode().removeprefix("data: "), place.number)
 
 
-class _CountedLines:
-    """Of a text file, what ``read_events`` asks for; the lines are counted, and not endless."""
+class _Place:
+    """How far a recording has been read."""
 
-    def __init__(self, text: IO[str]) -> None:
-        self._text = text
+    def __init__(self) -> None:
         self.number = 0
-        """Of the line read last, from 1."""
+        """Of the newest event."""
 
-    def __iter__(self) -> Iterator[str]:
-        while line := self._text.readline(MAX_LINE + 1):
-            self.number += 1
-            if len(line) > MAX_LINE:
-                raise overlong(self.number)
-            yield line
+    def of(self, turns: Turns) -> Turns:
+        """The turns, unchanged."""
+        for response, steps in turns:
+            yield response, self._watched(steps)
 
-    def read(self) -> str:
-        return self._text.read()
+    def _watched(self, steps: Iterable[Step]) -> Iterator[Step]:
+        for step in steps:
+            if isinstance(step, Moment):
+                self.number = step.number
+            yield step

@@ -1,83 +1,68 @@
-"""Recorded ADK events -> ``Event`` objects: a JSONL of events, a session's JSON, or a JSON array of events.
+"""A file of recorded ADK events, in whatever form -> its records.
 
-What it is, is told by its content: an object on the first line that is no session means JSONL, which is then read line
-by line; anything else is one JSON document.
+What it is, is told by its content. Nothing here knows ADK; the records are JSON.
 """
 
-import json
+import stat
 from collections.abc import Iterator
-from typing import IO, Any
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
 
-from google.adk.events import Event
-from pydantic import ValidationError
+from stream_protocol.recording.captures import read_capture
+from stream_protocol.recording.detect import PIECE, Form, form_of, nothing_known
+from stream_protocol.recording.documents import read_json, read_yaml
+from stream_protocol.recording.lines import Lines
+from stream_protocol.recording.records import Record
+from stream_protocol.recording.stores import read_store
+from stream_protocol.recording.unreadable import RecordingError
+from stream_protocol.recording.warn_once import WarnOnce
 
-from stream_protocol.recording.lenient import LenientReader
 
+def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:
+    """The records of a recording, in order; those of forms on lines one by one as they are asked for.
 
-class RecordingError(ValueError):
-    """The file is no recording. ``str(error)`` is one line that says why, and where in the file."""
-
-
-def read_events(lines: IO[str], reader: LenientReader | None = None) -> Iterator[Event]:
-    """The events of a recording, in order; those of a JSONL one by one as they are asked for.
-
-    Keys that this version of ADK does not know are dropped with one warning each: the rest of such an event counts. A
-    ``reader`` that has read before does not warn again. Raises ``RecordingError``.
+    Raises ``RecordingError`` for what is none.
     """
-    reader = reader or LenientReader()
-    try:
-        empty = True
-        for place, value in _objects(lines):
+    empty = True
+    with _opened(path) as stream:
+        for record in _records(stream, path, session, warn):
             empty = False
-            yield _event(reader, place, value)
-    except UnicodeDecodeError:
-        raise RecordingError("not a text file") from None
+            yield record
     if empty:
         raise RecordingError("no events in it")
 
 
-def _objects(lines: IO[str]) -> Iterator[tuple[str, Any]]:
-    """Every event as parsed JSON, with the name of its place in the file."""
-    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
-    number, first = next(numbered, (1, "[]"))
+def _records(stream: IO[bytes], path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:
+    head = stream.read(PIECE)
+    stream.seek(0)
+    match form_of(head):
+        case Form.STORE:
+            return read_store(path, session)
+        case Form.CAPTURE:
+            return read_capture(stream, session)
+        case Form.YAML:
+            return read_yaml(Lines(stream), session)
+        case Form.JSON:
+            return read_json(Lines(stream), session, warn)
+        case None:
+            raise RecordingError(nothing_known(head))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
     try:
-        document = json.loads(first)
-    except json.JSONDecodeError:
-        yield from _document(_parsed("\n" * (number - 1) + first + lines.read()))
-        return
-    except RecursionError:
-        raise RecordingError(f"line {number} is nested too deeply") from None
-    if isinstance(document, dict) and "events" not in document:
-        yield f"line {number}", document
-        for number, line in numbered:
-            yield f"line {number}", _parsed(line, number)
-    else:
-        yield from _document(document)
+        if not _can_be_read_again(path):
+            raise RecordingError("a recording is read more than once, which a pipe or device cannot be")
+        with path.open("rb") as stream:
+            yield stream
+    except OSError as error:
+        raise RecordingError(error.strerror or "cannot be read") from None
 
 
-def _parsed(text: str, first_line: int = 1) -> Any:
+def _can_be_read_again(path: Path) -> bool:
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise RecordingError(f"line {first_line + error.lineno - 1} is not JSON") from None
-    except RecursionError:
-        raise RecordingError(f"line {first_line} is nested too deeply") from None
-
-
-def _document(document: Any) -> Iterator[tuple[str, Any]]:
-    events = document.get("events") if isinstance(document, dict) else document
-    if not isinstance(events, list):
-        raise RecordingError("neither events nor a session")
-    for number, value in enumerate(events, 1):
-        yield f"event {number}", value
-
-
-def _event(reader: LenientReader, place: str, value: Any) -> Event:
-    if isinstance(value, dict) and not value.get("author"):  # the one key that ADK fills in and nobody leaves out
-        raise RecordingError(f"{place} is not an ADK event: it has no author")
-    try:
-        return reader.read(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"])) or "it"
-        raise RecordingError(f"{place} is not an ADK event: {field}: {first['msg']}") from None
+        mode = path.stat().st_mode
+    except ValueError:  # a null character in it
+        raise RecordingError("no path of a file") from None
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)  # opening a directory tells what is wrong

@@ -1,34 +1,25 @@
-"""How fast a recorded response goes out."""
+"""How fast a replay server lets its responses out: a ``float``, how many times as fast as they were recorded."""
 
-from __future__ import annotations
+from typing import Any, Final
 
-import math
-from dataclasses import dataclass
+import click
 
+from stream_protocol.recording.replay_command import Pace
 
-@dataclass(frozen=True)
-class Pace:
-    """``speed``: how many times as fast as it was recorded; 0 holds every chunk until it is released, ``inf`` waits for
-    nothing."""
-
-    speed: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing goes out by itself."""
-        return self.speed == 0
+HELD: Final = 0.0
+"""Each chunk waits until somebody releases it."""
 
 
-def parse_pace(text: str) -> Pace:
-    """The pace that ``instant``, ``recorded``, ``held`` or a number, the speed, stands for. Raises ``ValueError``."""
-    match text:
-        case "instant":
-            return Pace(math.inf)
-        case "recorded":
-            return Pace(1)
-        case "held":
-            return Pace(0)
-    speed = float(text)
-    if not 0 < speed < math.inf:
-        raise ValueError(text)
-    return Pace(speed)
+class ServerPace(Pace):
+    """A pace of ``replay``, or ``held``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """How much faster than recorded; 0 for ``held``."""
+        if value in ("held", HELD):
+            return HELD
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(
+                f"{value!r} is neither instant, nor recorded, nor held, nor a factor such as 4 or 0.5", param, ctx
+            )

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from stream_protocol.recording.pace import HELD
 from stream_protocol.replay_server.chats import Chats
 from stream_protocol.replay_server.steps import STEP_KEYS, Step, parse_step
 from stream_protocol.serving.app import app_around
@@ -101,7 +102,7 @@ async def _read_step(request: Request) -> Step:
 
 
 async def _step(chats: Chats, chat_id: str, step: Step) -> dict[str, Any]:
-    if not chats.pace.holds:
+    if chats.pace != HELD:
         raise ChatRequestError("Nothing is held here: the server was not started with --pace held.", status=409)
     playback = await chats.held(chat_id, step.wait)
     if playback is None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import anyio.to_thread
 
-from stream_protocol.recording.pace import Pace
 from stream_protocol.replay_server.matching import Place, find, target_of
 from stream_protocol.replay_server.playback import Playback, TimedChunk, timed_chunks
 from stream_protocol.replay_server.shelf import Shelf, Tape
@@ -42,7 +41,7 @@ class Chat:
 class Chats:
     """All chats. Tests beside each other have chats of their own, and nothing in common."""
 
-    def __init__(self, shelf: Shelf, pace: Pace, ai_sdk: AiSdkVersion) -> None:
+    def __init__(self, shelf: Shelf, pace: float, ai_sdk: AiSdkVersion) -> None:
         self.shelf = shelf
         self.pace = pace
         self._ai_sdk = ai_sdk

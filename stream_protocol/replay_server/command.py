@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from stream_protocol.recording.load import RecordingError
-from stream_protocol.recording.pace import Pace
+from stream_protocol.recording.unreadable import RecordingError
 from stream_protocol.replay_server.app import create_replay_app
 from stream_protocol.replay_server.chats import Chats
 from stream_protocol.replay_server.shelf import load_shelf
@@ -17,7 +16,7 @@ from stream_protocol.wire.chunks import AiSdkVersion
 
 
 def serve_replay(
-    path: str, *, pace: Pace, ai_sdk: AiSdkVersion, host: str, port: int, origins: Sequence[str], page: bool
+    path: str, *, pace: float, ai_sdk: AiSdkVersion, host: str, port: int, origins: Sequence[str], page: bool
 ) -> None:
     """Serves the recordings in a file or folder until the process is told to stop."""
     try:

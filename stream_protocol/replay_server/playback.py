@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from google.adk.events import Event
-
-from stream_protocol.convert.streams import iter_chunks
-from stream_protocol.recording.pace import Pace
+from stream_protocol.convert.converter import StreamProtocolConverter
+from stream_protocol.convert.options import ConverterOptions
+from stream_protocol.recording.pace import HELD
 from stream_protocol.recording.recording import Turn
+from stream_protocol.recording.replaying import RecordedFailureError
 from stream_protocol.wire.chunks import AbortChunk, AiSdkVersion, AnyChunk
 
 
@@ -24,24 +24,31 @@ class TimedChunk:
 
 
 def timed_chunks(turn: Turn, ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
-    """What ``replay`` makes of the turn, with times: those that were recorded, or else those of the events."""
+    """What ``replay`` makes of the turn, each chunk with the time of its event; 0, if nobody recorded that."""
+    options: ConverterOptions = {**turn.options, "ai_sdk": ai_sdk}
+    converter = StreamProtocolConverter(past=turn.past, message_id=turn.message_id, **options)
     now = 0.0
-
-    def events() -> Iterator[Event]:
-        nonlocal now
-        begin = turn.events[0].timestamp
-        for index, event in enumerate(turn.events):
-            now = max(now, turn.at[index] if turn.at is not None else event.timestamp - begin)
-            yield event
-
-    for chunk in iter_chunks(events(), past=turn.past, message_id=turn.message_id, ai_sdk=ai_sdk):
+    for index, event in enumerate(turn.events):
+        now = turn.at[index] if turn.at is not None else now
+        for chunk in converter.convert(event):
+            yield TimedChunk(now, chunk)
+    for chunk in _end(converter, turn):
         yield TimedChunk(now, chunk)
+
+
+def _end(converter: StreamProtocolConverter, turn: Turn) -> list[AnyChunk]:
+    match turn.end:
+        case "error":
+            return converter.fail(RecordedFailureError(turn.failure))
+        case "abort":
+            return converter.abort()
+    return converter.finish()
 
 
 class Playback:
     """A response and how much of it has gone out. What has gone out stays readable from its beginning."""
 
-    def __init__(self, chunks: Sequence[TimedChunk], pace: Pace, rebuilt: Sequence[AnyChunk] = ()) -> None:
+    def __init__(self, chunks: Sequence[TimedChunk], pace: float, rebuilt: Sequence[AnyChunk] = ()) -> None:
         """``rebuilt``: what makes the message that the response goes on with, for a page that has it not."""
         self.released: list[AnyChunk] = []
         """What has gone out."""
@@ -74,7 +81,7 @@ class Playback:
 
     def begin(self) -> None:
         """Lets it go out at its pace, whether somebody reads or not; one that is held waits."""
-        if not self._pace.holds:
+        if self._pace != HELD:
             self._clock = asyncio.create_task(self._run())
 
     def release(self, count: int) -> list[AnyChunk]:
@@ -97,7 +104,7 @@ class Playback:
         loop = asyncio.get_running_loop()
         begin = loop.time()
         for timed in self._chunks:
-            if (wait := begin + timed.at / self._pace.speed - loop.time()) > 0:
+            if (wait := begin + timed.at / self._pace - loop.time()) > 0:
                 await asyncio.sleep(wait)
             self.release(1)
 

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from stream_protocol.recording.load import RecordingError
 from stream_protocol.recording.recording import Recording, Turn, load_recording
+from stream_protocol.recording.unreadable import RecordingError
 from stream_protocol.replay_server.scenes import Scene, scene_of
 from stream_protocol.wire.errors import ChatRequestError
 

@@ -8,8 +8,7 @@ from typing import Any, Final
 import pytest
 
 from stream_protocol.conversation import canonical
-from stream_protocol.recording.pace import parse_pace
-from stream_protocol.replay_server import Chats, create_replay_app, load_shelf
+from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_shelf
 from stream_protocol.wire.chunks import AiSdkVersion
 from tests.conformance.fixtures import PROJECT, VERSIONS, fixture_names, load_fixture
 from tests.conformance.test_chat_against_server import TIMEOUT, served
@@ -43,7 +42,7 @@ def played(version: AiSdkVersion, tmp_path_factory: pytest.TempPathFactory) -> P
     """All fixtures by one version of the client, in one process, before one server."""
     node = require_node_project(PROJECT)
     shelf = load_shelf(write_tape(tmp_path_factory.mktemp("tapes"), *NAMES))
-    with served(create_replay_app(Chats(shelf, parse_pace("instant"), version), page=False)) as url:
+    with served(create_replay_app(Chats(shelf, INSTANT, version), page=False)) as url:
         turns = {name: [turn.actions for turn in load_fixture(name).turns] for name in NAMES}
         lines = [json.dumps({"ai": version, "url": url, "id": f"{name}--1", "turns": turns[name]}) for name in NAMES]
         run = subprocess.run(

@@ -329,8 +329,11 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "a stream among chunks": (jsonl(START) + sse(FINISH), "line 2 is not JSON"),
     "chunks in a stream": (sse(START) + jsonl(FINISH), "line 3 is JSON without `data:`, in an event stream"),
     "an event among chunks": (jsonl(START, EVENT), "line 2 is an ADK event among chunks"),
-    "no ADK event": (jsonl('{"author": 1}'), "line 1 is not an ADK event: author: Input should be a valid string"),
-    "a chunk among events": (jsonl(EVENT, START), "line 2 is not an ADK event: it has no author"),
+    "no ADK event": (jsonl('{"author": 1}'), "line 1 is not an ADK event: it has no author"),
+    "a chunk among events": (
+        jsonl(EVENT, START),
+        "line 2 is not an ADK event: it is a chunk of a UI message stream",
+    ),
     "an event cut off": (jsonl(EVENT) + EVENT[:20].encode(), "line 2 is not JSON"),
 }
 
@@ -359,8 +362,7 @@ def test_a_line_without_end_is_refused_before_it_is_held(
     data: bytes, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check_module, "PIECE", 64)
-    for module in ("check", "check_events"):
-        monkeypatch.setattr(f"stream_protocol.recording.{module}.MAX_LINE", 200)
+    monkeypatch.setattr("stream_protocol.recording.lines.MAX_LINE", 200)
     with pytest.raises(UnreadableError, match=text):
         check(data)
 

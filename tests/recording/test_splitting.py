@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 from google.adk.events import Event, EventActions
 from google.adk.events.event_actions import EventCompaction
 from google.genai import types
 
-from stream_protocol.recording import replay_sse
+from stream_protocol import ConverterOptions
+from stream_protocol.recording import replaying
+from stream_protocol.recording.splitting import Moment, responses
 
 
 def event(
@@ -54,6 +56,10 @@ def ran(call_id: str, **fields: Any) -> Event:
 CONFIRMED = event("user", response("B", "adk_request_confirmation", confirmed=True))
 HI, MORE = event("user", text("hi")), event("user", text("more"))
 HELLO = event("root", text("Hello."))
+
+
+def replay_sse(events: Iterable[Event], **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
+    return replaying.replay_sse(responses(map(Moment, events)), **options)
 
 
 def replayed(events: Iterable[Event]) -> list[list[dict[str, Any]]]:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 
-from stream_protocol.recording.pace import parse_pace
-from stream_protocol.replay_server import Chats, create_replay_app, load_shelf
+from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_shelf
 from stream_protocol.wire.chunks import AiSdkVersion
 from tests.conformance.fixtures import FOLDER
 
@@ -19,5 +18,5 @@ def write_tape(folder: Path, *fixtures: str) -> Path:
     return folder
 
 
-def replay_app(folder: Path, *, pace: str = "instant", ai_sdk: AiSdkVersion = 6) -> Starlette:
-    return create_replay_app(Chats(load_shelf(folder), parse_pace(pace), ai_sdk), page=False)
+def replay_app(folder: Path, *, pace: float = INSTANT, ai_sdk: AiSdkVersion = 6) -> Starlette:
+    return create_replay_app(Chats(load_shelf(folder), pace, ai_sdk), page=False)

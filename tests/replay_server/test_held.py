@@ -10,6 +10,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
+from stream_protocol.replay_server import HELD
 from tests.replay_server.tapes import replay_app, write_tape
 from tests.serving.support import Exchange, approval, begin, chat, client, said, types
 
@@ -19,7 +20,7 @@ STEP = "/__replay/streamed_arguments--1/step"
 
 @pytest.fixture
 def app(tmp_path: Path) -> Starlette:
-    return replay_app(write_tape(tmp_path, "streamed_arguments", "approval_approved"), pace="held")
+    return replay_app(write_tape(tmp_path, "streamed_arguments", "approval_approved"), pace=HELD)
 
 
 class Get(Exchange):

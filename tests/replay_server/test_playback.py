@@ -8,7 +8,7 @@ import pytest
 
 from stream_protocol import AnyChunk
 from stream_protocol.recording import load_recording
-from stream_protocol.recording.pace import Pace, parse_pace
+from stream_protocol.replay_server import HELD, INSTANT
 from stream_protocol.replay_server.playback import Playback, TimedChunk, timed_chunks
 from tests.replay_server.tapes import write_tape
 from tests.serving.support import HANG, types
@@ -29,10 +29,10 @@ async def read(playback: Playback) -> list[AnyChunk]:
 
 @pytest.mark.parametrize(
     ("pace", "waits"),
-    [("recorded", [3.0, 7.0]), ("2", [1.5, 3.5]), ("instant", [])],
+    [(1.0, [3.0, 7.0]), (2.0, [1.5, 3.5]), (INSTANT, [])],
 )
 async def test_chunks_go_out_when_they_came_or_sooner(
-    monkeypatch: pytest.MonkeyPatch, pace: str, waits: list[float]
+    monkeypatch: pytest.MonkeyPatch, pace: float, waits: list[float]
 ) -> None:
     slept: list[float] = []
     begin = asyncio.get_running_loop().time()
@@ -44,7 +44,7 @@ async def test_chunks_go_out_when_they_came_or_sooner(
         await real_sleep(0)
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
-    playback = Playback(CHUNKS, parse_pace(pace))
+    playback = Playback(CHUNKS, pace)
     playback.begin()
     told = [chunk async for chunk in playback.read()]
     assert told == [timed.chunk for timed in CHUNKS]
@@ -52,7 +52,7 @@ async def test_chunks_go_out_when_they_came_or_sooner(
 
 
 async def test_readers_get_all_of_it_whenever_they_come() -> None:
-    playback = Playback(CHUNKS, Pace(0))
+    playback = Playback(CHUNKS, HELD)
     playback.begin()
     early = asyncio.create_task(read(playback))
     playback.release(2)
@@ -65,7 +65,7 @@ async def test_readers_get_all_of_it_whenever_they_come() -> None:
 
 
 async def test_what_is_stopped_says_no_more() -> None:
-    playback = Playback(CHUNKS, Pace(0.001))
+    playback = Playback(CHUNKS, 0.001)
     playback.begin()
     await asyncio.sleep(0)
     playback.stop()

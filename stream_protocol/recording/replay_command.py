@@ -1,0 +1,124 @@
+"""``adk-ui-stream replay``: exit 0, or 2 for bad usage and for what is no recording, told in one line on stderr."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+import click
+import orjson
+
+from stream_protocol.usage import AI_SDK_VERSIONS, HELD_OUTPUT, ai_sdk_version, refuse
+from stream_protocol.wire.sse import SSE_DONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from stream_protocol.convert.options import ConverterOptions
+    from stream_protocol.recording.replaying import Turns
+    from stream_protocol.wire.messages import UIMessage
+
+Target = Literal["sse", "chunks", "messages"]
+
+INSTANT: Final = math.inf
+
+
+class Pace(click.ParamType[float]):
+    """``instant``, ``recorded`` or a factor: 4, 4x, 0.5."""
+
+    name = "pace"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """How much faster than recorded; infinite for ``instant``."""
+        named = {"instant": INSTANT, "recorded": 1.0}
+        if isinstance(value, float):
+            return value
+        try:
+            speed = named[value] if value in named else float(str(value).removesuffix("x"))
+        except ValueError:
+            speed = math.nan
+        if not speed > 0 or (speed == INSTANT and value != "instant"):
+            self.fail(f"{value!r} is neither instant, nor recorded, nor a factor such as 4 or 0.5", param, ctx)
+        return speed
+
+
+@click.command()
+@click.argument("file")
+@click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
+@click.option("--turn", type=click.IntRange(min=1), metavar="N", help="This turn only, counted from 1.")
+@click.option(
+    "--ai-sdk", type=AI_SDK_VERSIONS, help="Major version of the client's `ai`.  [default: as recorded, or 6]"
+)
+@click.option("--to", type=click.Choice(get_args(Target)), default="sse", show_default=True, help="What is printed.")
+@click.option(
+    "--pace",
+    type=Pace(),
+    default="instant",
+    show_default=True,
+    metavar="PACE",
+    help="instant; recorded; or a factor: 4 is four times as fast as recorded, 0.5 half as fast.",
+)
+def replay(file: str, *, session: str | None, turn: int | None, ai_sdk: str | None, to: Target, pace: float) -> None:
+    """Print the stream that FILE would be now: recorded ADK events in any form, turn by turn.
+
+    A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
+    DatabaseSessionService), what /run and /run_sse sent, an evalset, a conformance test, a recording of adk-ui-stream.
+    """
+    from stream_protocol.recording.recording import Recording
+    from stream_protocol.recording.replaying import replay_messages, replay_sse, selected
+    from stream_protocol.recording.spool import as_file
+    from stream_protocol.recording.unreadable import RecordingError
+    from stream_protocol.recording.waiting import check_times, paced
+
+    options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk_version(ai_sdk)}
+
+    def printed(turns: Turns) -> Iterator[bytes]:
+        if to == "messages":
+            return _message_array(replay_messages(turns, turn=turn, **options))
+        events = replay_sse(selected(turns, turn), **options)
+        return events if to == "sse" else _chunk_lines(events)
+
+    try:
+        with as_file(file) as path:
+            recording = Recording(path, session)
+            if pace == INSTANT:
+                _print_when_whole(printed(recording.responses()))
+            else:
+                check_times(selected(recording.responses(), turn))  # a bad file must print nothing
+                _print_at_once(printed(paced(recording.responses(), pace)))
+    except RecordingError as error:
+        refuse(f"{click.format_filename(file)}: {error}")
+
+
+def _chunk_lines(events: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks of SSE events, each as JSON on a line."""
+    return (event[len(b"data: ") : -1] for event in events if event != SSE_DONE)
+
+
+def _message_array(messages: Iterable[UIMessage]) -> Iterator[bytes]:
+    """A JSON array, each message on a line."""
+    opening = b"[\n"
+    for message in messages:
+        yield opening + orjson.dumps(message)
+        opening = b",\n"
+    yield b"\n]\n"
+
+
+def _print_when_whole(output: Iterable[bytes]) -> None:
+    with tempfile.SpooledTemporaryFile(HELD_OUTPUT) as held:
+        held.writelines(output)
+        held.seek(0)
+        _print_at_once(iter(lambda: held.read(HELD_OUTPUT), b""))
+
+
+def _print_at_once(output: Iterable[bytes]) -> None:
+    out = sys.stdout.buffer
+    try:
+        for piece in output:
+            out.write(piece)
+            out.flush()
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

@@ -1,0 +1,119 @@
+"""A recording's turns -> what their clients would get of them now."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar, Unpack
+
+from google.adk.events import Event
+
+from stream_protocol.conversation.history import answered, folded, user_message
+from stream_protocol.conversation.stretches import is_user_text
+from stream_protocol.convert.conversion import Conversion
+from stream_protocol.convert.converter import chunk_conversion, sse_conversion
+from stream_protocol.convert.options import ConverterOptions, Settings
+from stream_protocol.recording.records import EndRecord
+from stream_protocol.recording.splitting import Moment, Response, Step
+from stream_protocol.recording.unreadable import RecordingError
+from stream_protocol.wire.messages import UIMessage
+from stream_protocol.wire.sse import SSE_DONE
+
+T = TypeVar("T")
+
+Turns = Iterable[tuple[Response, Iterable[Step]]]
+
+
+class RecordedFailureError(Exception):
+    """Stands for what a recorded run raised. ``str(error)`` is its text, as far as that was recorded."""
+
+
+def selected(turns: Turns, turn: int | None) -> Turns:
+    """All turns, or the one of this number, counted from 1. Raises ``RecordingError`` if there is none."""
+    if turn is None:
+        yield from turns
+        return
+    number = 0
+    for number, found in enumerate(turns, 1):
+        if number == turn:
+            yield found
+            return
+    raise _no_turn(turn, number)
+
+
+def replay_sse(turns: Turns, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
+    """The SSE events of the turns, each from ``start`` to ``[DONE]``, as the turns are read."""
+    for response, steps in turns:
+        settings = _settings(response, options)
+        yield from _converted(sse_conversion(response.past, response.message_id, settings), steps)
+        yield SSE_DONE
+
+
+def replay_messages(
+    turns: Turns, *, turn: int | None = None, **options: Unpack[ConverterOptions]
+) -> Iterator[UIMessage]:
+    """The messages that the page shows after all turns, or those of one turn as it shows them after that.
+
+    The user's are there as far as the recording has the user's events.
+    """
+    told = _told(turns, options)
+    newest: UIMessage | None = None
+    for user, message, continues in told if turn is None else _only(told, turn):
+        if newest is not None and not continues:
+            yield newest
+        if user is not None:
+            yield user
+        newest = message
+    if newest is not None:
+        yield newest
+
+
+def _settings(response: Response, options: ConverterOptions) -> Settings:
+    merged: ConverterOptions = {**response.options, **options}
+    return Settings(**merged)
+
+
+def _converted(conversion: Conversion[T], steps: Iterable[Step]) -> Iterator[T]:
+    end: EndRecord | None = None
+    for step in steps:
+        if isinstance(step, Moment):
+            conversion.feed(step.event)
+            yield from conversion.written
+            conversion.written.clear()
+        elif isinstance(step, EndRecord):
+            end = step
+    match end:
+        case EndRecord("error", failure):
+            conversion.fail(RecordedFailureError(failure))
+        case EndRecord("abort"):
+            conversion.abort()
+        case _:
+            conversion.finish()
+    yield from conversion.written
+
+
+Told = tuple[UIMessage | None, UIMessage, bool]
+"""Of one turn: what the user said, the agent's message behind it, and whether that was there before."""
+
+
+def _told(turns: Turns, options: ConverterOptions) -> Iterator[Told]:
+    message: UIMessage | None = None
+    for response, steps in turns:
+        settings = _settings(response, options)
+        own = list(steps)
+        first: Event | None = next((step.event for step in own if isinstance(step, Moment)), None)
+        before = message if response.past else None
+        if first is not None:
+            before = answered(before, first)
+        conversion = chunk_conversion(response.past, response.message_id, settings)
+        message = folded(_converted(conversion, own), before, settings)
+        yield user_message(first) if first is not None and is_user_text(first) else None, message, bool(response.past)
+
+
+def _only(told: Iterator[Told], turn: int) -> Iterator[Told]:
+    found = list(islice(told, turn))
+    if len(found) < turn:
+        raise _no_turn(turn, len(found))
+    yield found[-1]
+
+
+def _no_turn(turn: int, count: int) -> RecordingError:
+    return RecordingError(f"no turn {turn} in it, only {count}")
