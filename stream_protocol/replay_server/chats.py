@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 import anyio.to_thread
 
@@ -17,6 +18,9 @@ from stream_protocol.wire.errors import ClientStreamError
 from stream_protocol.wire.inverse import message_to_chunks
 from stream_protocol.wire.messages import ChatRequest, UIMessage
 from stream_protocol.wire.reducer import MessageReducer
+
+MAX_CHATS: Final = 1000
+"""Chats that are remembered, the newest: a server may see many test runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +69,8 @@ class Chats:
             messages = [*self._earlier(place, last), *messages]
         before = _before(messages, target_of(request))
         self._chats[request.id] = Chat(place=place, playback=playback, before=before)
+        if len(self._chats) > MAX_CHATS:
+            self.forget(next(iter(self._chats)))
         playback.begin()
         async with self._changed:
             self._changed.notify_all()
@@ -132,7 +138,8 @@ class Chats:
 
 def _before(messages: Sequence[UIMessage], target: UIMessage) -> tuple[UIMessage, ...]:
     """The messages up to the one that is answered, in the form that the page has now."""
-    end = next(index for index, message in enumerate(messages) if message["id"] == target["id"])
+    known = (index for index, message in enumerate(messages) if target["id"] and message["id"] == target["id"])
+    end = next(known, len(messages) - 1)
     return (*messages[:end], target)
 
 

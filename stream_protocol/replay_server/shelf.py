@@ -28,6 +28,8 @@ class Tape:
 
     recording: Recording
     scenes: tuple[Scene, ...]
+    changed: datetime
+    """When the file was written last."""
 
     @property
     def name(self) -> str:
@@ -52,8 +54,7 @@ class Tape:
     def listed(self) -> dict[str, Any]:
         """The recording as a chat in a list of chats."""
         words = next((scene.said[0].value for scene in self.scenes if scene.said), None)
-        changed = datetime.fromtimestamp(self.recording.path.stat().st_mtime, UTC)
-        return {"id": self.name, "title": words, "updatedAt": changed.isoformat()}
+        return {"id": self.name, "title": words, "updatedAt": self.changed.isoformat()}
 
 
 class Shelf:
@@ -99,6 +100,8 @@ def _load_all(folder: Path, session: str | None) -> Iterator[Tape]:
 def _load(file: Path, session: str | None) -> Tape:
     try:
         recording = load_recording(file, session=session)
-        return Tape(recording, tuple(scene_of(number, turn) for number, turn in enumerate(recording.turns(), 1)))
+        changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        scenes = tuple(scene_of(number, turn) for number, turn in enumerate(recording.turns(), 1))
+        return Tape(recording, scenes, changed)
     except OSError as error:
         raise RecordingError(error.strerror or "cannot be read") from None

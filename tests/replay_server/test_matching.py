@@ -11,6 +11,7 @@ from google.genai import types
 from starlette.types import ASGIApp
 
 from stream_protocol.recording import load_recording, replay
+from stream_protocol.replay_server import chats
 from tests.replay_server.tapes import replay_app, write_tape
 from tests.serving.support import approval, chat, chunks, client, only, post, said, stream, text
 
@@ -269,6 +270,21 @@ async def test_files_are_compared_by_what_they_hold(tmp_path: Path) -> None:
 async def test_a_recording_without_the_users_words_answers_any(tmp_path: Path) -> None:
     write_events(tmp_path / "a.jsonl", spoken(types.Part(text="Hello."), author="root"))
     assert text(await stream(replay_app(tmp_path), chat(said("whatever")))) == "Hello."
+
+
+async def test_only_the_newest_chats_are_remembered(app: ASGIApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chats, "MAX_CHATS", 2)
+    for chat_id in ("a", "b", "c"):
+        await stream(app, chat(said("hi"), chat_id=chat_id))
+    async with client(app) as http:
+        assert [(await http.get(f"/api/chat/{chat_id}")).status_code for chat_id in "abc"] == [404, 200, 200]
+
+
+async def test_messages_without_ids_stay_as_they_are(app: ASGIApp) -> None:
+    await stream(app, chat(said("hi", ""), shown("e-0001"), said("hi again", ""), chat_id="two_turns"))
+    async with client(app) as http:
+        messages = (await http.get("/api/chat/two_turns")).json()["messages"]
+    assert [message["id"] for message in messages] == ["", "e-0001", "", "e-0005"]
 
 
 async def test_an_empty_message_is_refused_as_everywhere(app: ASGIApp) -> None:
