@@ -55,8 +55,6 @@ class Scene:
     answers: tuple[Answer, ...] | None = None
     asks: frozenset[str]
     """Calls of this turn that it left to the page."""
-    regenerates: bool = False
-    """Whether its request was recorded as one to answer the same words anew."""
 
 
 def scene_of(number: int, turn: Turn) -> Scene:
@@ -64,7 +62,6 @@ def scene_of(number: int, turn: Turn) -> Scene:
     users = [event for event in turn.events if is_users(event)]
     text = next(filter(is_user_text, users), None)
     answers = tuple(answer for event in users for answer in _answers(event))
-    request = turn.request or {}
     return Scene(
         number=number,
         message_id=turn.message_id,
@@ -72,7 +69,6 @@ def scene_of(number: int, turn: Turn) -> Scene:
         said=tuple(said(_user_message(text))) if text is not None else _requested(turn),
         answers=answers or None,
         asks=_asks(turn.events),
-        regenerates=request.get("trigger") == "regenerate-message",
     )
 
 

@@ -1,6 +1,7 @@
 """Which recorded turn a request gets, and what it is told if there is none."""
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -270,6 +271,26 @@ async def test_files_are_compared_by_what_they_hold(tmp_path: Path) -> None:
 async def test_a_recording_without_the_users_words_answers_any(tmp_path: Path) -> None:
     write_events(tmp_path / "a.jsonl", spoken(types.Part(text="Hello."), author="root"))
     assert text(await stream(replay_app(tmp_path), chat(said("whatever")))) == "Hello."
+
+
+async def test_a_recording_of_ours_is_known_by_its_requests_and_ends_as_it_ended(tmp_path: Path) -> None:
+    hello = spoken(types.Part(text="Hello."), author="root")
+    lines: Sequence[Mapping[str, Any]] = (
+        {"adk_ui_stream_recording": 1, "chat": "c1"},
+        {"turn": {"message_id": "m1", "request": chat(said("hi")), "options": {"send_reasoning": False}}, "at": 0},
+        {"event": hello.model_dump(mode="json", by_alias=True, exclude_none=True), "at": 0.5},
+        {"end": "error", "error": "hunter2", "at": 0.7},
+        {"turn": {"message_id": "m2", "request": chat(said("hi"), trigger="regenerate-message")}, "at": 9},
+        {"event": hello.model_dump(mode="json", by_alias=True, exclude_none=True), "at": 9.5},
+        {"end": "finish", "at": 9.7},
+    )
+    (tmp_path / "c1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    app = replay_app(tmp_path)
+    failed = await stream(app, chat(said("hi")))
+    assert (failed[0]["messageId"], failed[-1]) == ("m1", {"type": "error", "errorText": "An error occurred."})
+    assert '"hi" was recorded, "ho" came' in await refusal(app, chat(said("ho")))
+    again = await stream(app, chat(said("hi"), trigger="regenerate-message"))
+    assert (again[0]["messageId"], again[-1]["type"]) == ("m2", "finish")
 
 
 async def test_only_the_newest_chats_are_remembered(app: ASGIApp, monkeypatch: pytest.MonkeyPatch) -> None:
