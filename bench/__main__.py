@@ -5,18 +5,18 @@ import asyncio
 from bench.conversation import EVENTS_PER_TURN, TURNS
 from bench.growth import growths
 from bench.memory import STREAMS, bytes_per_open_stream
+from bench.recordings import costs
 from bench.speed import ROUNDS, speeds
-from bench.startup import startup
+from bench.startup import FIRST_USE, IMPORT, startup
 
 
 def main() -> None:
-    """Takes every measurement, about ten seconds in all."""
+    """Takes every measurement, about a minute in all."""
     _print_speed()
     _print_growth()
     print(f"\nMemory: {bytes_per_open_stream() / 1024:.1f} KiB per open stream ({STREAMS:,} open, mid-turn).")
-    times = startup()
-    added = times.with_import - times.bare
-    print(f"\nImport: {added:.0f} ms ({times.with_import:.0f} ms with, {times.bare:.0f} ms for an empty interpreter).")
+    _print_startup()
+    _print_recordings()
 
 
 def _print_speed() -> None:
@@ -28,11 +28,25 @@ def _print_speed() -> None:
         print(f"  {row.name:<16}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
 
 
+def _print_startup() -> None:
+    bare, with_import, with_names = startup()
+    print(f"\nStart: milliseconds of processor time on top of the {bare:.0f} of an empty interpreter.\n")
+    for code, time in ((IMPORT, with_import), (FIRST_USE, with_names)):
+        print(f"  {code:<80}{time - bare:>6.0f}")
+
+
 def _print_growth() -> None:
     print("\nGrowth: µs per delta in the first and the last tenth of one part.\n")
     print(f"  {'':<36}{'deltas':>8}{'first':>8}{'last':>8}{'last/first':>12}")
     for row in growths():
         print(f"  {row.name:<36}{row.deltas:>8,}{row.first:>8.2f}{row.last:>8.2f}{row.last / row.first:>12.2f}")
+
+
+def _print_recordings() -> None:
+    print("\nRecordings: the commands over a JSONL of events; the process's peak memory, with ADK.\n")
+    print(f"  {'':<16}{'events/s':>14}{'MiB for 1 MB':>14}{'for 200 MB':>14}")
+    for row in costs():
+        print(f"  {row.name:<16}{row.events_per_second:>14,.0f}{row.small:>14.0f}{row.large:>14.0f}")
 
 
 main()

@@ -1,27 +1,27 @@
 """Google ADK events in, AI SDK UI message streams out.
 
-Importing this package loads neither ADK nor Starlette; ``stream_protocol.serving`` loads both.
+Importing this package costs next to nothing: each name is loaded from its home when it is first asked for. None of them
+loads ADK or Starlette; ``stream_protocol.serving`` loads both.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from stream_protocol.convert import (
-    ConverterOptions,
-    StreamProtocolConverter,
-    iter_chunks,
-    iter_sse,
-    stream_chunks,
-    stream_sse,
-)
-from stream_protocol.wire.chunks import AnyChunk, Chunk
-from stream_protocol.wire.errors import ChatRequestError, StreamProtocolError
-from stream_protocol.wire.sse import SSE_DONE, SSE_HEADERS, encode_sse
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stream_protocol.convert import (
+        ConverterOptions,
+        StreamProtocolConverter,
+        iter_chunks,
+        iter_sse,
+        stream_chunks,
+        stream_sse,
+    )
+    from stream_protocol.wire.chunks import AnyChunk, Chunk
+    from stream_protocol.wire.errors import ChatRequestError, StreamProtocolError
     from stream_protocol.wire.inverse import message_to_chunks
     from stream_protocol.wire.messages import ChatRequest, UIMessage, parse_chat_request
     from stream_protocol.wire.reducer import reduce_chunks
+    from stream_protocol.wire.sse import SSE_DONE, SSE_HEADERS, encode_sse
 
 __all__ = [
     "SSE_DONE",
@@ -44,17 +44,33 @@ __all__ = [
     "stream_sse",
 ]
 
-# What a converter does not need is imported when it is asked for.
 _HOMES = {
-    "ChatRequest": "messages",
-    "UIMessage": "messages",
-    "message_to_chunks": "inverse",
-    "parse_chat_request": "messages",
-    "reduce_chunks": "reducer",
+    "SSE_DONE": "wire.sse",
+    "SSE_HEADERS": "wire.sse",
+    "AnyChunk": "wire.chunks",
+    "ChatRequest": "wire.messages",
+    "ChatRequestError": "wire.errors",
+    "Chunk": "wire.chunks",
+    "ConverterOptions": "convert",
+    "StreamProtocolConverter": "convert",
+    "StreamProtocolError": "wire.errors",
+    "UIMessage": "wire.messages",
+    "encode_sse": "wire.sse",
+    "iter_chunks": "convert",
+    "iter_sse": "convert",
+    "message_to_chunks": "wire.inverse",
+    "parse_chat_request": "wire.messages",
+    "reduce_chunks": "wire.reducer",
+    "stream_chunks": "convert",
+    "stream_sse": "convert",
 }
 
+if not TYPE_CHECKING:  # a type checker that saw these would take any name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.wire.{_HOMES[name]}"), name)
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+    def __dir__() -> list[str]:
+        return [*globals(), *_HOMES]

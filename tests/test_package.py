@@ -22,7 +22,7 @@ PUBLIC = (
     *("StreamProtocolConverter", "StreamProtocolError", "UIMessage", "encode_sse", "iter_chunks", "iter_sse"),
     *("message_to_chunks", "parse_chat_request", "reduce_chunks", "stream_chunks", "stream_sse"),
 )
-NOT_LOADED_BY_THE_IMPORT = ("asyncio", "click", "google.adk", "google.genai", "pydantic", "starlette", "uvicorn")
+NOT_LOADED_BY_ANY_NAME = {"asyncio", "click", "google.adk", "google.genai", "pydantic", "starlette", "uvicorn"}
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +57,26 @@ def test_the_public_names_are_those_that_were_promised() -> None:
 
 def test_another_name_is_none_of_the_packages() -> None:
     with pytest.raises(AttributeError, match="module 'stream_protocol' has no attribute 'reduce_chunk'"):
-        _ = stream_protocol.reduce_chunk
+        _ = stream_protocol.reduce_chunk  # type: ignore[attr-defined]  # mypy knows as well
 
 
-def test_importing_the_package_loads_neither_adk_nor_a_server() -> None:
-    code = f"import sys, stream_protocol; print([m for m in {NOT_LOADED_BY_THE_IMPORT} if m in sys.modules])"
-    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
-    assert run.stdout.strip() == "[]"
+def test_a_prompt_shows_the_names() -> None:
+    assert set(PUBLIC) < set(dir(stream_protocol))
+
+
+def loaded_by(code: str) -> set[str]:
+    command = [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"]
+    run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    return set(run.stdout.split())
+
+
+def test_the_import_loads_nothing_that_was_not_asked_for() -> None:
+    ours = {name for name in loaded_by("import stream_protocol") if name.startswith("stream_protocol")}
+    assert ours == {"stream_protocol"}
+
+
+def test_no_name_of_the_package_loads_adk_or_a_server() -> None:
+    assert not loaded_by("from stream_protocol import *") & NOT_LOADED_BY_ANY_NAME
 
 
 def test_the_command_is_installed() -> None:

@@ -137,6 +137,7 @@ AGENTS = (
         description="A task agent asks, and the next text is answered in the same invocation: a message of its own.",
         build=_task,
         turns=[say("book a table"), say("Monday")],
+        options={"hidden_tools": ["booker"]},
     ),
     Scenario(
         name="single_turn_agent",

@@ -165,6 +165,7 @@ APPROVALS = (
         description="A task agent waits for an approval: the delegation must not keep the answer from being sent.",
         build=lambda: _delegating_payer("task"),
         turns=[say("pay 5"), decide(True)],
+        options={"hidden_tools": ["payer"]},
     ),
     Scenario(
         name="approval_in_single_turn_agent",
@@ -177,6 +178,13 @@ APPROVALS = (
         description="A task agent calls a tool that runs in the browser.",
         build=_delegating_picker,
         turns=[say("a colour"), answer("pick_colour", {"colour": "red"})],
+        options={"hidden_tools": ["picker"]},
+    ),
+    Scenario(
+        name="delegation_shown",
+        description="A converter that was not told of a task agent shows its call as handed over; the answer is sent.",
+        build=lambda: _delegating_payer("task"),
+        turns=[say("pay 5"), decide(True)],
     ),
     Scenario(
         name="approval_in_branch",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from stream_protocol.conversation.metadata import approval_reasons, client_message_id
 from stream_protocol.conversation.stretches import Stretch, live_events, stretches
 from stream_protocol.convert.converter import chunk_conversion
+from stream_protocol.convert.delegations import delegated_tools, hiding
 from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.convert.people import is_confirmed
 from stream_protocol.wire.errors import ClientStreamError
@@ -34,13 +35,14 @@ def session_to_messages(
 ) -> list[UIMessage]:
     """The messages of a chat, as a client that was there has them, ids included.
 
-    ``options`` are the converter's, and must be those that the chat is served with. ``running``: the newest response is
+    ``options`` are the converter's, and must be those that the chat is served with; delegations to task-mode agents are
+    hidden, as ``ChatService`` hides them. ``running``: the newest response is
     still being written; its calls are left open then.
 
     The user's messages have the ids that their client gave them, or else those of their events.
     """
     options.pop("on_error", None)  # a message has no place for an error's text
-    settings = Settings(**options)
+    settings = Settings(**hiding(delegated_tools(session.events), options))
     told = [_Telling(stretch, settings) for stretch in stretches(live_events(session.events))]
     for number, telling in enumerate(told):
         telling.tell(running=running and number == len(told) - 1)

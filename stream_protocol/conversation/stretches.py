@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Stretch:
     def responses(self) -> Iterator[tuple[Event, ...]]:
         """The events, cut where the user took part: what lies between was one run and one response."""
         cuts = [index for index, event in enumerate(self.events) if index == 0 or is_users(event)]
-        for begin, end in zip(cuts, [*cuts[1:], len(self.events)], strict=True):
+        for begin, end in pairwise([*cuts, len(self.events)]):
             yield self.events[begin:end]
 
 
@@ -48,7 +49,7 @@ def stretches(events: Sequence[Event]) -> list[Stretch]:
     texts: Counter[str] = Counter()
     cuts = [index for index, event in enumerate(events) if index == 0 or is_user_text(event)]
     found = []
-    for begin, end in zip(cuts, [*cuts[1:], len(events)], strict=True):
+    for begin, end in pairwise([*cuts, len(events)]):
         invocation_id = events[begin].invocation_id
         texts[invocation_id] += is_user_text(events[begin])
         found.append(
@@ -69,16 +70,21 @@ def is_user_text(event: Event) -> bool:
     return not any(part.function_response for part in event.content.parts)
 
 
+def is_shown(event: Event) -> bool:
+    """Whether a client sees such an event. Others are only stored: compactions, which change what the model is shown,
+    not what was said, and events of the user's without content, such as rewinds."""
+    if event.actions.compaction is not None:
+        return False
+    return event.author != "user" or bool(event.content and event.content.parts)
+
+
 def live_events(events: Sequence[Event]) -> list[Event]:
-    """The events that count: without what a rewind took back, without the rewinds themselves, and without summaries:
-    compaction changes what the model is shown, not what was said."""
+    """The events that count: those that are shown, without what a rewind took back."""
     kept: list[Event] = []
     for event in events:
-        if event.actions.compaction is not None:
-            continue
         target = event.actions.rewind_before_invocation_id
         if target is None:
-            kept.append(event)
+            kept += [event] if is_shown(event) else []
         else:
             first = next((i for i, earlier in enumerate(kept) if earlier.invocation_id == target), len(kept))
             del kept[first:]

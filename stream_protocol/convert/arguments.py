@@ -33,14 +33,12 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 
-_TOKEN = re.compile(
-    r"""\[\s*(?P<index>[0-9]{1,9})\s*\]
+# Patterns as text: `re` compiles them when the first streamed call comes, and keeps them.
+_PATH_STEP = r"""(?xs)\[\s*(?P<index>[0-9]{1,9})\s*\]
       | \['(?P<single>(?:[^'\\]|\\.)*)'\]
       | \["(?P<double>(?:[^"\\]|\\.)*)"\]
-      | \.?(?P<plain>(?:[^.\[\]\\]|\\.)+)""",
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+      | \.?(?P<plain>(?:[^.\[\]\\]|\\.)+)"""
+_ESCAPE = r"(?s)\\(?:u([0-9a-fA-F]{4})|(.))"
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 _NUMBER_CHARACTERS = "-+.0123456789eE"
@@ -57,14 +55,14 @@ def parse_path(json_path: str) -> Path:
         int(match["index"])
         if match["index"] is not None
         else _unescape(match["single"] or match["double"] or match["plain"] or "")
-        for match in _TOKEN.finditer(text)
+        for match in re.finditer(_PATH_STEP, text)
     )
 
 
 def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
-    return _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if m[1] else _ESCAPES.get(m[2], m[2]), text)
+    return re.sub(_ESCAPE, lambda m: chr(int(m[1], 16)) if m[1] else _ESCAPES.get(m[2], m[2]), text)
 
 
 def integral(value: Any) -> Any:

@@ -24,6 +24,9 @@ class StreamProtocolConverter:
     ``past`` are the earlier events of the same message, for a response that continues one (an approval was answered, a
     client tool gave its output): calls, ids, sources and usage go on from there, and nothing of it is sent again.
 
+    It sees one event at a time, so it can't tell a delegation to a task-mode agent from other calls: see
+    ``hidden_tools``.
+
     Raises ``StreamProtocolError`` for contradictory options and for any call after the end; nothing is changed then.
     """
 

@@ -5,12 +5,13 @@ bytes, one SSE event an item, ``data: [DONE]`` last.
 """
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import aclosing, nullcontext
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from stream_protocol.convert.conversion import Conversion
 from stream_protocol.convert.converter import chunk_conversion, sse_conversion
+from stream_protocol.convert.delegations import delegated_tools, hiding
 from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.wire.chunks import AnyChunk
 from stream_protocol.wire.sse import SSE_DONE
@@ -56,8 +57,13 @@ def iter_chunks(
     message_id: str | None = None,
     **options: Unpack[ConverterOptions],
 ) -> Iterator[AnyChunk]:
-    """``stream_chunks`` over a synchronous iterable."""
-    return _iterate(chunk_conversion(past, message_id, Settings(**options)), events, [])
+    """``stream_chunks`` over a synchronous iterable.
+
+    A list or tuple is taken for a run that is over: it tells which calls are delegations to task-mode agents, and these
+    are hidden.
+    """
+    past = tuple(past)
+    return _iterate(chunk_conversion(past, message_id, _settings(events, past, options)), events, [])
 
 
 def iter_sse(
@@ -67,8 +73,15 @@ def iter_sse(
     message_id: str | None = None,
     **options: Unpack[ConverterOptions],
 ) -> Iterator[bytes]:
-    """``stream_sse`` over a synchronous iterable."""
-    return _iterate(sse_conversion(past, message_id, Settings(**options)), events, [SSE_DONE])
+    """``stream_sse`` over a synchronous iterable; a list or tuple is taken for a run that is over."""
+    past = tuple(past)
+    return _iterate(sse_conversion(past, message_id, _settings(events, past, options)), events, [SSE_DONE])
+
+
+def _settings(events: "Iterable[Event]", past: "Iterable[Event]", options: ConverterOptions) -> Settings:
+    if isinstance(events, Sequence):
+        options = hiding(delegated_tools([*past, *events]), options)
+    return Settings(**options)
 
 
 async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tail: list[T]) -> AsyncGenerator[T, None]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from stream_protocol.recording.judge import Judge
-from stream_protocol.recording.recording import Recording
+from stream_protocol.recording.recording import Recording, load_recording
 from stream_protocol.recording.replaying import Turns, replay_sse
 from stream_protocol.recording.rules import Finding
 from stream_protocol.recording.splitting import Moment, Step
@@ -17,7 +17,7 @@ def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersio
 
     A finding's line is that of the newest event, or its number where events do not stand on lines.
     """
-    recording = Recording(path, session)
+    recording = load_recording(path, session=session)
     for version in versions:
         yield from _check_version(recording, version)
 
@@ -25,7 +25,7 @@ def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersio
 def _check_version(recording: Recording, version: AiSdkVersion) -> Iterator[Finding]:
     judge = Judge([version])
     place = _Place()
-    for event in replay_sse(place.of(recording.responses()), ai_sdk=version):
+    for event in replay_sse(place.of(recording.responses()), delegated=recording.delegated, ai_sdk=version):
         if event == SSE_DONE:
             yield from judge.end_response()
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from google.adk.events import Event
 from pydantic import ValidationError
 
 from stream_protocol.convert.conversion import Ending
+from stream_protocol.convert.delegations import delegated_tools
 from stream_protocol.convert.options import ConverterOptions
 from stream_protocol.recording.lenient import LenientReader
 from stream_protocol.recording.load import read_records
@@ -54,6 +56,8 @@ class Recording:
     path: Path
     session: str | None = None
     """Which session, in a file that holds several."""
+    delegated: frozenset[str] = frozenset()
+    """The tools that turn out to be task-mode agents, in the whole recording: a replay hides their calls."""
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[Turn]:
@@ -79,10 +83,9 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     cannot read are left out, with one warning each. Raises ``RecordingError`` for what is no recording.
     """
     recording = Recording(Path(path), session)
-    for _, steps in recording.responses():
-        for _ in steps:
-            pass
-    return recording
+    steps = (step for _, own in recording.responses() for step in own)
+    delegated = delegated_tools(step.event for step in steps if isinstance(step, Moment))
+    return dataclasses.replace(recording, delegated=delegated)
 
 
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
@@ -91,7 +94,7 @@ def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[C
     ``options`` are the converter's; those that the recording has count where they say nothing. A turn is read as it is
     replayed. Raises ``RecordingError`` for a turn that is not there, and for a file that changed into no recording.
     """
-    return replay_sse(selected(recording.responses(), turn), **options)
+    return replay_sse(selected(recording.responses(), turn), delegated=recording.delegated, **options)
 
 
 def _moment(record: EventRecord, reader: LenientReader) -> Moment:
@@ -103,6 +106,8 @@ def _moment(record: EventRecord, reader: LenientReader) -> Moment:
         is_chunk = isinstance(value.get("type"), str)
         why = "it is a chunk of a UI message stream" if is_chunk else "it has no author"
         raise RecordingError(f"{record.place} is not an ADK event: {why}")
+    if not value.get("id"):
+        value["id"] = record.place.replace(" ", "-")  # ADK would make up another each time
     try:
         return Moment(reader.read(value), record.at, record.number)
     except ValidationError as error:

@@ -67,28 +67,30 @@ def replay(file: str, *, session: str | None, turn: int | None, ai_sdk: str | No
     A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
     DatabaseSessionService), what /run and /run_sse sent, an evalset, a conformance test, a recording of adk-ui-stream.
     """
-    from stream_protocol.recording.recording import Recording
+    from stream_protocol.recording.recording import load_recording
     from stream_protocol.recording.replaying import replay_messages, replay_sse, selected
     from stream_protocol.recording.spool import as_file
     from stream_protocol.recording.unreadable import RecordingError
     from stream_protocol.recording.waiting import check_times, paced
 
     options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk_version(ai_sdk)}
-
-    def printed(turns: Turns) -> Iterator[bytes]:
-        if to == "messages":
-            return _message_array(replay_messages(turns, turn=turn, **options))
-        events = replay_sse(selected(turns, turn), **options)
-        return events if to == "sse" else _chunk_lines(events)
-
     try:
         with as_file(file) as path:
-            recording = Recording(path, session)
-            if pace == INSTANT:
-                _print_when_whole(printed(recording.responses()))
+            recording = load_recording(path, session=session)  # a bad file must print nothing
+            turns: Turns = recording.responses()
+            if pace != INSTANT:
+                check_times(selected(recording.responses(), turn))
+                turns = paced(turns, pace)
+            if to == "messages":
+                messages = replay_messages(turns, turn=turn, delegated=recording.delegated, **options)
+                output = _message_array(messages)
             else:
-                check_times(selected(recording.responses(), turn))  # a bad file must print nothing
-                _print_at_once(printed(paced(recording.responses(), pace)))
+                events = replay_sse(selected(turns, turn), delegated=recording.delegated, **options)
+                output = events if to == "sse" else _chunk_lines(events)
+            if pace == INSTANT:
+                _print_when_whole(output)
+            else:
+                _print_at_once(output)
     except RecordingError as error:
         refuse(f"{click.format_filename(file)}: {error}")
 

@@ -10,6 +10,7 @@ from stream_protocol.conversation.history import answered, folded, user_message
 from stream_protocol.conversation.stretches import is_user_text
 from stream_protocol.convert.conversion import Conversion
 from stream_protocol.convert.converter import chunk_conversion, sse_conversion
+from stream_protocol.convert.delegations import hiding
 from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.recording.records import EndRecord
 from stream_protocol.recording.splitting import Moment, Response, Step
@@ -39,22 +40,30 @@ def selected(turns: Turns, turn: int | None) -> Turns:
     raise _no_turn(turn, number)
 
 
-def replay_sse(turns: Turns, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
-    """The SSE events of the turns, each from ``start`` to ``[DONE]``, as the turns are read."""
+def replay_sse(
+    turns: Turns, *, delegated: frozenset[str] = frozenset(), **options: Unpack[ConverterOptions]
+) -> Iterator[bytes]:
+    """The SSE events of the turns, each from ``start`` to ``[DONE]``, as the turns are read. ``delegated``: what
+    ``delegated_tools`` finds in the whole recording.
+    """
     for response, steps in turns:
-        settings = _settings(response, options)
+        settings = _settings(response, delegated, options)
         yield from _converted(sse_conversion(response.past, response.message_id, settings), steps)
         yield SSE_DONE
 
 
 def replay_messages(
-    turns: Turns, *, turn: int | None = None, **options: Unpack[ConverterOptions]
+    turns: Turns,
+    *,
+    turn: int | None = None,
+    delegated: frozenset[str] = frozenset(),
+    **options: Unpack[ConverterOptions],
 ) -> Iterator[UIMessage]:
     """The messages that the page shows after all turns, or those of one turn as it shows them after that.
 
     The user's are there as far as the recording has the user's events.
     """
-    told = _told(turns, options)
+    told = _told(turns, delegated, options)
     newest: UIMessage | None = None
     for user, message, continues in told if turn is None else _only(told, turn):
         if newest is not None and not continues:
@@ -66,9 +75,8 @@ def replay_messages(
         yield newest
 
 
-def _settings(response: Response, options: ConverterOptions) -> Settings:
-    merged: ConverterOptions = {**response.options, **options}
-    return Settings(**merged)
+def _settings(response: Response, delegated: frozenset[str], options: ConverterOptions) -> Settings:
+    return Settings(**hiding(delegated, {**response.options, **options}))
 
 
 def _converted(conversion: Conversion[T], steps: Iterable[Step]) -> Iterator[T]:
@@ -94,10 +102,10 @@ Told = tuple[UIMessage | None, UIMessage, bool]
 """Of one turn: what the user said, the agent's message behind it, and whether that was there before."""
 
 
-def _told(turns: Turns, options: ConverterOptions) -> Iterator[Told]:
+def _told(turns: Turns, delegated: frozenset[str], options: ConverterOptions) -> Iterator[Told]:
     message: UIMessage | None = None
     for response, steps in turns:
-        settings = _settings(response, options)
+        settings = _settings(response, delegated, options)
         own = list(steps)
         first: Event | None = next((step.event for step in own if isinstance(step, Moment)), None)
         before = message if response.past else None

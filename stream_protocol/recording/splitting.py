@@ -6,7 +6,7 @@ from itertools import groupby
 
 from google.adk.events import Event
 
-from stream_protocol.conversation.stretches import is_user_text, message_id
+from stream_protocol.conversation.stretches import is_shown, is_user_text, message_id
 from stream_protocol.convert.options import ConverterOptions
 from stream_protocol.convert.people import REQUEST_CONFIRMATION, gated_call
 from stream_protocol.recording.records import ChunkRecord, EndRecord, TurnRecord
@@ -152,11 +152,6 @@ class ResponseSplitter:
                 self._gated.add(call_id)
             elif call.id in (event.long_running_tool_ids or ()):
                 self._asked[str(call.id)] = str(call.id)
-
-
-def is_shown(event: Event) -> bool:
-    """Whether a run yields such an event. Compactions and rewinds are only stored, as events of the user's."""
-    return event.author != "user" or bool(event.content and event.content.parts)
 
 
 def _is_text_fragment(event: Event) -> bool:

@@ -133,7 +133,8 @@ class Chats:
         return parts
 
     def _chunks(self, place: Place) -> list[TimedChunk]:
-        return list(timed_chunks(place.tape.turn(place.scene), self._ai_sdk))
+        turn, recording = place.tape.turn(place.scene), place.tape.recording
+        return list(timed_chunks(turn, recording.delegated, self._ai_sdk))
 
 
 def _before(messages: Sequence[UIMessage], target: UIMessage) -> tuple[UIMessage, ...]:

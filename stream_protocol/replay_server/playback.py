@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from stream_protocol.convert.converter import StreamProtocolConverter
-from stream_protocol.convert.options import ConverterOptions
+from stream_protocol.convert.delegations import hiding
 from stream_protocol.recording.pace import HELD
 from stream_protocol.recording.recording import Turn
 from stream_protocol.recording.replaying import RecordedFailureError
@@ -23,9 +23,12 @@ class TimedChunk:
     chunk: AnyChunk
 
 
-def timed_chunks(turn: Turn, ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
-    """What ``replay`` makes of the turn, each chunk with the time of its event; 0, if nobody recorded that."""
-    options: ConverterOptions = {**turn.options, "ai_sdk": ai_sdk}
+def timed_chunks(turn: Turn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
+    """What ``replay`` makes of the turn, each chunk with the time of its event; 0, if nobody recorded that.
+
+    ``delegated`` is that of the turn's recording.
+    """
+    options = hiding(delegated, {**turn.options, "ai_sdk": ai_sdk})
     converter = StreamProtocolConverter(past=turn.past, message_id=turn.message_id, **options)
     now = 0.0
     for index, event in enumerate(turn.events):

@@ -15,7 +15,7 @@ from stream_protocol.serving.routes import chat_routes
 from stream_protocol.serving.run_log import ChatTakenError, Lease, Owner, RunInfo, RunLog, RunLogError
 from stream_protocol.serving.service import ChatService
 from stream_protocol.serving.sync import WSGI_SSE_HEADERS, SyncChatService
-from stream_protocol.serving.target import Target
+from stream_protocol.serving.target import Target, delegation_tools
 
 __all__ = [
     "WSGI_SSE_HEADERS",
@@ -43,6 +43,7 @@ __all__ = [
     "client_tool",
     "create_app",
     "default_run_config",
+    "delegation_tools",
     "emit_data",
     "header_user",
     "local_user",

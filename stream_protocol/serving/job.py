@@ -68,6 +68,9 @@ class Job:
         invocation_id = self._announced_invocation()
         if invocation_id is not None:
             yield Event(author="user", invocation_id=invocation_id, content=content)
+            if self._needs_event():
+                opening = Event(author="user", invocation_id=invocation_id)
+                await self.runner.session_service.append_event(session, opening)
         events = self.runner.run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
@@ -88,10 +91,16 @@ class Job:
             return None
         if isinstance(self.turn, Answers):
             return self.turn.past[0].invocation_id if self.turn.past else None
-        resumable = self.runner.resumability_config
-        if resumable is not None and resumable.is_resumable and not self.session.events:
-            return None  # ADK refuses an invocation by name in a session without events: it takes it for a resumption
         return new_invocation_context_id()
+
+    def _needs_event(self) -> bool:
+        """Whether the session must have an event before an invocation can be named.
+
+        A resumable app takes one with a name for a resumption, which ADK refuses in a session without any. An event of
+        the user's without content changes nothing: not what the model is shown, nor the chat.
+        """
+        resumable = self.runner.resumability_config
+        return resumable is not None and resumable.is_resumable and not self.session.events
 
     def continued(self) -> UIMessage | None:
         """The message that the response goes on with, as the client made it when it answered."""

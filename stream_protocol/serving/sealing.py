@@ -59,9 +59,9 @@ def sealing_events(
 
     ``begun_at``: how many of the session's events are older than the run. ``agent``: the root agent's name.
     """
-    if outcome == "finish" or begun_at >= len(events):
-        return []
     stretch = current_stretch(live_events(events))
+    if outcome == "finish" or begun_at >= len(events) or not stretch:
+        return []
     told = any(event.error_code for event in events[begun_at:])
     code, text = (ABORTED, RUN_STOPPED) if outcome == "abort" else (FAILED, RUN_FAILED)
     sealing = [_said(fragment, parts) for fragment, parts in fragments.spoken()]

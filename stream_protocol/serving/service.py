@@ -13,7 +13,8 @@ from stream_protocol.conversation.file_policy import FilePolicy
 from stream_protocol.conversation.history import session_to_messages
 from stream_protocol.conversation.sameness import fingerprint
 from stream_protocol.conversation.turn import Answers, AsItStands, NewText, plan
-from stream_protocol.convert.options import ConverterOptions, Settings, ToolSelection
+from stream_protocol.convert.delegations import hiding
+from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.convert.streams import iter_sse
 from stream_protocol.serving.artifacts import artifact_url, load_artifact
 from stream_protocol.serving.chats import PAGE_SIZE, ChatPage, delete_chat, list_chats
@@ -92,10 +93,7 @@ class ChatService:
         self._history = history
         self._run_config = run_config or default_run_config()
         self._limits = RunLimits(disconnect_grace=disconnect_grace, run_timeout=run_timeout)
-        self._options: ConverterOptions = {
-            **options,
-            "hidden_tools": _also(delegation_tools(self.runner.agent), options.get("hidden_tools", ())),
-        }
+        self._options = hiding(delegation_tools(self.runner.agent), options)
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
         self._on_finish = on_finish
@@ -226,7 +224,7 @@ class ChatService:
     ) -> Job:
         options = self._options_for(request.id)
         if runner.agent is not self.runner.agent:
-            options["hidden_tools"] = _also(delegation_tools(runner.agent), options.get("hidden_tools", ()))
+            options = hiding(delegation_tools(runner.agent), options)
         return Job(
             request=request,
             turn=turn,
@@ -298,13 +296,6 @@ class ChatService:
         return await self.runner.session_service.create_session(
             app_name=self.runner.app_name, user_id=user_id, session_id=chat_id
         )
-
-
-def _also(names: frozenset[str], hidden: ToolSelection) -> ToolSelection:
-    """The app's choice of hidden tools, and these names."""
-    if callable(hidden):
-        return lambda tool: tool in names or hidden(tool)
-    return "all" if hidden == "all" else names.union(hidden)
 
 
 async def _parsed(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:

@@ -46,9 +46,12 @@ def _runner(
 def delegation_tools(root: BaseNode) -> frozenset[str]:
     """The names under which agents call their task-mode sub-agents.
 
-    Hidden by default: such a call is answered turns later, in another message than the one that holds it.
+    ``hidden_tools`` for a converter of a live run: such a call is answered turns later, in another message than the one
+    that holds it. ``ChatService`` hides them by itself.
     """
-    return frozenset(agent.name for agent in _tree(root) if isinstance(agent, LlmAgent) and agent.mode == "task")
+    parents = [agent for agent in _tree(root) if isinstance(agent, LlmAgent)]
+    # Any class of agent may declare a mode, as remote ones do; ADK, too, asks for the attribute.
+    return frozenset(sub.name for agent in parents for sub in agent.sub_agents if getattr(sub, "mode", None) == "task")
 
 
 def agent_names(root: BaseNode) -> frozenset[str]:

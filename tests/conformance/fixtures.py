@@ -9,6 +9,7 @@ from typing import Any
 from google.adk.events import Event
 
 from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
+from stream_protocol.conversation.stretches import message_id
 from stream_protocol.wire.chunks import AiSdkVersion
 from stream_protocol.wire.errors import ClientStreamError
 from stream_protocol.wire.messages import UIMessage
@@ -104,7 +105,7 @@ def _message_id(events: list[Event], earlier: Sequence[Turn]) -> str | None:
         return None
     invocation = events[0].invocation_id
     nth = sum(not turn.continues and turn.events[0].invocation_id == invocation for turn in earlier if turn.events)
-    return f"{invocation}.{nth}" if nth else invocation
+    return message_id(invocation, nth + 1)
 
 
 def fold(fixture: Fixture, turns: Sequence[Sequence[AnyChunk]], ai_sdk: AiSdkVersion) -> list[UIMessage]:

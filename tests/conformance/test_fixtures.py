@@ -133,7 +133,7 @@ def test_a_continued_message_is_the_same_in_one_go_but_for_the_approvals(name: s
     fixture = load_fixture(name)
     for turns, message in zip(messages_of(fixture), expected(fixture, ai_sdk)["messages"], strict=True):
         events = [event for turn in turns for event in turn.events]
-        chunks = iter_chunks(events, message_id=turns[0].message_id, **fixture.options_for(ai_sdk))
+        chunks = iter_chunks(iter(events), message_id=turns[0].message_id, **fixture.options_for(ai_sdk))
         assert without_approvals(reduce_chunks(chunks, ai_sdk=ai_sdk)) == without_approvals(message)
 
 

@@ -74,6 +74,7 @@ def test_rewinds_count_and_summaries_do_not() -> None:
         event("user", words("one")),
         event("root", words("1")),
         Event(author="user", invocation_id="e-c", actions=EventActions(compaction=compaction)),
+        Event(author="model", invocation_id="e-d", actions=EventActions(compaction=compaction)),
         event("user", words("two"), invocation="e-2"),
         event("root", words("2"), invocation="e-2"),
         Event(author="user", invocation_id="e-3", actions=EventActions(rewind_before_invocation_id="e-2")),
@@ -86,6 +87,14 @@ def test_rewinds_count_and_summaries_do_not() -> None:
         "three",
         "3",
     ]
+
+
+def test_what_only_changes_the_session_is_no_message() -> None:
+    assert messages() == []
+    opening = Event(author="user", invocation_id="e-1", actions=EventActions(state_delta={"city": "Oslo"}))
+    assert messages(opening) == []
+    told = messages(opening, event("user", words("one")), event("root", words("1")))
+    assert [(message["role"], len(message["parts"])) for message in told] == [("user", 1), ("assistant", 2)]
 
 
 def test_messages_are_named_after_their_invocation_and_place_in_it() -> None:

@@ -66,7 +66,7 @@ def chunks_of(name: str, ai_sdk: AiSdkVersion) -> list[list[Json]]:
 
 
 FIXTURE_NAMES = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
-LEFT_PRELIMINARY = ("long_running_tool", "task_over_two_turns")
+LEFT_PRELIMINARY = "long_running_tool"
 
 
 # the list of bad streams
@@ -98,7 +98,7 @@ def test_what_the_converter_writes_is_legal(name: str, form: str, ai_sdk: AiSdkV
     assert found == ([Rule.PRELIMINARY_LEFT] if name.endswith(LEFT_PRELIMINARY) else [])
 
 
-@pytest.mark.parametrize("name", ["text", "approval_approved", "parallel_agents"])
+@pytest.mark.parametrize("name", ["text", "approval_approved", "parallel_agents", "task_over_two_turns"])
 def test_recorded_events_are_judged_by_what_they_become(name: str, tmp_path: Path) -> None:
     recording = tmp_path / "events"
     turns = sorted((FIXTURES / name).glob("turn*.jsonl"))
@@ -317,6 +317,7 @@ def test_a_capture_that_breaks_off_is_found_wherever_it_does() -> None:
 # what cannot be judged
 
 EVENT = '{"author": "user", "invocationId": "e"}'
+SPOKEN = '{"author": "root", "invocationId": "e", "content": {"parts": [{"text": "hi"}]}}'
 UNREADABLE: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "the file is empty"),
     "blank lines": (b"\n \r\n", "the file is empty"),
@@ -335,6 +336,13 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
         "line 2 is not an ADK event: it is a chunk of a UI message stream",
     ),
     "an event cut off": (jsonl(EVENT) + EVENT[:20].encode(), "line 2 is not JSON"),
+    "an event cut off in mid-response": (jsonl(SPOKEN, SPOKEN) + SPOKEN[:20].encode(), "line 3 is not JSON"),
+    "a session cut off": (b'{"events": [' + EVENT.encode(), "line 1 is not JSON"),
+    "a store that is none": (b"SQLite format 3\0", "the store cannot be read: file is not a database"),
+    "an event among the frames of a capture": (
+        sse(START) + b'data: {"author": "user"}\n\n' + EVENT.encode(),
+        "line 5 is JSON without `data:`, in an event stream",
+    ),
 }
 
 

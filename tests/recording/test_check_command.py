@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 
@@ -84,6 +85,15 @@ def test_a_file_that_may_not_be_read_is_exit_2(tmp_path: Path, monkeypatch: pyte
 def test_bad_usage_is_exit_2(tmp_path: Path) -> None:
     assert run().exit_code == 2
     assert run(written(tmp_path, LEGAL), "--ai-sdk", "5").exit_code == 2
+
+
+def test_a_session_of_several_can_be_judged(tmp_path: Path) -> None:
+    turn = {"userContent": {"parts": [{"text": "hi"}]}, "finalResponse": {"parts": [{"text": "yo"}]}}
+    cases = [{"evalId": name, "conversation": [turn]} for name in ("a", "b")]
+    file = written(tmp_path, json.dumps({"eval_set_id": "e", "eval_cases": cases}).encode())
+    text = f'adk-ui-stream: {file}: 2 sessions are in it, and --session chooses one: "a", "b"\n'
+    assert (run(file).exit_code, run(file).stderr) == (2, text)
+    assert run(file, "--session", "b").stdout == f"{file}: legal for v6 and v7\n"
 
 
 def test_ids_from_a_stream_cannot_write_to_the_terminal(tmp_path: Path) -> None:

@@ -290,6 +290,12 @@ def test_a_turn_whose_events_have_no_times_has_none(file: Path) -> None:
     assert (turn.at, len(turn.events)) == (None, 2)
 
 
+def test_events_without_ids_have_the_same_each_time(file: Path) -> None:
+    values = [json.loads(event.model_dump_json(exclude={"id"})) for event in EVENTS]
+    file.write_text("\n".join(json.dumps(value) for value in values))
+    assert [event.id for event in events_in(load_recording(file))] == ["line-1", "line-2"]
+
+
 def test_one_turn_is_replayed(file: Path) -> None:
     second = EVENTS[1].model_copy(update={"invocation_id": "e-2"})
     file.write_text(f"{GOOD}\n{second.model_dump_json()}")

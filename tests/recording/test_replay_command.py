@@ -59,7 +59,10 @@ def test_one_turn_is_printed(file: str) -> None:
 def test_chunks_are_one_on_a_line_and_legal(file: str, tmp_path: Path) -> None:
     result = run(file, "--to", "chunks", "--turn", "1")
     chunks = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [chunks[0], chunks[-1]] == [{"type": "start", "messageId": "e-1"}, {"type": "finish"}]
+    assert [chunks[0], chunks[-1]] == [
+        {"type": "start", "messageId": "e-1"},
+        {"type": "finish", "finishReason": "stop"},
+    ]
     output = tmp_path / "chunks"
     output.write_text(run(file, "--to", "chunks").stdout)
     assert list(check_file(output)) == []
@@ -77,7 +80,7 @@ def test_messages_are_those_that_the_page_shows(file: str) -> None:
     assert reduce_chunks(message_to_chunks(messages[1])) == messages[1]
 
 
-APPROVAL = Path(__file__).parents[2] / "frontend-fixtures" / "fixtures" / "approval_denied"
+APPROVAL = Path(__file__).parents[2] / "frontend-fixtures" / "fixtures" / "approval_approved"
 
 
 def test_a_message_that_a_later_turn_continues_is_one_message(tmp_path: Path) -> None:
@@ -192,7 +195,7 @@ def test_what_cannot_be_read_is_one_line_and_nothing_is_printed(name: str, pace:
     assert "Traceback" not in result.stderr
 
 
-def test_a_pipe_is_copied_and_an_endless_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_device_is_not_copied() -> None:
     result = run("/dev/zero")
     assert (result.exit_code, result.stderr) == (2, "adk-ui-stream: /dev/zero: not a text file\n")
 

@@ -76,6 +76,6 @@ async def test_what_is_stopped_says_no_more() -> None:
 
 def test_times_are_those_of_the_events_and_never_run_back(tmp_path: Path) -> None:
     (turn,) = load_recording(write_tape(tmp_path, "streamed_arguments") / "streamed_arguments.jsonl").turns()
-    times = [timed.at for timed in timed_chunks(turn, 6)]
+    times = [timed.at for timed in timed_chunks(turn, frozenset(), 6)]
     assert times == sorted(times)
     assert times[-1] == pytest.approx(turn.events[-1].timestamp - turn.events[0].timestamp)

@@ -5,14 +5,14 @@ import logging
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent, SequentialAgent
-from google.adk.apps import App, ResumabilityConfig
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
 from google.adk.runners import InMemoryRunner
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.target import Target
-from stream_protocol.testing import Call, ScriptedLlm, Wait
+from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import HANG, begin, chat, said, stream, text, types
 
 
@@ -35,45 +35,6 @@ async def test_whatever_adk_calls_an_agent_answers(kind: str) -> None:
     assert text(answer) == "Hello there."
     assert types(answer)[0] == "start"
     assert types(answer)[-1] == "finish"
-
-
-async def test_start_goes_out_before_the_model_says_a_word() -> None:
-    speak = asyncio.Event()
-    async with begin(create_app(agent([Wait(speak), "Well."])), chat(said("hi"))) as exchange:
-        assert await exchange.status() == 200
-        start = await exchange.chunk()
-        assert not speak.is_set()
-        assert start["type"] == "start"
-        assert start["messageId"]
-        speak.set()
-        assert (await exchange.until("text-delta"))["delta"] == "Well."
-
-
-@pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
-async def test_start_goes_out_first_where_adk_keeps_the_users_event_to_itself() -> None:
-    speak = asyncio.Event()
-    sequence = SequentialAgent(name="steps", sub_agents=[agent([Wait(speak), "Well."])])
-    sessions = InMemorySessionService()
-    service = ChatService(sequence, session_service=sessions)
-    async with begin(create_app(service), chat(said("hi"))) as exchange:
-        await exchange.status()
-        start = await exchange.chunk()
-        assert not speak.is_set()
-        speak.set()
-        await exchange.until("finish")
-    session = await sessions.get_session(app_name="steps", user_id="local", session_id="c1")
-    assert session is not None
-    assert {event.invocation_id for event in session.events} == {start["messageId"]}
-    assert [event.author for event in session.events] == ["user", "root"]
-
-
-@pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
-@pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning")
-async def test_a_resumable_sequence_answers_its_first_message_and_its_second() -> None:
-    sequence = SequentialAgent(name="steps", sub_agents=[agent("One.", "Two.")])
-    app = create_app(App(name="chats", root_agent=sequence, resumability_config=ResumabilityConfig(is_resumable=True)))
-    assert text(await stream(app, chat(said("hi")))) == "One."
-    assert text(await stream(app, chat(said("more", "u2")))) == "Two."
 
 
 async def test_a_chat_is_one_session_named_by_its_id_and_kept_per_user() -> None:

@@ -1,11 +1,14 @@
+from typing import Literal
+
 import pytest
-from google.adk.agents import LlmAgent
+from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.runners import InMemoryRunner
 from google.adk.sessions import InMemorySessionService
+from google.adk.tools.base_tool import BaseTool
 from google.adk.workflow import Workflow
 
-from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving.target import as_runner, delegation_tools
+from stream_protocol.serving import ChatService, create_app, delegation_tools
+from stream_protocol.serving.target import as_runner
 from stream_protocol.testing import ScriptedLlm
 from stream_protocol.wire.errors import StreamProtocolError
 from tests.serving.support import chat, said, stream, text
@@ -32,6 +35,15 @@ def test_delegation_calls_are_those_of_task_agents_anywhere_in_the_tree() -> Non
     root = agent("root", sub_agents=[plain, task])
     assert delegation_tools(root) == {"deep", "task"}
     assert delegation_tools(agent("alone")) == frozenset()
+
+
+def test_an_agent_of_another_class_is_delegated_to_if_it_declares_the_mode() -> None:
+    class Remote(BaseAgent):
+        mode: Literal["task"] | None = None
+
+    root = agent("root", sub_agents=[Remote(name="task", mode="task"), Remote(name="plain")])
+    assert {tool.name for tool in root.tools if isinstance(tool, BaseTool)} == {"task"}
+    assert delegation_tools(root) == {"task"}
 
 
 def test_delegation_calls_are_found_within_a_workflow() -> None:

@@ -1,0 +1,183 @@
+"""The real clients take up a response: reloaded, in a second tab, and on the page whose connection broke."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from stream_protocol.conversation.canonical import canonical
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
+from stream_protocol.wire.chunks import AiSdkVersion
+from tests.conformance.fixtures import PROJECT, VERSIONS
+from tests.conformance.test_chat_against_server import TIMEOUT, served
+from tests.tools import require_node_project
+
+GATE = object()
+"""In a script: the agent waits here for readers."""
+
+LETTER = {"letter": "Dear Max, I am fine. How are you? " * 3, "copies": 2, "open": {"by": ["Max", "Moritz"]}}
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    name: str
+    turns: Sequence[Sequence[Any]]
+    does: Mapping[str, Any] = field(default_factory=dict)
+
+
+SCENES = [
+    Resumed("in a text", [["One ", GATE, "two ", GATE, "three."]]),
+    Resumed("before a word", [[GATE, "One."]]),
+    Resumed("in a thought", [[Thought("Hm, "), GATE, Thought("well."), "One.", GATE]]),
+    Resumed("in an argument", [[Call("write", LETTER, streamed=True), GATE], ["Done.", GATE]]),
+    Resumed("between two models' words", [["I write. ", Call("write", LETTER)], [GATE, "Written.", GATE]]),
+    Resumed("in a second message", [["One.", GATE], ["Two ", GATE, "more."]], {"texts": ["hi", "go on"]}),
+    Resumed(
+        "in what follows an approval",
+        [[Thought("Hm."), "Shall I? ", Call("pay", {"to": "Max"})], ["Half ", GATE, "whole."]],
+        {"approve": True},
+    ),
+    Resumed(
+        "in what follows a page's answer",
+        [["Where? ", Call("where", {"question": "you"})], ["You are ", GATE, "there."]],
+        {"answer": "Oslo"},
+    ),
+    Resumed(
+        "in an approval after an approval",
+        [[Call("pay", {"to": "Max"})], ["And ", GATE, Call("write", LETTER)], ["Both ", GATE, "done."]],
+        {"approve": True},
+    ),
+]
+
+
+class Gate(asyncio.Event):
+    """What an agent waits for, and knows whether it does."""
+
+    reached = False
+
+    async def wait(self) -> Literal[True]:
+        self.reached = True
+        return await super().wait()
+
+
+class House:
+    """One app for each scene, with a door for the readers to be let in by."""
+
+    def __init__(self, ai_sdk: AiSdkVersion) -> None:
+        self._services: list[ChatService] = []
+        self.ran: dict[str, list[str]] = {}
+        self.app = Starlette(
+            routes=[self._door(number, scene, ai_sdk) for number, scene in enumerate(SCENES)], lifespan=self._lifespan
+        )
+
+    def _door(self, number: int, scene: Resumed, ai_sdk: AiSdkVersion) -> BaseRoute:
+        gates = [Gate() for turn in scene.turns for step in turn if step is GATE]
+        coming = iter(gates)
+        script = [[Wait(next(coming)) if step is GATE else step for step in turn] for turn in scene.turns]
+        model = ScriptedLlm(turns=script)
+        ran = self.ran[scene.name] = list[str]()
+
+        def write(letter: str, copies: int, open: dict[str, Any]) -> str:  # noqa: A002 - the argument's name
+            """Writes a letter."""
+            ran.append("write")
+            return f"{copies} times {len(letter)} for {len(open)}"
+
+        def pay(to: str) -> str:
+            """Pays."""
+            ran.append("pay")
+            return f"paid {to}"
+
+        tools: list[Any] = [write, FunctionTool(pay, require_confirmation=True), LongRunningFunctionTool(where)]
+        service = ChatService(LlmAgent(name="root", model=model, tools=tools), ai_sdk=ai_sdk)
+        self._services.append(service)
+
+        async def gate(_request: Request) -> JSONResponse:
+            waits = any(gate.reached and not gate.is_set() for gate in gates)
+            return JSONResponse({"waits": waits, "runs": bool(service._tasks)})
+
+        async def release(_request: Request) -> Response:
+            next(event for event in gates if not event.is_set()).set()
+            return Response(status_code=204)
+
+        routes: list[BaseRoute] = [
+            Route("/gate", gate),
+            Route("/release", release, methods=["POST"]),
+            Mount("/", create_app(service, page=False)),
+        ]
+        return Mount(f"/{number}", routes=routes)
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        yield
+        for service in self._services:
+            await service.aclose()
+
+
+def where(question: str) -> None:
+    """Answered by the page."""
+
+
+@pytest.fixture(scope="module", params=VERSIONS, ids=["ai@6", "ai@7"])
+def seen(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What came of each scene, by one version of the client."""
+    node = require_node_project(PROJECT)
+    house = House(request.param)
+    with served(house.app) as url:
+        lines = [
+            json.dumps({"ai": request.param, "url": f"{url}/{number}", "texts": ["hi"], **scene.does})
+            for number, scene in enumerate(SCENES)
+        ]
+        run = subprocess.run(
+            [node, PROJECT / "scripts" / "resume-chats.mjs"],
+            input="\n".join(lines),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    assert run.returncode == 0, run.stderr
+    told = map(json.loads, run.stdout.splitlines())
+    return {scene.name: {**tale, "ran": house.ran[scene.name]} for scene, tale in zip(SCENES, told, strict=True)}
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=[scene.name for scene in SCENES])
+class TestResumed:
+    def test_every_page_shows_what_is_stored_up_to_what_it_took_up(self, scene: Resumed, seen: dict[str, Any]) -> None:
+        tale = seen[scene.name]
+        stored = comparable(tale["stored"])
+        for page in tale["pages"]:
+            shown = comparable(page["messages"])
+            assert shown == stored[: len(shown)], page["name"]
+            assert shown[-1]["role"] == "assistant"
+        assert len(tale["pages"][0]["messages"]) == len(stored)
+
+    def test_no_page_is_locked_or_broken(self, scene: Resumed, seen: dict[str, Any]) -> None:
+        assert {(page["status"], page["error"]) for page in seen[scene.name]["pages"]} == {("ready", None)}
+
+    def test_three_readers_came_to_each_gate_and_no_tool_ran_twice(self, scene: Resumed, seen: dict[str, Any]) -> None:
+        gates = sum(step is GATE for turn in scene.turns for step in turn)
+        assert len(seen[scene.name]["pages"]) == 1 + 2 * gates
+        assert gates > 0
+        called = [step.name for turn in scene.turns for step in turn if isinstance(step, Call) and step.name != "where"]
+        assert seen[scene.name]["ran"] == called
+
+
+def comparable(messages: Any) -> Any:
+    """Without what a client cannot be told again: a v6 client rebuilds an answered call without its approval."""
+    return [
+        {**message, "parts": [{k: v for k, v in part.items() if k != "approval"} for part in message["parts"]]}
+        for message in canonical(messages)
+    ]
