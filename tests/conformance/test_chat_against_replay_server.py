@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from stream_protocol.conversation import canonical
+from stream_protocol.convert.delegations import delegated_tools
 from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_shelf
 from stream_protocol.wire.chunks import AiSdkVersion
 from tests.conformance.fixtures import PROJECT, VERSIONS, fixture_names, load_fixture
@@ -19,10 +20,11 @@ pytestmark = pytest.mark.node
 
 
 def is_played(name: str) -> bool:
-    """A recording of events alone tells neither the converter's options nor what a run raised."""
+    """A recording of events alone tells neither the converter's options nor what a run raised, and hides delegations."""
     fixture = load_fixture(name)
     told = not fixture.options and all(turn.events and turn.raised is None for turn in fixture.turns)
-    return told and not any(event.error_code for turn in fixture.turns for event in turn.events)
+    events = [event for turn in fixture.turns for event in turn.events]
+    return told and not any(event.error_code for event in events) and not delegated_tools(events)
 
 
 NAMES: Final = [name for name in fixture_names() if is_played(name)]
