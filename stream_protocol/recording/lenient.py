@@ -10,6 +10,7 @@ from typing import Any, Final
 from google.adk.events import Event
 from pydantic import ValidationError
 
+from stream_protocol.recording.sentences import SHOWN_LENGTH, shown
 from stream_protocol.recording.warn_once import WarnOnce
 
 MISSING: Final = "missing"
@@ -32,7 +33,7 @@ class LenientReader:
     def read(self, value: dict[str, Any]) -> Event:
         """The event. ``value`` loses what the installed ADK cannot read."""
         for key in value.keys() - _FIELDS:
-            self._warn(f"Ignored the field {key}, which the installed ADK does not know.")
+            self._warn(f"Ignored the field {_named(key)}, which the installed ADK does not know.")
             if key in _ARGUMENTS:
                 del value[key]
         while True:
@@ -63,7 +64,7 @@ class LenientReader:
                 reason = (
                     "whose value the installed ADK cannot read" if known else "which the installed ADK does not know"
                 )
-                self._warn(f"Ignored the field {'.'.join(names)}, {reason}.")
+                self._warn(f"Ignored the field {'.'.join(map(_named, names))}, {reason}.")
         for container, key in sorted(found.values(), key=_index, reverse=True):
             del container[key]  # in a list the last first, so that the others keep their places
         return bool(found)
@@ -91,6 +92,11 @@ def _key(value: Any, step: int | str) -> int | str | None:
     if not isinstance(value, dict) or not isinstance(step, str):
         return None
     return next((key for key in value if _plain(key) == _plain(step)), None)
+
+
+def _named(key: str) -> str:
+    """The key, or, if it could do more to a terminal than to be read, as JSON."""
+    return key if key.isascii() and key.isprintable() and len(key) <= SHOWN_LENGTH else shown(key)
 
 
 def _index(place: tuple[Any, int | str]) -> int:

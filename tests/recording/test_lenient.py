@@ -91,6 +91,14 @@ def test_a_value_that_an_enum_does_not_have_is_kept_and_told_once(caplog: pytest
     assert [record.getMessage() for record in caplog.records] == ["NOVEL is not a valid FinishReason"]
 
 
+def test_names_from_a_file_cannot_write_to_the_terminal(caplog: pytest.LogCaptureFixture) -> None:
+    novel = {**dumped(), "\x1b[31m\n": 1, "x" * 500: 1}
+    novel["content"]["parts"][0]["\n\x9b"] = 1
+    assert LenientReader().read(novel) == KNOWN
+    assert len(caplog.records) == 3
+    assert all(record.getMessage().isprintable() and len(record.getMessage()) < 200 for record in caplog.records)
+
+
 def test_what_is_known_is_read_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
     assert LenientReader().read(dumped()) == KNOWN
     assert LenientReader().read(KNOWN.model_dump(mode="json")) == KNOWN
