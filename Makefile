@@ -13,14 +13,19 @@ ARGS ?=
 
 BIN := .venv/bin
 PYTHON_READY := .venv/.ready
+COMPILE := $(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --quiet \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+OLDEST := .venv-oldest/bin
+OLDEST_READY := .venv-oldest/.ready
 NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard \
 	frontend-fixtures/package-lock.json server/page/package-lock.json examples/frontend-tests/package-lock.json))
 NODE_VERSION := $(shell node --version 2>/dev/null)
+MEET_ADK := $(addprefix tests/,convert conversation serving recording replay_server conformance testing)
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup demo test test-python check static coverage bench lock page clean node-missing
+.PHONY: help setup demo test test-python test-oldest check static coverage bench lock page clean node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +37,12 @@ $(PYTHON_READY): pyproject.toml requirements/ci.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/ci.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(OLDEST_READY): pyproject.toml requirements/oldest.txt $(PYTHON_READY)
+	$(BIN)/python -m venv --clear .venv-oldest
+	$(OLDEST)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements/oldest.txt
+	$(OLDEST)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 %/node_modules/.ready: %/package.json %/package-lock.json
@@ -50,6 +61,9 @@ test: setup  ## every test, with coverage; make test ARGS="-k name" for some
 test-python: $(PYTHON_READY)  ## the tests that need neither Node nor a browser
 	$(BIN)/python -m pytest -m "not node and not browser" -n 2 --dist loadfile $(ARGS)
 
+test-oldest: $(OLDEST_READY)  ## the tests that meet ADK, on the oldest versions that pyproject.toml permits
+	$(OLDEST)/python -m pytest -m "not node and not browser" -n 2 --dist loadfile $(if $(ARGS),$(ARGS),$(MEET_ADK))
+
 check: static coverage  ## format, lint, types, import rules, then the tests and what they cover
 
 static: $(PYTHON_READY)
@@ -65,13 +79,15 @@ coverage: test
 bench: $(PYTHON_READY)  ## speed and memory, as ratios taken in one run
 	$(BIN)/python -m bench $(ARGS)
 
-lock: $(PYTHON_READY)  ## resolve the ranges of pyproject.toml anew into requirements/ci.txt
-	$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --upgrade --quiet \
-		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --output-file requirements/ci.txt
+# The tools of the tests are the newest in both; `click` is one, too: its CliRunner of 8.1 mixes stdout and stderr.
+lock: $(PYTHON_READY)  ## resolve the ranges of pyproject.toml anew into requirements/
+	$(COMPILE) --group dev --upgrade --output-file requirements/ci.txt
+	$(COMPILE) --group dev --upgrade --no-annotate --output-file requirements/oldest.txt --constraint \
+		<($(COMPILE) --resolution lowest-direct --no-header --no-annotate | grep -v ^click==)
 
 page: $(NODE_READY)  ## build server/page into stream_protocol/page
 	cd server/page && npm run build
 
 clean:  ## remove what the other targets made
-	rm -rf .venv .coverage .coverage.* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-oldest .coverage .coverage.* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf $(NODE_PROJECTS:%=%/node_modules)

@@ -85,7 +85,6 @@ def serve(
         return
     if target is None or recordings is not None:
         refuse("serve takes a TARGET or --replay, one of them")
-    from stream_protocol.conversation.file_policy import FilePolicy
     from stream_protocol.serving import server
     from stream_protocol.serving.app import create_app
     from stream_protocol.serving.identity import header_user, local_user
@@ -100,7 +99,6 @@ def serve(
             session_service=load_session_service(session_service_uri) if session_service_uri else None,
             ai_sdk=ai_sdk_version(ai_sdk),
             disconnect_grace=disconnect_grace,
-            files=FilePolicy(artifact_base="/api/chat"),
         )
     except (TargetError, SessionServiceError, StreamProtocolError) as error:
         refuse(str(error))

@@ -1,6 +1,10 @@
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.postgres import Postgres, postgres_server
 
 # No test asserts a time, neither of an example nor of making one. CI tries the same examples each time: what fails
 # there is what a change broke. Other runs look for new ones.
@@ -11,3 +15,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server, started when the first test asks for it."""
+    with postgres_server() as server:
+        yield server

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 
 import httpx
@@ -100,6 +101,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
         (recording("Hello.", "Bye.").encode() + b"\n{", "line 3 is not JSON"),
         (None, "No such file or directory"),
     ],
+    ids=["empty", "binary", "cut", "missing"],  # the content has an id that changes
 )
 def test_an_unreadable_recording_is_one_line_on_stderr(tmp_path: Path, content: bytes | None, reason: str) -> None:
     file = tmp_path / "events.jsonl"
@@ -156,6 +158,28 @@ def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort(tmp_path: Pat
         process.wait(HANG)
 
 
+def peak_memory(process: subprocess.Popen[str]) -> int:
+    """Bytes."""
+    (line,) = (line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if "VmHWM" in line)
+    return int(line.split()[1]) * 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads a process's memory from /proc")
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_server_refuses_100_mb_and_does_not_keep_them(announced: bool, tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    size, piece = 100_000_000, b" " * 100_000
+    headers = {"content-type": "application/json"} | ({"content-length": str(size)} if announced else {})
+    with serving(serve("agent:root_agent", "--no-page"), tmp_path) as (process, url):
+        assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).status_code == 200
+        before = peak_memory(process)
+        body = repeat(piece, size // len(piece))
+        refused = httpx.post(f"{url}/api/chat", content=body, headers=headers, timeout=HANG)
+        assert (refused.status_code, refused.text) == (413, "The request body is larger than 33554432 bytes.")
+        assert peak_memory(process) - before < size * 3 // 4
+        assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).status_code == 200
+
+
 def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     with serving(serve("agent:root_agent", "--no-page", "--user-header", "X-User"), tmp_path) as (_, url):
@@ -165,9 +189,11 @@ def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> 
     assert accepted.status_code == 200
 
 
-def test_chats_are_kept_where_the_uri_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_chats_are_kept_where_the_uri_says(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    command = serve("agent:root_agent", "--no-page", "--session-service-uri", "sqlite:///chat.db")
+    uri = request.getfixturevalue("postgres").new_database() if database == "postgres" else "sqlite:///chat.db"
+    command = serve("agent:root_agent", "--no-page", "--session-service-uri", uri)
     with serving(command, tmp_path) as (_, url):
         assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).status_code == 200
     with serving(command, tmp_path) as (_, url):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 import stream_protocol
 from stream_protocol.convert import ConverterOptions
@@ -94,10 +95,25 @@ def test_the_readme_lists_every_option_of_the_converter_and_no_other() -> None:
     assert re.findall(r"^\| `(\w+)` \|", converters, re.MULTILINE) == list(ConverterOptions.__annotations__)
 
 
-def test_the_locked_versions_lie_in_the_declared_ranges() -> None:
-    lock = (ROOT / "requirements" / "ci.txt").read_text()
-    locked = dict(re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE))
+def locked(name: str) -> dict[str, str]:
+    """Package -> version."""
+    lock = (ROOT / "requirements" / name).read_text()
+    return dict(re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE))
+
+
+def runtime_ranges() -> list[Requirement]:
     extras = PROJECT["project"]["optional-dependencies"].values()
-    ranges = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"], *chain(*extras)]
-    outside = [r for r in map(Requirement, ranges) if not r.specifier.contains(locked[r.name.lower()])]
-    assert outside == []
+    return [*map(Requirement, [*PROJECT["project"]["dependencies"], *chain(*extras)])]
+
+
+@pytest.mark.parametrize("name", ["ci.txt", "oldest.txt"])
+def test_the_locked_versions_lie_in_the_declared_ranges(name: str) -> None:
+    ranges = [*runtime_ranges(), *map(Requirement, PROJECT["dependency-groups"]["dev"])]
+    assert [r for r in ranges if not r.specifier.contains(locked(name)[r.name.lower()])] == []
+
+
+def test_the_oldest_versions_are_the_lower_ends_of_the_ranges() -> None:
+    versions = locked("oldest.txt")
+    ends = {r.name.lower(): end.version for r in runtime_ranges() for end in r.specifier if end.operator == ">="}
+    other = {name for name, end in ends.items() if Version(end) != Version(versions[name])}
+    assert other == {"click"}, "which the tests want newer"

@@ -85,8 +85,9 @@ def test_adk_takes_the_switch_for_streamed_arguments() -> None:
 
 @pytest.mark.node
 @pytest.mark.skipif(not NODE_MODULES.exists() and "CI" not in os.environ, reason="`npm ci` was not run in server/page")
-def test_the_page_beside_it_passes_the_type_checker(tmp_path: Path) -> None:
-    (page,) = re.findall(r"```tsx\n(.*?)```", README, re.DOTALL)
+@pytest.mark.parametrize("file", ["README.md", "docs/durable.md"])
+def test_the_page_beside_it_passes_the_type_checker(file: str, tmp_path: Path) -> None:
+    (page,) = re.findall(r"```tsx\n(.*?)```", (ROOT / file).read_text(), re.DOTALL)
     (tmp_path / "page.tsx").write_text(page)
     (tmp_path / "node_modules").symlink_to(NODE_MODULES)
     tsc = [str(NODE_MODULES / ".bin" / "tsc"), *TSC_OPTIONS.split(), "page.tsx"]

@@ -53,12 +53,12 @@ function inPieces(bytes, size) {
 }
 
 /** A chat of this client that answers for itself, as soon as every pending call has an approval or an output. */
-export function openChat({ ai }, { fetch, api, id, messages }) {
+export function openChat({ ai }, { fetch, api, id, messages, body }) {
   class Chat extends ai.AbstractChat {}
   return new Chat({
     id,
     state: new ChatState(messages),
-    transport: new ai.DefaultChatTransport({ api, fetch }),
+    transport: new ai.DefaultChatTransport({ api, fetch, body }),
     sendAutomaticallyWhen: options =>
       ai.lastAssistantMessageIsCompleteWithToolCalls(options) ||
       ai.lastAssistantMessageIsCompleteWithApprovalResponses(options),

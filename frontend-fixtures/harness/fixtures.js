@@ -15,15 +15,18 @@ const at = (name, file) => new URL(`${name}/${file}`, FOLDER);
 
 export const hasExpectation = (name, protocol) => existsSync(at(name, `expected.v${protocol}.json`));
 
-/** `{turns: [{actions, chunks, bytes}], messages}`; `bytes` is the response body as Python writes it. */
+/**
+ * `{turns: [{actions, history, chunks, bytes}], messages}`; `bytes` is the response body as Python writes it, `history`
+ * what a page gets that is loaded anew before the turn.
+ */
 export function loadFixture(name, protocol) {
   const { turns } = JSON.parse(readFileSync(at(name, 'fixture.json'), 'utf8'));
   const text = readFileSync(at(name, `expected.v${protocol}.json`), 'utf8');
   const expected = JSON.parse(text);
   const lines = chunkLines(text);
   const loaded = turns.map(({ actions }, index) => {
-    const { chunks } = expected.turns[index];
-    return { actions, chunks, bytes: sse(lines.splice(0, chunks.length)) };
+    const { chunks, history } = expected.turns[index];
+    return { actions, history, chunks, bytes: sse(lines.splice(0, chunks.length)) };
   });
   if (lines.length > 0) throw new Error(`${name}: not every chunk stands on a line of its own`);
   return { turns: loaded, messages: expected.messages };

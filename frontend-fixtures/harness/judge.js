@@ -18,9 +18,12 @@ export async function judgeChunks({ ai, name }, chunks) {
  */
 export async function judgeConversation(client, { turns, messages }, { pieceSize } = {}) {
   const server = new Server(turns.map(turn => turn.bytes), { pieceSize });
-  const chat = openChat(client, server);
+  let chat = openChat(client, server);
   for (const [index, turn] of turns.entries()) {
-    for (const action of turn.actions) await act(chat, action);
+    for (const action of turn.actions) {
+      if (action.reload) chat = openChat(client, { ...server, messages: turn.history });
+      else await act(chat, action);
+    }
     await settle(chat);
     assert.equal(server.requests.length, index + 1, `${client.name}: requests after turn ${index + 1}`);
     assert.deepEqual(outcome(chat), expectedOutcome(turn.chunks), `${client.name}: outcome of turn ${index + 1}`);

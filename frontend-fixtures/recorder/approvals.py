@@ -12,12 +12,12 @@ from google.genai import types
 
 from recorder.credential import SECRET, calendar, sign_in
 from recorder.fixture import JsonEvent
-from recorder.functions import get_weather, order, pay, pick_colour, transfer
-from recorder.model import call, calls, chunk, end, text
-from recorder.scenario import Scenario
+from recorder.functions import explode, get_weather, order, pay, pick_colour, transfer
+from recorder.model import Hang, call, calls, chunk, end, text
+from recorder.scenario import Scenario, Turn
 from recorder.texts import agent, named
 from recorder.tools import weather_stream
-from recorder.user import answer, decide, say
+from recorder.user import after_reload, answer, both, decide, say
 
 
 def adk_request_input(message: str, response_schema: dict[str, Any]) -> None:
@@ -111,6 +111,51 @@ APPROVALS = (
         description="Two gated calls of one tool: one approved, one denied.",
         build=lambda: _gated(call("pay", {"amount": 5}), call("pay", {"amount": 500})),
         turns=[say("pay 5 and 500"), decide(True, False)],
+    ),
+    Scenario(
+        name="approval_several_approved",
+        description="Two gated calls of one tool, both approved: each has its own output.",
+        build=lambda: _gated(call("pay", {"amount": 5}), call("pay", {"amount": 6}), words="Paid both."),
+        turns=[say("pay 5 and 6"), decide(True, True)],
+    ),
+    Scenario(
+        name="approval_after_reload",
+        description="The page is loaded anew while an approval is pending, and approves what the history shows.",
+        build=lambda: _gated(call("get_weather", {"city": "Paris"}), call("pay", {"amount": 5})),
+        turns=[say("pay 5"), after_reload(decide(True))],
+    ),
+    Scenario(
+        name="approval_denied_after_reload",
+        description="The same with a tool that asked by itself, and denied.",
+        build=_dynamic,
+        turns=[say("transfer 5"), after_reload(decide(False))],
+    ),
+    Scenario(
+        name="approval_beside_client_tool",
+        description="A gated call and a browser tool in one response: the page answers both at once.",
+        build=lambda: agent(
+            calls(call("pay", {"amount": 5}), call("pick_colour", {"colours": ["red"]})),
+            text("Paid, and red."),
+            tools=[FunctionTool(pay, require_confirmation=True), LongRunningFunctionTool(pick_colour)],
+        ),
+        turns=[say("pay 5 and choose"), both(decide(True), answer("pick_colour", {"colour": "red"}))],
+    ),
+    Scenario(
+        name="approval_then_tool_raises",
+        description="The approved call raises: its message ends in an error.",
+        build=lambda: agent(calls(call("explode")), tools=[FunctionTool(explode, require_confirmation=True)]),
+        turns=[say("go"), decide(True)],
+        raises=ValueError,
+    ),
+    Scenario(
+        name="approval_then_abort",
+        description="The run is stopped in the middle of what follows an approval.",
+        build=lambda: agent(
+            calls(call("pay", {"amount": 5})),
+            [chunk(types.Part(text="I paid ")), Hang()],
+            tools=[FunctionTool(pay, require_confirmation=True)],
+        ),
+        turns=[say("pay 5"), Turn(decide(True), abort_after=3)],
     ),
     Scenario(
         name="approval_beside_settled_sibling",

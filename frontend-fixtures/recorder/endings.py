@@ -193,6 +193,12 @@ ENDINGS = (
         turns=[say("hi"), say("again")],
     ),
     Scenario(
+        name="abort_at_once",
+        description="The run is stopped before the model says anything.",
+        build=lambda: agent([Hang()]),
+        turns=[Turn(say("a story"), abort_after=1)],
+    ),
+    Scenario(
         name="abort_in_text",
         description="The run is stopped in the middle of a text.",
         build=lambda: agent([*_said("Once upon ", "a time "), Hang()]),

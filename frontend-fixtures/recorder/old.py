@@ -13,6 +13,8 @@ from recorder.texts import agent
 from recorder.tools import weather_stream
 from recorder.user import say
 
+Edit = Callable[[list[JsonEvent]], list[JsonEvent]]
+
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 
 
@@ -22,7 +24,7 @@ def _calls(event: JsonEvent) -> Iterator[JsonEvent]:
             yield part["functionCall"]
 
 
-def _each_partial_call(change: Callable[[JsonEvent, int], None]) -> Callable[[list[JsonEvent]], list[JsonEvent]]:
+def _each_partial_call(change: Callable[[JsonEvent, int], None]) -> Edit:
     def edit(events: list[JsonEvent]) -> list[JsonEvent]:
         partial = (one for event in events if event.get("partial") for one in _calls(event))
         for number, one in enumerate(partial):
@@ -68,19 +70,15 @@ def _misroute_first_fragment(events: list[JsonEvent]) -> list[JsonEvent]:
     return events
 
 
-def _without_ids(events: list[JsonEvent]) -> list[JsonEvent]:
-    for event in events:
-        for part in event.get("content", {}).get("parts", []):
-            for key in ("functionCall", "functionResponse"):
-                part.get(key, {}).pop("id", None)
-    return events
+def _without_ids(*keys: str) -> Edit:
+    def edit(events: list[JsonEvent]) -> list[JsonEvent]:
+        for event in events:
+            for part in event.get("content", {}).get("parts", []):
+                for key in keys:
+                    part.get(key, {}).pop("id", None)
+        return events
 
-
-def _without_response_ids(events: list[JsonEvent]) -> list[JsonEvent]:
-    for event in events:
-        for part in event.get("content", {}).get("parts", []):
-            part.get("functionResponse", {}).pop("id", None)
-    return events
+    return edit
 
 
 def _own_event_ids(events: list[JsonEvent]) -> list[JsonEvent]:
@@ -194,14 +192,21 @@ OLD = (
         description="Neither calls nor responses have ids: counted ones, outputs in order.",
         build=_two_calls_twice,
         turns=[say("weather?"), say("again?")],
-        edit=_without_ids,
+        edit=_without_ids("functionCall", "functionResponse"),
     ),
     Scenario(
         name="no_response_ids",
         description="Only the responses lack ids: they go to the oldest open call of their name.",
         build=_two_calls,
         turns=[say("weather?")],
-        edit=_without_response_ids,
+        edit=_without_ids("functionResponse"),
+    ),
+    Scenario(
+        name="no_call_ids",
+        description="Only the calls lack ids: counted ones, each response on the oldest open call of its name.",
+        build=_two_calls,
+        turns=[say("weather?")],
+        edit=_without_ids("functionCall"),
     ),
     Scenario(
         name="unknown_part",

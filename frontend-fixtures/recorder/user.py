@@ -54,6 +54,27 @@ def answer(name: str, output: dict[str, Any]) -> Send:
     return send
 
 
+def both(first: Send, second: Send) -> Send:
+    """Answers of two kinds in one request."""
+
+    def send(events: Sequence[Event]) -> Sent:
+        one, other = first(events), second(events)
+        parts = [*(one.message.parts or ()), *(other.message.parts or ())]
+        return Sent([*one.actions, *other.actions], types.Content(role="user", parts=parts))
+
+    return send
+
+
+def after_reload(send: Send) -> Send:
+    """The same in a page that has been loaded anew, with the messages of the server's history."""
+
+    def reload(events: Sequence[Event]) -> Sent:
+        sent = send(events)
+        return Sent([{"reload": True}, *sent.actions], sent.message)
+
+    return reload
+
+
 def last_call(events: Sequence[Event], name: str) -> types.FunctionCall:
     return _calls(events, name)[-1]
 

@@ -4,7 +4,7 @@
 //
 // A step does one thing on a page, the newest unless it names one (`page: 0` is the first):
 //   {text, stopAt?, offline?}                 types it; stops as soon as a part of the answer is in the state `stopAt`
-//   {approve: tool, approved, reason?, clicks?}   answers the first question about the tool
+//   {approve: tool, approved, reason?, payload?, clicks?}   answers the first question about the tool
 //   {answer: tool, output}, {answer: tool, state: "output-error", errorText}
 //   {send: true}                              sends what was answered, though something is still open
 //   {regenerate: index | null}, {edit: index, text}
@@ -27,7 +27,10 @@ class Visit {
   }
 
   open(messages) {
-    this.pages.push(openChat(this.client, { id: 'c1', api: `${this.url}/api/chat`, fetch: this.post, messages }));
+    const payloads = {};
+    const body = () => ({ approvalPayloads: payloads });
+    const chat = openChat(this.client, { id: 'c1', api: `${this.url}/api/chat`, fetch: this.post, messages, body });
+    this.pages.push({ chat, payloads });
   }
 
   post = (url, init) => {
@@ -46,8 +49,8 @@ class Visit {
       this.open(await this.stored());
       page = this.pages.length - 1;
     }
-    const chat = this.pages[page];
-    await act(chat, step);
+    const { chat, payloads } = this.pages[page];
+    await act(chat, step, payloads);
     await settle(chat);
     const ran = await getJson(`${this.url}/at-rest`);
     const { status, error, messages } = chat;
@@ -55,10 +58,10 @@ class Visit {
   }
 }
 
-async function act(chat, step) {
+async function act(chat, step, payloads) {
   if (step.reload) return;
   if ('stopAt' in step) return sendAndStop(chat, step);
-  if ('approve' in step) return approve(chat, step);
+  if ('approve' in step) return approve(chat, step, payloads);
   if ('answer' in step) {
     const { answer, ...given } = step;
     return chat.addToolOutput({ toolCallId: find(chat, answer).toolCallId, ...given });
@@ -75,8 +78,10 @@ async function sendAndStop(chat, { text, stopAt }) {
   await sent;
 }
 
-async function approve(chat, { approve: tool, approved, reason, clicks = 1 }) {
+/** A payload waits with the page until the chat sends, which may be when something else is answered. */
+async function approve(chat, { approve: tool, approved, reason, payload, clicks = 1 }, payloads) {
   const { id } = find(chat, tool, 'approval-requested').approval;
+  if (payload !== undefined) payloads[id] = payload;
   await Promise.all(Array.from({ length: clicks }, () => chat.addToolApprovalResponse({ id, approved, reason })));
 }
 

@@ -25,6 +25,7 @@ SUGGESTIONS: Final = (
     "Draw the temperatures of Kyoto",
     "What is worth seeing in Rome?",
     "Book two nights in Kyoto",
+    "Reserve a seat on the train to Oslo",
     "Do I need a visa for Norway?",
     "Help me choose a city",
     "Tell me a long story",
@@ -145,6 +146,21 @@ def book_trip(question: Question) -> list[Step]:
             return ["I can book that as soon as you approve it.", Call("book_trip", arguments, streamed=True)]
 
 
+def reserve_seat(question: Question) -> list[Step]:
+    """A tool that asks for approval by itself, and for what it needs to know."""
+    if not question.cities:
+        return which_city(question)
+    match question.answers:
+        case {"reserve_seat": {"reserved": None}}:
+            return ["No seat, then. You can always stand."]
+        case {"reserve_seat": {"reserved": {"seat": seat, "quiet_car": quiet}}}:
+            return [f"Seat **{seat}** is yours{', in the quiet car' if quiet else ''}."]
+        case {"reserve_seat": _}:
+            return ["The choice is yours."]
+        case _:
+            return [Call("reserve_seat", {"city": question.cities[0]})]
+
+
 def check_visa(question: Question) -> list[Step]:
     """A tool that fails."""
     if "check_visa" in question.answers:
@@ -213,6 +229,7 @@ SCENES: Final[tuple[tuple[str, Scene], ...]] = (
     (r"\bweather\b|\bforecast\b", compare_weather),
     (r"\bdraw\b|\btemperatures?\b|\bchart\b", draw_temperatures),
     (r"\bbook\b", book_trip),
+    (r"\bseat\b", reserve_seat),
     (r"\bvisa\b", check_visa),
     (r"\bworth seeing\b|\bsights?\b", see_sights),
     (r"\bchoose\b", choose_city),

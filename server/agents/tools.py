@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from google.adk.tools import BaseTool, FunctionTool, request_input
+from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
 from google.genai import types
 from pydantic import BaseModel
 
@@ -78,6 +78,19 @@ async def book_trip(city: str, nights: int, price_eur: int) -> Json:
     return {"booked": True, "reference": f"{city[:3].upper()}-{nights}-{price_eur}"}
 
 
+async def reserve_seat(city: str, tool_context: ToolContext) -> Json:
+    """Reserves a seat on the train to a city. The traveller is asked which."""
+    free = {"seat": "12A", "quiet_car": True}
+    answer = tool_context.tool_confirmation
+    if answer is None:
+        tool_context.request_confirmation(hint=f"Which seat on the train to {city}?", payload=free)
+        return {"status": "The traveller is choosing a seat."}
+    if not answer.confirmed:
+        return {"reserved": None}
+    chosen = answer.payload if isinstance(answer.payload, dict) else {}
+    return {"reserved": free | chosen}
+
+
 async def check_visa(country: str) -> Json:
     """Asks the visa office whether a visa is needed."""
     await asyncio.sleep(PATIENCE)
@@ -90,6 +103,7 @@ TOOLS: Final[tuple[BaseTool | Callable[..., Any], ...]] = (
     write_itinerary,
     draw_temperatures,
     FunctionTool(book_trip, require_confirmation=True),
+    reserve_seat,
     check_visa,
     request_input,
 )

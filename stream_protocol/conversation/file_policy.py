@@ -32,9 +32,13 @@ class FilePolicy:
     """Patterns such as ``image/*``; a file's media type must match one. It is what the client says, not what it is."""
     max_bytes: int = MAX_FILE_BYTES
     """Of one file that comes with the message, decoded; 20 MiB at most."""
+    artifact_links: bool = True
+    """Whether files of the agent's that lie in the artifact service may go out as links, not as bytes. They do where
+    their base is known: ``chat_routes`` knows it of each request, unless that has an ``Authorization`` header, which no
+    browser sends along for a link. Never where the client has the history: the server has no chat to find them in."""
     artifact_base: str | None = None
-    """The chat endpoint's URL as the page knows it (``/api/chat``, or with its origin). Files of the agent's that lie
-    in the artifact service go out as links below it; ``None`` sends their bytes."""
+    """The chat endpoint's URL as the page knows it (``/chat``, or with its origin), where that is not what the server
+    sees: behind a proxy that rewrites paths."""
 
     def __post_init__(self) -> None:
         if unknown := sorted(self.schemes - SCHEMES):

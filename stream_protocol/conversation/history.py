@@ -7,11 +7,12 @@ answer to an approval request) is done here as the client does it.
 
 from __future__ import annotations
 
-from base64 import b64encode
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from stream_protocol.conversation.metadata import approval_reasons, client_message_id
-from stream_protocol.conversation.stretches import Stretch, live_events, stretches
+from stream_protocol.conversation.metadata import approval_reasons, told_events
+from stream_protocol.conversation.stretches import Stretch, is_users, live_events, stretches
+from stream_protocol.conversation.user_message import user_message
 from stream_protocol.convert.converter import chunk_conversion
 from stream_protocol.convert.delegations import delegated_tools, hiding
 from stream_protocol.convert.options import ConverterOptions, Settings
@@ -43,7 +44,7 @@ def session_to_messages(
     """
     options.pop("on_error", None)  # a message has no place for an error's text
     settings = Settings(**hiding(delegated_tools(session.events), options))
-    told = [_Telling(stretch, settings) for stretch in stretches(live_events(session.events))]
+    told = [_Telling(stretch, settings) for stretch in stretches(told_events(live_events(session.events)))]
     for number, telling in enumerate(told):
         telling.tell(running=running and number == len(told) - 1)
         for event in telling.stretch.events:
@@ -68,7 +69,7 @@ class _Telling:
         responses = list(self.stretch.responses())
         for response in responses:
             chunks = self._converted(response, ends=not (running and response is responses[-1]))
-            self._message = folded(chunks, answered(self._message, response[0]), self._settings)
+            self._message = folded(chunks, answered(self._message, *response), self._settings)
             self._past.extend(response)
 
     def holds(self, call_id: str | None) -> bool:
@@ -83,7 +84,7 @@ class _Telling:
     def messages(self) -> Iterator[UIMessage]:
         user_text = self.stretch.user_text
         if user_text is not None:
-            yield user_message(user_text)
+            yield user_message(user_text, self.stretch.events, self._settings.artifact_url)
         if self._message is not None and (self.stretch.is_answered or not self._running):
             yield self._message
 
@@ -127,46 +128,21 @@ def folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Sett
     return folded
 
 
-def answered(message: UIMessage | None, event: Event) -> UIMessage | None:
-    """The message as the client made it when it sent the approvals that this event holds."""
-    if message is None:
-        return None
-    reasons = approval_reasons(event)
-    parts: list[dict[str, Any]] = cast("Any", message["parts"])
-    for response in event.get_function_responses():
-        approved = is_confirmed(response.response)
-        for part in parts if approved is not None else ():
-            approval = part.get("approval", {})
-            if part.get("state") == "approval-requested" and approval.get("id") == response.id:
-                part["state"] = "approval-responded"
-                reason = {"reason": reasons[approval["id"]]} if approval["id"] in reasons else {}
-                part["approval"] = {**approval, "approved": approved, **reason}
+def answered(message: UIMessage | None, *events: Event) -> UIMessage | None:
+    """The message as the client made it when it sent the approvals with which these events begin."""
+    parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
+    for event in takewhile(is_users, events):
+        reasons = approval_reasons(event)
+        for response in event.get_function_responses():
+            if (approved := is_confirmed(response.response)) is not None:
+                _approve(parts, response.id, reasons, approved=approved)
     return message
 
 
-def user_message(event: Event) -> UIMessage:
-    """The message that the user's event was, as the client has it."""
-    parts = [_user_part(part) for part in (event.content.parts if event.content is not None else None) or ()]
-    return cast(
-        "UIMessage",
-        {
-            "id": client_message_id(event) or event.id,
-            "role": "user",
-            "parts": [part for part in parts if part is not None],
-        },
-    )
-
-
-def _user_part(part: types.Part) -> dict[str, Any] | None:
-    if part.text is not None:
-        return {"type": "text", "text": part.text}
-    if (blob := part.inline_data) is not None:
-        media_type = blob.mime_type or "application/octet-stream"
-        return _file(media_type, f"data:{media_type};base64,{b64encode(blob.data or b'').decode()}", blob.display_name)
-    if (link := part.file_data) is not None:
-        return _file(link.mime_type or "application/octet-stream", link.file_uri or "", link.display_name)
-    return None
-
-
-def _file(media_type: str, url: str, name: str | None) -> dict[str, Any]:
-    return {"type": "file", "mediaType": media_type, "url": url, **({"filename": name} if name else {})}
+def _approve(parts: list[dict[str, Any]], approval_id: str | None, reasons: dict[str, str], *, approved: bool) -> None:
+    for part in parts:
+        approval = part.get("approval", {})
+        if part.get("state") == "approval-requested" and approval.get("id") == approval_id:
+            part["state"] = "approval-responded"
+            reason = {"reason": reasons[approval["id"]]} if approval["id"] in reasons else {}
+            part["approval"] = {**approval, "approved": approved, **reason}

@@ -20,9 +20,9 @@ from google.genai import types
 from stream_protocol.conversation.files import URL_SAFE, InlineFile, LinkedFile, read_file
 from stream_protocol.conversation.metadata import METADATA_KEY
 from stream_protocol.conversation.parts import said_part
-from stream_protocol.convert.conversion import CODE_EXECUTION
 from stream_protocol.convert.options import CONTROL_TOOLS
 from stream_protocol.convert.tools import INPUT_CUT
+from stream_protocol.convert.whole_parts import CODE_EXECUTION
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import (
     FilePart,

@@ -38,8 +38,12 @@ class Stretch:
         return any(event.author != "user" or event.node_info.path for event in self.events)
 
     def responses(self) -> Iterator[tuple[Event, ...]]:
-        """The events, cut where the user took part: what lies between was one run and one response."""
-        cuts = [index for index, event in enumerate(self.events) if index == 0 or is_users(event)]
+        """The events, cut where the user took part: what lies between was one run and one response.
+
+        One request can give several answers, in events of their own.
+        """
+        users = [is_users(event) for event in self.events]
+        cuts = [index for index, users_own in enumerate(users) if index == 0 or (users_own and not users[index - 1])]
         for begin, end in pairwise([*cuts, len(self.events)]):
             yield self.events[begin:end]
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert.calls import Call, CallBook, CallState, Known
-from stream_protocol.convert.data import write_actions
+from stream_protocol.convert.data import write_actions, write_artifacts, write_confirmation
 from stream_protocol.convert.finish import ABORTED
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
@@ -64,16 +64,18 @@ class Answers:
         failed = failure_text(response.response) is not None
         if event.error_code == ABORTED:
             call.awaiting = None  # closed with its run: the end of the response says so, as it does of any other call
-        elif response.id in event.actions.requested_tool_confirmations:
+        elif (asked := event.actions.requested_tool_confirmations.get(response.id or "")) is not None:
             # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
             call.gated = failed
+            if not failed:
+                write_confirmation(self._sink, call.id, asked)
             if call.awaiting != "approval":  # its request is still to come
                 call.awaiting, call.approval_id = "approval", None
-        elif response.id in event.actions.requested_auth_configs:
-            call.awaiting = "credential"
+        elif response.id in event.actions.requested_auth_configs and not call.wants_credential:
+            call.awaiting, call.wants_credential = "credential", True
         elif failed and call.gated and call.approved is False:
             self._tools.deny(call)
-        else:
+        else:  # also of a tool that was run again and could not use the credential: ADK does not ask twice
             self._take_result(event, call, response, failed=failed)
 
     def _take_result(self, event: "Event", call: Call, response: "FunctionResponse", *, failed: bool) -> None:
@@ -100,6 +102,7 @@ class Answers:
         call = self._book.get(call_id)
         if call is None or call.state is not CallState.OPEN or not call.name == event.author == head.rpartition(".")[2]:
             return False
+        write_artifacts(self._sink, event, self._settings)
         write_actions(self._sink, event, self._settings)
         if text := "".join(part.text or "" for part in parts):
             self._tools.add_result(call, text, preliminary=True)

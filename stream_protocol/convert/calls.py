@@ -4,7 +4,8 @@ The client finds a call by its ``toolCallId`` alone, so that id is fixed when th
 same call can be missing, can differ from fragment to fragment (before 2.11) or between fragments and the finished call
 (models that give no ids), and can come twice in one message (servers that count from zero in every response, agents in
 parallel). So an id is looked up among the calls of its own speaker first, then among all; nothing is ever looked up by
-a tool's name alone except a response without an id, which answers the oldest unanswered call of that name.
+a tool's name alone except where an id is missing: a response without one answers the oldest unanswered call of that
+name, and a response with one that nobody has used the oldest of those that came without.
 
 A call's life: ``HELD`` (nothing sent: it has no name yet) -> ``STREAMING`` (announced; its input grows) -> ``OPEN``
 (its input stands; an output is awaited, from the tool or from a person) -> ``ANSWERED``. A hidden call lives the same
@@ -78,6 +79,8 @@ class Call:
     """The complete input as it was sent, plain JSON."""
     interim: Any = None
     """The output that stands in for one that comes in a later response; ``None`` where there is none."""
+    wants_credential: bool = False
+    """Whether its tool has said that it lacks a credential."""
     gated: bool = True
     """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
 
@@ -99,6 +102,8 @@ class CallBook:
         self._by_id: dict[str, Call] = {}
         self._unanswered: dict[str, Call] = {}
         self._approvals: dict[str, Call] = {}
+        self._without_id: set[str] = set()
+        """The calls for which ADK has given no id."""
         self._unnamed = 0
         self._used: dict[str, int] = {}
         """How many calls each id has been used for, where it is more than one."""
@@ -107,7 +112,8 @@ class CallBook:
         """Enters a call under a client id of its own, and among those of its speaker."""
         call = Call(id=self._client_id(adk_id), name="")
         self._unanswered[call.id] = call
-        self.alias(call.id, call, known)
+        self._without_id.add(call.id)
+        known[call.id] = self._by_id[call.id] = call
         self.alias(adk_id, call, known)
         return call
 
@@ -138,6 +144,7 @@ class CallBook:
         """Lets ``adk_id``, too, find the call: for its speaker, and for others if no older call waits under it."""
         if not adk_id:
             return
+        self._without_id.discard(call.id)
         known[adk_id] = call
         holder = self._by_id.setdefault(adk_id, call)
         if holder.state is CallState.ANSWERED:
@@ -148,13 +155,14 @@ class CallBook:
 
     def answered_by(self, adk_id: str | None, name: str, known: Known) -> Call | None:
         """The call that a function response answers; its speaker's own come first."""
-        if adk_id:
-            return known.get(adk_id) or self._by_id.get(adk_id)
-        named = (call for call in self._unanswered.values() if call.name == name)
-        oldest = next(named, None)
-        if oldest is None or oldest.id in known:
-            return oldest
-        return next((call for call in named if call.id in known), oldest)
+        if not adk_id:
+            return _oldest(self._unanswered.values(), name, known)
+        call = known.get(adk_id) or self._by_id.get(adk_id)
+        if call is None:
+            call = _oldest((call for call in self._unanswered.values() if call.id in self._without_id), name, known)
+            if call is not None:
+                self.alias(adk_id, call, known)
+        return call
 
     def unanswered(self) -> Iterable[Call]:
         return tuple(self._unanswered.values())
@@ -180,3 +188,12 @@ class CallBook:
         """The call of which this is the newest approval request; an answer to an older one means nothing."""
         call = self._approvals.get(approval_id) if approval_id else None
         return call if call is not None and call.approval_id == approval_id else None
+
+
+def _oldest(calls: Iterable[Call], name: str, known: Known) -> Call | None:
+    """The oldest of these calls that has the name; the speaker's own come first."""
+    named = (call for call in calls if call.name == name)
+    oldest = next(named, None)
+    if oldest is None or oldest.id in known:
+        return oldest
+    return next((call for call in named if call.id in known), oldest)

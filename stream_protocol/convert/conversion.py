@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.convert.answers import Answers
 from stream_protocol.convert.calls import Call, CallBook
-from stream_protocol.convert.data import write_actions, write_output
+from stream_protocol.convert.data import write_actions, write_artifacts, write_output
 from stream_protocol.convert.finish import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError, Usage
 from stream_protocol.convert.lanes import NOBODY, Kind, Lane, LaneKey, Ordinals
-from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL
 from stream_protocol.convert.skipped import Skipped
 from stream_protocol.convert.sources import Sources
 from stream_protocol.convert.steps import Steps
 from stream_protocol.convert.tools import NO_RESULT, ToolCalls
+from stream_protocol.convert.whole_parts import WholeParts, is_media, other_kind
 from stream_protocol.wire.chunks import FinishReason
 from stream_protocol.wire.errors import StreamProtocolError
 from stream_protocol.wire.sinks import Sink
@@ -40,11 +40,8 @@ KINDS = TEXT, REASONING = tuple(Kind)
 RUN_FAILED = "The run failed before the tool finished."
 RUN_STOPPED = "The run was stopped before the tool finished."
 
-CODE_EXECUTION = "code_execution"
-"""Name of the provider-executed tool that stands for code which the model's provider or ADK runs."""
-
-Ending = Literal["finish", "error", "abort"]
-"""The terminal that a response ended with."""
+Ending = Literal["finish", "error", "timeout", "abort"]
+"""How a response ended: its terminal. A ``timeout`` is an ``error`` that also ended what waited for a person."""
 
 T = TypeVar("T")
 
@@ -67,6 +64,7 @@ class Conversion(Generic[T]):
         self._tools = ToolCalls(sink, settings, self._book, self._steps)
         self._skipped = Skipped()
         self._answers = Answers(sink, settings, book=self._book, tools=self._tools, skipped=self._skipped)
+        self._whole = WholeParts(sink, settings, book=self._book, tools=self._tools, skipped=self._skipped)
         self._sources = Sources(sink)
         self._usage = Usage()
         self._model_id: str | None = None
@@ -127,6 +125,9 @@ class Conversion(Generic[T]):
         elif (content := fields["content"]) is not None:
             touched: list[Call] | None = None
             for part in content.parts or ():
+                if lane.held:
+                    lane.held.append(part)
+                    continue
                 said = part.__dict__
                 if text := said["text"]:
                     thought = said["thought"]
@@ -166,13 +167,17 @@ class Conversion(Generic[T]):
         self._sink.finish(self._finish_reason(), {} if metadata is None and bare_step else metadata)
         self._end("finish")
 
-    def fail(self, error: BaseException) -> None:
-        """The run failed: ends what is open, then the one ``error`` chunk, in the words of ``on_error``."""
+    def fail(self, error: BaseException, *, stopped: bool = False) -> None:
+        """The run failed: ends what is open, then the one ``error`` chunk, in the words of ``on_error``.
+
+        What waits for a person can still be answered, unless the run did not end by itself but was ``stopped``.
+        """
+        closes_pending = stopped and self._running  # before its first event a run has touched nothing
         self._check_running()
-        self._end_parts(RUN_FAILED)
+        self._end_parts(RUN_FAILED, closes_pending=closes_pending)
         self._steps.finish()  # no helper sends after an error
         self._sink.error(self._error_text(error))
-        self._end("error")
+        self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
         """The run was stopped: ends what is open, also what waits for a person (ADK closes it, too), then ``abort``."""
@@ -211,7 +216,7 @@ class Conversion(Generic[T]):
 
     def _end_parts(self, text: str, *, closes_pending: bool = False) -> None:
         for lane in self._lanes.values():
-            lane.end_response()
+            self._end_lane(lane)
             self._tools.cut(lane)
         self._tools.end(text, closes_pending=closes_pending)
 
@@ -237,9 +242,12 @@ class Conversion(Generic[T]):
             touched = [] if touched is None else touched
             self._tools.add_fragment(lane, part, function_call, touched)
             return touched
+        if self._settings.artifact_url is not None and is_media(part):
+            lane.held.append(part)  # only the complete event tells whether it was saved, or what stands in its place
+            return touched
         if part.text is None:
-            self._take_other(lane, part, None)  # its actions are not its own yet
-            lane.shown[_other_kind(part)] = lane.shown.get(_other_kind(part), 0) + 1
+            self._whole.take(lane, part, None)
+            lane.shown[other_kind(part)] = lane.shown.get(other_kind(part), 0) + 1
         if part.thought_signature:
             lane.sign(part.thought_signature)
         return touched
@@ -263,11 +271,36 @@ class Conversion(Generic[T]):
         elif event.output is not None:
             write_output(self._sink, event)
             self._steps.shown = True
+        if event.actions.artifact_delta:
+            lane.saved.append(event)
+        if parts:
+            self._tell_saved(lane)
         write_actions(self._sink, event, self._settings)
         self._take_sources(event)
         self._take_outcome(event, has_content=bool(parts))
-        if parts or event.finish_reason is not None or event.error_code:
+        if parts:
             lane.end_response()
+        elif event.finish_reason is not None or event.error_code:
+            self._end_lane(lane)
+
+    def _tell_saved(self, lane: Lane) -> None:
+        for event in lane.saved:
+            write_artifacts(self._sink, event, self._settings)
+        lane.saved.clear()
+
+    def _end_lane(self, lane: Lane) -> None:
+        """What the lane said is over, and no complete event repeats it: what has waited for that is shown as it is."""
+        for part in lane.held:
+            if part.text:
+                kind = REASONING if part.thought else TEXT
+                if lane.kind is kind or self._open(lane, kind):
+                    lane.write(part.text)
+                if part.thought and part.thought_signature:
+                    lane.sign(part.thought_signature)
+            elif is_media(part):
+                self._whole.take(lane, part, None)
+        self._tell_saved(lane)
+        lane.end_response()
 
     def _take_parts(self, event: "Event", lane: Lane, parts: list["Part"]) -> None:
         repeated = [_repeated(lane, kind, parts) for kind in KINDS]
@@ -287,10 +320,10 @@ class Conversion(Generic[T]):
                 continue
             elif part.function_response is not None:
                 self._answers.take_response(event, part.function_response, lane.known)
-            elif part.text is None and others.get(kind_name := _other_kind(part), 0) > 0:
+            elif part.text is None and others.get(kind_name := other_kind(part), 0) > 0:
                 others[kind_name] -= 1
             elif part.text is None:
-                self._take_other(lane, part, event)
+                self._whole.take(lane, part, event)
             if part.thought_signature:
                 lane.sign(part.thought_signature)
 
@@ -308,32 +341,6 @@ class Conversion(Generic[T]):
         ):
             call.awaiting = "client"
             call.long_running = True
-
-    def _take_other(self, lane: Lane, part: "Part", event: "Event | None") -> None:
-        """Media, code, tools that the provider runs: parts that come whole."""
-        if part.inline_data is not None or part.file_data is not None:
-            lane.close()
-            self._tools.enter(lane)
-            write_media(self._sink, part, event, self._settings.artifact_url)
-        elif (code := part.executable_code) is not None:
-            value = {"language": code.language.value if code.language else None, "code": code.code}
-            self._tools.run_by_provider(lane, code.id, CODE_EXECUTION, value)
-        elif (result := part.code_execution_result) is not None:
-            output = {"outcome": result.outcome.value if result.outcome else None, "output": result.output}
-            self._answer_provider(lane, result.id, CODE_EXECUTION, output)
-        elif (server_call := part.tool_call) is not None:
-            name = _server_tool(server_call.tool_type)
-            self._tools.run_by_provider(lane, server_call.id, name, server_call.args or {})
-        elif (server_response := part.tool_response) is not None:
-            name = _server_tool(server_response.tool_type)
-            self._answer_provider(lane, server_response.id, name, server_response.response)
-        elif not part.thought_signature:
-            self._skipped.add(f"a part with {_other_kind(part) or 'nothing in it'}")
-
-    def _answer_provider(self, lane: Lane, adk_id: str | None, name: str, output: Any) -> None:
-        call = self._book.answered_by(adk_id, name, lane.known)
-        if call is not None:
-            self._tools.add_result(call, output)
 
     # What an event says besides its content
 
@@ -360,9 +367,11 @@ class Conversion(Generic[T]):
     def _take_error(self, event: "Event", code: str) -> None:
         if code == ABORTED:
             self._aborted = True
+            self._failures.clear()  # the last word counts: tools may fail because they are stopped
         elif self._steps.shown and (code in FINISH_REASONS or code == NO_CONTENT):
             self._reason = code
         else:
+            self._aborted = False
             self._failures.append((event.branch, AgentRunError(code, event.error_message)))
 
 
@@ -378,12 +387,3 @@ def _repeated(lane: Lane, kind: Kind, parts: list["Part"]) -> int:
         return 0
     whole = "".join(part.text or "" for part in parts if bool(part.thought) is (kind is REASONING))
     return len(streamed) if whole.startswith(streamed) else len(whole)
-
-
-def _other_kind(part: "Part") -> str:
-    """Names what a part holds besides text."""
-    return ", ".join(name for name, value in part if value is not None and name not in {"thought", "thought_signature"})
-
-
-def _server_tool(tool_type: Any) -> str:
-    return str(tool_type.value).lower() if tool_type is not None else "server_tool"

@@ -8,26 +8,32 @@ from stream_protocol.wire.values import UnrepresentableValueError, json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event, EventActions
+    from google.adk.tools.tool_confirmation import ToolConfirmation
 
 DATA_WIDGET_PROVIDER = "adk_ui_stream"
 """``provider`` of the UI widgets that carry an app's own data: the one channel that ADK streams, stores and merges."""
 
-_INTERNAL_STATE = ("temp:", "_adk", "_code_execution")
-"""Prefixes of state keys that never leave: ``temp:`` is not even stored, the others are ADK's bookkeeping."""
+_INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
+"""Prefixes of state keys that never leave: ``temp:`` is not even stored, the others are ADK's bookkeeping. What a
+workflow keeps of a sign-in that it waits for (``adk_oauth_credential:…``) holds the PKCE verifier."""
+
+
+def write_artifacts(sink: Sink[Any], event: "Event", settings: Settings) -> None:
+    """Writes which artifacts a complete event says were saved."""
+    for filename, version in event.actions.artifact_delta.items():
+        url = settings.artifact_url(filename, version) if settings.artifact_url is not None else None
+        value = _without_none({"filename": filename, "version": version, "url": url})
+        sink.data("adk-artifact", value, data_id=filename)
 
 
 def write_actions(sink: Sink[Any], event: "Event", settings: Settings) -> None:
-    """Writes what a complete event did besides speaking.
+    """Writes what else a complete event did besides speaking.
 
     Fragments must not come here: their ``actions`` object is shared with, and changed by, the later complete event.
     """
     actions = event.actions
     if actions.transfer_to_agent:
         sink.data("adk-agent", _without_none({"agent": actions.transfer_to_agent, "from": event.author}))
-    for filename, version in actions.artifact_delta.items():
-        url = settings.artifact_url(filename, version) if settings.artifact_url is not None else None
-        value = _without_none({"filename": filename, "version": version, "url": url})
-        sink.data("adk-artifact", value, data_id=filename)
     for widget in actions.render_ui_widgets or ():
         _write_widget(sink, widget.id, widget.provider, widget.payload)
     if settings.send_state:
@@ -48,6 +54,16 @@ def _write_state(sink: Sink[Any], actions: "EventActions") -> None:
     delta = {key: value for key, value in actions.state_delta.items() if not key.startswith(_INTERNAL_STATE)}
     if delta:
         sink.data("adk-state", json_value(delta, lossy=True))
+
+
+def write_confirmation(sink: Sink[Any], call_id: str, asked: "ToolConfirmation") -> None:
+    """What a tool says when it asks for approval by itself, and the payload that it would like back.
+
+    A gate in front of a tool says nothing of its own: its hint tells programmers how to answer.
+    """
+    said = _without_none({"hint": asked.hint or None, "payload": asked.payload})
+    if said:
+        sink.data("adk-confirmation", json_value({"toolCallId": call_id, **said}, lossy=True), data_id=call_id)
 
 
 def write_output(sink: Sink[Any], event: "Event") -> None:

@@ -10,11 +10,15 @@ it and only the difference may be shown.
 
 from base64 import b64encode
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert.calls import Call, Known
 from stream_protocol.wire.chunks import ProviderMetadata
 from stream_protocol.wire.sinks import Sink, WriteDelta
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.genai.types import Part
 
 LaneKey = tuple[str, str | None, str]
 """Author, branch, node path."""
@@ -52,12 +56,14 @@ class Lane:
         "branch",
         "calls",
         "fresh",
+        "held",
         "keep",
         "kind",
         "known",
         "overdue",
         "path",
         "provider",
+        "saved",
         "shown",
         "streamed",
         "write",
@@ -83,6 +89,10 @@ class Lane:
         """Appends to ``streamed`` of the open part's kind."""
         self.shown: dict[str, int] = {}
         """How many parts of other kinds have been shown of that response, by kind."""
+        self.held: list[Part] = []
+        """Fragments that wait for the complete event: a file that may have been saved by then, and all behind it."""
+        self.saved: list[Event] = []
+        """Events without content that name artifacts: the content which they were saved from is still to come."""
         self.known: Known = {}
         """All calls of this lane."""
         self.calls: list[Call] = []
@@ -126,6 +136,7 @@ class Lane:
         for pieces in self.streamed:
             pieces.clear()
         self.shown.clear()
+        self.held.clear()
         self.overdue += self.calls
         self.calls.clear()
         self.fresh = True

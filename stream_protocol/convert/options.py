@@ -47,8 +47,8 @@ class ConverterOptions(TypedDict, total=False):
     fragments come without a name, if their paths fit exactly one tool."""
     artifact_url: ArtifactUrl | None
     """Name and version of an artifact -> where the page can load it. None by default. With it a file that its
-    event says was saved as an artifact goes as that URL and not as base64 (unless it was streamed, before it was
-    saved), and ``data-adk-artifact`` has a ``url``."""
+    event says was saved as an artifact goes as that URL and not as base64, and ``data-adk-artifact`` has a ``url``.
+    Only a complete event says so: a streamed file, and what is streamed behind it, waits for that."""
     transform: Transform | None
     """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. None by default. It
     takes the byte path's advantage away: chunks are then built as dictionaries."""

@@ -118,10 +118,10 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
     fail_response(conversion, error)
 
 
-def fail_response(conversion: Conversion[T], error: Exception) -> None:
+def fail_response(conversion: Conversion[T], error: Exception, *, stopped: bool = False) -> None:
     """Ends the response with its one ``error`` chunk, even if the app's hook raises on that."""
     try:
-        conversion.fail(error)
+        conversion.fail(error, stopped=stopped)
     except Exception as second:  # the app's hook raised, and is not called again
         logger.exception("`transform` raised")
-        conversion.fail(second)
+        conversion.fail(second, stopped=stopped)

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar, Unpack
 
-from google.adk.events import Event
-
-from stream_protocol.conversation.history import answered, folded, user_message
+from stream_protocol.conversation.history import answered, folded
 from stream_protocol.conversation.stretches import is_user_text
+from stream_protocol.conversation.user_message import user_message
 from stream_protocol.convert.conversion import Conversion
 from stream_protocol.convert.converter import chunk_conversion, sse_conversion
 from stream_protocol.convert.delegations import hiding
@@ -107,13 +106,12 @@ def _told(turns: Turns, delegated: frozenset[str], options: ConverterOptions) ->
     for response, steps in turns:
         settings = _settings(response, delegated, options)
         own = list(steps)
-        first: Event | None = next((step.event for step in own if isinstance(step, Moment)), None)
-        before = message if response.past else None
-        if first is not None:
-            before = answered(before, first)
+        events = [step.event for step in own if isinstance(step, Moment)]
+        before = answered(message if response.past else None, *events)
         conversion = chunk_conversion(response.past, response.message_id, settings)
         message = folded(_converted(conversion, own), before, settings)
-        yield user_message(first) if first is not None and is_user_text(first) else None, message, bool(response.past)
+        said = user_message(events[0]) if events and is_user_text(events[0]) else None
+        yield said, message, bool(response.past)
 
 
 def _only(told: Iterator[Told], turn: int) -> Iterator[Told]:

@@ -7,6 +7,7 @@ told to believe the media type, to run nothing, and to show nothing but plain im
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
     from google.genai import types
+    from starlette.requests import Request
+
+    from stream_protocol.convert.media import ArtifactUrl
 
 UNKNOWN: Final = "application/octet-stream"
 
@@ -75,9 +79,37 @@ def parse_version(text: str | None) -> int | None:
     raise ChatRequestError("There is no such artifact.", status=404)
 
 
+def artifact_base(request: Request, path: str) -> str | None:
+    """The URL of the chat endpoint, at ``path``, for the page that sent this request.
+
+    ``None`` if that page could not load what is linked below it: no browser sends an ``Authorization`` header for an
+    image. A page of another origin needs the whole URL; for others the path is enough, whatever proxies stand between.
+    """
+    if "authorization" in request.headers:
+        return None
+    return str(request.url.replace(path=path, query="", fragment="")) if _is_elsewhere(request) else path
+
+
+def _is_elsewhere(request: Request) -> bool:
+    """Whether the page is of another origin: browsers say it, or else (plain HTTP) which origin it is of."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is None and origin is not None:
+        return origin.partition("://")[2] != request.headers.get("host")
+    return site in ("same-site", "cross-site")
+
+
+def artifact_urls(base: str | None, chat_id: str) -> ArtifactUrl:
+    """Name and version -> URL, as the converter wants it; no artifact has one without a base."""
+    return _no_url if base is None else partial(artifact_url, base, chat_id)
+
+
 def artifact_url(base: str, chat_id: str, name: str, version: int) -> str:
     """Where the route serves this version; ``base`` is the chat endpoint's own URL, as the page knows it."""
     return f"{base}/{quote(chat_id, safe='')}/artifacts/{quote(name)}?version={version}"
+
+
+def _no_url(_name: str, _version: int) -> None:
+    return None
 
 
 def _content(part: types.Part) -> tuple[bytes, str] | None:

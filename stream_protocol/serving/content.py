@@ -1,18 +1,24 @@
 """What ``plan`` decided -> the content and the run config that ADK is given."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.conversation.metadata import METADATA_KEY
+from stream_protocol.conversation.calls import CallKind, outside_calls
+from stream_protocol.conversation.files import InlineFile
+from stream_protocol.conversation.metadata import METADATA_KEY, UNTOLD
 from stream_protocol.conversation.parts import said_part
-from stream_protocol.conversation.turn import Answer, Answers, NewText
+from stream_protocol.conversation.stretches import current_stretch, live_events
+from stream_protocol.conversation.turn import Answer, Answers, NewText, Said
 from stream_protocol.convert.people import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL
 
 TOOL_THREADS: Final = 32
 """Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
+
+UNANSWERED: Final = "The user went on without an answer."
 
 _KEPT_FROM_THE_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
 
@@ -48,6 +54,22 @@ def answers_ahead(turn: NewText | Answers) -> list[Event]:
     return [_answer_event(answer, made_in[answer.id]) for answer in _ahead(turn)]
 
 
+def superseded(stored: Sequence[Event]) -> list[Event]:
+    """What closes the questions to the page that new words leave unanswered; it goes into the session before them.
+
+    Models take no call without a result. The page is not told: there the question stays as it was.
+    """
+    stretch = current_stretch(live_events(stored))
+    closing = []
+    for call in outside_calls(stretch):
+        if call.waits and call.kind is CallKind.CLIENT_TOOL:
+            answer = Answer(id=call.answer_id, name=call.answer_name, response={"error": UNANSWERED})
+            event = _answer_event(answer, stretch[call.response_index])
+            event.custom_metadata = {METADATA_KEY: {UNTOLD: [event.id]}}
+            closing.append(event)
+    return closing
+
+
 def _ahead(turn: Answers) -> list[Answer]:
     shown = [answer for answer in turn.answers if answer.name not in _KEPT_FROM_THE_MODEL]
     return shown if len(shown) < len(turn.answers) else []
@@ -75,8 +97,16 @@ def run_config_for(turn: NewText | Answers, base: RunConfig) -> RunConfig:
     match turn:
         case NewText():
             known: dict[str, object] = {"message_id": turn.client_message_id}
+            if any(isinstance(said, InlineFile) for said in turn.texts_and_files):
+                known["files"] = [_sent_file(said) for said in turn.texts_and_files]
         case Answers():
             known = {"reasons": turn.reasons} if turn.reasons else {}
     if not known:
         return base
     return base.model_copy(update={"custom_metadata": {**(base.custom_metadata or {}), METADATA_KEY: known}})
+
+
+def _sent_file(said: Said) -> dict[str, str] | None:
+    if not isinstance(said, InlineFile):
+        return None
+    return {"mediaType": said.media_type, **({"filename": said.name} if said.name else {})}

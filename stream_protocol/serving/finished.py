@@ -15,7 +15,6 @@ from stream_protocol.wire.sse_reader import parse_sse
 
 if TYPE_CHECKING:
     from stream_protocol.wire.chunks import AiSdkVersion
-    from stream_protocol.wire.messages import ChatRequest
 
 logger = logging.getLogger(__name__)
 
@@ -32,21 +31,29 @@ class Outcome:
 OnFinish: TypeAlias = Callable[[Sequence[UIMessage], UIMessage, Outcome], Awaitable[None] | None]
 """Called with all messages, the assistant's last; with that message alone; and with how it ended.
 
-The assistant's message is folded from what was sent, by the client's own rules. The others are as the client sent them
-with this request: an app that must trust them keeps its own, and takes the user's words from the last one.
+The assistant's message is folded from what was sent, by the client's own rules. The others are those of the stored
+session: what a client says of earlier messages counts for nothing. Where the history is the client's, they are as it
+sent them with this request.
 """
 
 
 async def tell(
-    hook: OnFinish, request: ChatRequest, sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion
+    hook: OnFinish,
+    sent: Iterable[bytes],
+    *,
+    before: Callable[[], Sequence[UIMessage]],
+    continues: bool,
+    ai_sdk: AiSdkVersion,
 ) -> None:
     """Calls the hook. Its failure is logged and harms nothing: the response is over.
 
-    ``continued``: the message that the response went on with, as it stood before.
+    ``before``: the messages when the response began. ``continues``: it went on with the last of them.
     """
     try:
-        message, outcome = _folded(sent, continued, ai_sdk)
-        earlier = [known for known in request.messages if known["id"] != message["id"]]
+        *earlier, last = before()
+        if not continues:
+            earlier.append(last)
+        message, outcome = _folded(sent, last if continues else None, ai_sdk)
         result = hook([*earlier, message], message, outcome)
         if inspect.isawaitable(result):
             await result

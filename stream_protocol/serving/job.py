@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from stream_protocol.conversation.stretches import is_user_text, live_events, me
 from stream_protocol.conversation.turn import Answers, NewText
 from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import ConverterOptions, Settings
-from stream_protocol.serving.content import answers_ahead, run_config_for, user_content
+from stream_protocol.serving.content import answers_ahead, run_config_for, superseded, user_content
 from stream_protocol.serving.run import Begun
 from stream_protocol.serving.target import announces_user_message
 from stream_protocol.wire.inverse import message_to_chunks
@@ -62,6 +62,8 @@ class Job:
         """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""
         # A copy of the session: who asks what this run answers goes by what was stored before.
         session = self.session.model_copy(update={"events": list(self.session.events)})
+        for event in superseded(session.events) if isinstance(self.turn, NewText) else ():
+            await self.runner.session_service.append_event(session, event)
         for event in answers_ahead(self.turn):
             yield await self.runner.session_service.append_event(session, event)
         content = user_content(self.turn)
@@ -102,25 +104,28 @@ class Job:
         resumable = self.runner.resumability_config
         return resumable is not None and resumable.is_resumable and not self.session.events
 
-    def continued(self) -> UIMessage | None:
+    def messages(self) -> list[UIMessage]:
+        """The stored messages when the run begins, with what the user says or answers: the message that the response
+        goes on with is the last then."""
+        return self._asked(self.session.events)
+
+    def continued(self) -> UIMessage:
         """The message that the response goes on with, as the client made it when it answered."""
-        if not isinstance(self.turn, Answers):
-            return None
+        assert isinstance(self.turn, Answers)
         if not self.turn.past:  # nothing is stored: the page alone has it
             return self.request.messages[-1]
-        config = run_config_for(self.turn, RunConfig())
-        answer = Event(
+        return {**self._asked(self.turn.past)[-1], "id": self.turn.message_id}
+
+    def _asked(self, stored: Sequence[Event]) -> list[UIMessage]:
+        asked = Event(
             author="user",
-            invocation_id=self.turn.past[-1].invocation_id,
             content=user_content(self.turn),
-            custom_metadata=config.custom_metadata,
+            custom_metadata=run_config_for(self.turn, self.run_config).custom_metadata,
         )
-        events = [*self.turn.past, *answers_ahead(self.turn), answer]
-        told = session_to_messages(self.session.model_copy(update={"events": events}), running=True, **self.options)
-        return {**told[-1], "id": self.turn.message_id}
+        events = [*stored, *answers_ahead(self.turn), asked]
+        told = self.session.model_copy(update={"events": events})
+        return session_to_messages(told, running=True, **self.options)
 
     def _rebuilt(self) -> bytes:
-        message = self.continued()
-        assert message is not None
-        _start, *parts = message_to_chunks(message, ai_sdk=self.options.get("ai_sdk", 6))
+        _start, *parts = message_to_chunks(self.continued(), ai_sdk=self.options.get("ai_sdk", 6))
         return b"".join(map(encode_sse, parts))

@@ -33,6 +33,10 @@ class Prepared:
     agent: BaseNode | None = None
     """Answers in place of the target's root agent, with its services and plugins: a tenant's, or a chosen model's."""
 
+    artifact_base: str | None = None
+    """The chat endpoint's URL as the page knows it, for links to artifacts; ``None`` sends files as bytes. The routes
+    fill it in from the request: see ``FilePolicy``."""
+
     def state(self) -> dict[str, Any]:
         """The state delta that ADK is given."""
         return {**self.state_delta, **{State.TEMP_PREFIX + name: value for name, value in self.secrets.items()}}

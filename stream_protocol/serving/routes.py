@@ -1,13 +1,14 @@
 """The chat endpoint as Starlette routes, for any Starlette or FastAPI app."""
 
 import json
+from dataclasses import replace
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from stream_protocol.serving.artifacts import artifact_response, parse_version
+from stream_protocol.serving.artifacts import artifact_base, artifact_response, parse_version
 from stream_protocol.serving.chats import parse_limit
 from stream_protocol.serving.identity import Identify, identified, local_user
 from stream_protocol.serving.prepared import Prepare, prepared
@@ -51,6 +52,8 @@ def chat_routes(
         body = await _read_body(request, max_body_bytes)
         chat_request = parse_chat_request(body)
         how = await prepared(prepare, request, chat_request)
+        if how.artifact_base is None:
+            how = replace(how, artifact_base=artifact_base(request, request.url.path))
         events = await service.respond(chat_request, user_id=user_id, prepared=how)
         return UIMessageStreamResponse(events, keep_alive=keep_alive)
 
@@ -61,7 +64,8 @@ def chat_routes(
 
     async def get_chat(request: Request) -> Response:
         user_id = await identified(identify, request)
-        messages = await service.history(request.path_params["chat_id"], user_id=user_id)
+        base = artifact_base(request, request.url.path.rpartition("/")[0])
+        messages = await service.history(request.path_params["chat_id"], user_id=user_id, artifact_base=base)
         if messages is None:
             raise ChatRequestError("There is no such chat.", status=404)
         return Response(json.dumps({"messages": messages}), media_type="application/json")

@@ -150,8 +150,7 @@ class Run:
 
     def _feed(self, event: Event) -> None:
         if self.log.closed:
-            if not event.partial:
-                self.fragments.store(event)
+            self.fragments.add_late(event)
             return
         self.fragments.add(event)
         with self._failure_ends_response():
@@ -166,7 +165,7 @@ class Run:
 
     def _break_off(self, error: Exception) -> None:
         logger.warning("A run was stopped. %s", error)
-        self._end(partial(_failed, error))
+        self._end(lambda response: fail_response(response, error, stopped=True))
         self._halt()
 
     def _halt(self) -> None:

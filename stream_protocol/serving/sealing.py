@@ -5,20 +5,19 @@ broke off at all would be known to nobody who was not there.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
 
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.conversation.metadata import METADATA_KEY
+from stream_protocol.conversation.metadata import METADATA_KEY, TOLD, UNTOLD, own_metadata
 from stream_protocol.conversation.stretches import current_stretch, live_events
 from stream_protocol.convert.conversion import RUN_FAILED, RUN_STOPPED, Ending
-from stream_protocol.convert.finish import ABORTED
+from stream_protocol.convert.finish import ABORTED, FINISH_REASONS, NO_CONTENT
 
 FAILED: Final = "RUN_FAILED"
-"""``error_code`` of a sealing event after an error. After an abort it is ADK's own code."""
+"""``error_code`` of a sealing event after an error. After an abort it is ADK's own code, which closes what waits."""
 
 TICK: Final = 0.001
 """Seconds between sealing events. ADK's services order events by their time."""
@@ -31,18 +30,19 @@ class Fragments:
 
     def __init__(self) -> None:
         self._by_speaker: dict[_Speaker, list[Event]] = {}
+        self.late: list[Event] = []
 
     def add(self, event: Event) -> None:
         """Takes an event of the run that was shown."""
         if event.partial:
             self._by_speaker.setdefault(_speaker(event), []).append(event)
-        else:
-            self.store(event)
-
-    def store(self, event: Event) -> None:
-        """Takes a complete event: what its speaker had streamed is stored with it."""
-        if event.content is not None or event.finish_reason is not None:
+        elif event.content is not None or event.finish_reason is not None:
             self._by_speaker.pop(_speaker(event), None)
+
+    def add_late(self, event: Event) -> None:
+        """Takes an event that came when the response had ended: it is stored, and nobody saw it."""
+        if not event.partial and event.error_code != ABORTED:
+            self.late.append(event)
 
     def spoken(self) -> Iterator[tuple[Event, list[types.Part]]]:
         """For each speaker a fragment that says who it is, and the text and thoughts that are left."""
@@ -62,22 +62,47 @@ def sealing_events(
     stretch = current_stretch(live_events(events))
     if outcome == "finish" or begun_at >= len(events) or not stretch:
         return []
-    told = any(event.error_code for event in events[begun_at:])
-    code, text = (ABORTED, RUN_STOPPED) if outcome == "abort" else (FAILED, RUN_FAILED)
-    sealing = [_said(fragment, parts) for fragment, parts in fragments.spoken()]
-    sealing += _responses(stretch, text, closes_pending=outcome == "abort")
-    if not sealing and not told:
-        sealing = [Event(author=_last_author(stretch, agent), invocation_id=stretch[-1].invocation_id)]
+    stopped = outcome != "error"
+    text = RUN_STOPPED if outcome == "abort" else RUN_FAILED
+    late = {_speaker(event) for event in fragments.late if event.content is not None}
+    sealing = [_said(fragment, parts, late) for fragment, parts in fragments.spoken()]
+    sealing += _responses(stretch, text, closes_pending=stopped)
+    for event in sealing:
+        event.error_code = ABORTED if stopped else FAILED
+    if fragments.late or not _tells([*events[begun_at:], *sealing][-1].error_code, outcome):
+        sealing.append(_mark(stretch, agent, ABORTED if outcome == "abort" else FAILED))
     begin = max(time.time(), events[-1].timestamp + TICK)
     for number, event in enumerate(sealing):
-        event.error_code = code
         event.timestamp = begin + number * TICK
-        event.custom_metadata = {METADATA_KEY: {"sealed": outcome}}
+        event.custom_metadata = {METADATA_KEY: {"sealed": outcome, **own_metadata(event)}}
+    if fragments.late:
+        sealing[-1].custom_metadata = {
+            METADATA_KEY: {**own_metadata(sealing[-1]), UNTOLD: [event.id for event in fragments.late]}
+        }
     return sealing
 
 
-def _said(fragment: Event, parts: list[types.Part]) -> Event:
-    return _event_like(fragment, types.Content(role="model", parts=parts))
+def _tells(code: str | None, outcome: Ending) -> bool:
+    """Whether this is how the run ended, if it is the last word on it. ADK tells of a timeout as of an abort."""
+    if outcome == "abort":
+        return code == ABORTED
+    return code is not None and code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
+
+
+def _mark(stretch: Sequence[Event], agent: str, code: str) -> Event:
+    """Says no more than how the run ended."""
+    author = next((event.author for event in reversed(stretch) if event.author != "user"), agent)
+    return Event(author=author, invocation_id=stretch[-1].invocation_id, error_code=code)
+
+
+def _said(fragment: Event, parts: list[types.Part], late: Collection[_Speaker]) -> Event:
+    """What was shown. If all of it has been stored too late to be shown, only history gets it: the model has more."""
+    content = types.Content(role="model", parts=parts)
+    if _speaker(fragment) not in late:
+        return _event_like(fragment, content)
+    event = _event_like(fragment, None)
+    event.custom_metadata = {METADATA_KEY: {TOLD: content.model_dump(mode="json", exclude_none=True)}}
+    return event
 
 
 def _responses(stretch: Sequence[Event], text: str, *, closes_pending: bool) -> Iterator[Event]:
@@ -101,7 +126,7 @@ def _responses(stretch: Sequence[Event], text: str, *, closes_pending: bool) -> 
             yield _event_like(event, types.Content(role="user", parts=parts))
 
 
-def _event_like(model: Event, content: types.Content) -> Event:
+def _event_like(model: Event, content: types.Content | None) -> Event:
     """An event of the same speaker."""
     return Event(
         author=model.author,
@@ -113,21 +138,23 @@ def _event_like(model: Event, content: types.Content) -> Event:
     )
 
 
-def _last_author(stretch: Sequence[Event], agent: str) -> str:
-    return next((event.author for event in reversed(stretch) if event.author != "user"), agent)
-
-
 def _speaker(event: Event) -> _Speaker:
     return event.author, event.branch, event.node_info.path
 
 
 def _joined(parts: Iterable[types.Part]) -> list[types.Part]:
-    """Text and thoughts, each run of one kind as one part. Unfinished calls and the rest have no meaning in pieces."""
-    said = [part for part in parts if part.text]
-    return [_merged(list(group)) for _, group in groupby(said, key=lambda part: bool(part.thought))]
-
-
-def _merged(parts: Sequence[types.Part]) -> types.Part:
-    signature: Any = next((part.thought_signature for part in reversed(parts) if part.thought_signature), None)
-    text = "".join(part.text or "" for part in parts)
-    return types.Part(text=text, thought=parts[0].thought, thought_signature=signature)
+    """Text and thoughts, each run of one kind as one part, and files. Calls and code have no meaning in pieces."""
+    joined: list[types.Part] = []
+    for part in parts:
+        newest = joined[-1] if joined and joined[-1].text else None
+        if part.inline_data is not None or part.file_data is not None:
+            joined.append(part)
+            continue
+        if part.text and (newest is None or bool(newest.thought) is not bool(part.thought)):
+            newest = types.Part(text="", thought=part.thought)
+            joined.append(newest)
+        if newest is not None:
+            newest.text = f"{newest.text}{part.text or ''}"
+            if part.thought or not part.text:  # a text is signed by what follows it
+                newest.thought_signature = part.thought_signature or newest.thought_signature
+    return joined

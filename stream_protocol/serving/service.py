@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
 from stream_protocol.conversation.file_policy import FilePolicy
@@ -16,7 +15,7 @@ from stream_protocol.conversation.turn import Answers, AsItStands, NewText, plan
 from stream_protocol.convert.delegations import hiding
 from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.convert.streams import iter_sse
-from stream_protocol.serving.artifacts import artifact_url, load_artifact
+from stream_protocol.serving.artifacts import artifact_urls, load_artifact
 from stream_protocol.serving.chats import PAGE_SIZE, ChatPage, delete_chat, list_chats
 from stream_protocol.serving.content import default_run_config
 from stream_protocol.serving.finished import OnFinish, tell
@@ -27,6 +26,7 @@ from stream_protocol.serving.prepared import NOTHING, Prepared, runner_for
 from stream_protocol.serving.run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.sealing import sealing_events
+from stream_protocol.serving.siblings import warn_of_siblings
 from stream_protocol.serving.target import Target, as_runner, delegation_tools
 from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.sse_reader import parse_sse
@@ -69,7 +69,7 @@ class ChatService:
     ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping.
     ``files``: which attached files are taken (all that a browser can send, by default), and whether the agent's own go
     out as links to artifacts.
-    ``on_finish``: called when a run has ended, with the messages as the client has them now: see ``OnFinish``.
+    ``on_finish``: called when a run has ended, with the messages as they stand now: see ``OnFinish``.
 
     Further options are the converter's. Calls of task-mode sub-agents are hidden besides those that it hides by itself.
     """
@@ -97,6 +97,8 @@ class ChatService:
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
         self._on_finish = on_finish
+        if run_log is None:
+            warn_of_siblings()
         self._run_log = run_log or MemoryRunLog()
         self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -116,7 +118,7 @@ class ChatService:
             claim.callback(self._runs.release, key)
             planned = await (self._restored if self._history != "server" else self._planned)(key, request, prepared)
             if isinstance(planned, AsItStands):
-                options = self._options_for(request.id)
+                options = self._options_for(request.id, prepared.artifact_base)
                 events = iter_sse(planned.events, past=planned.past, message_id=planned.message_id, **options)
                 return _async_iterator(list(events))
             claimed.lease.open()
@@ -160,17 +162,18 @@ class ChatService:
         """
         return await self._runs.resume((user_id, chat_id))
 
-    async def history(self, chat_id: str, *, user_id: str) -> list[UIMessage] | None:
+    async def history(self, chat_id: str, *, user_id: str, artifact_base: str | None = None) -> list[UIMessage] | None:
         """The messages of a chat as its client has them; ``None`` if this user has no such chat.
 
-        While a run goes on, what is stored of its message is in it, with calls that have no result yet left open.
+        ``artifact_base`` as in ``Prepared``. While a run goes on, what is stored of its message is in it, with calls
+        that have no result yet left open.
         """
         key: ChatKey = (user_id, chat_id)
         running = await self._runs.settled(key)
         session = await self._find_session(key)
         if session is None:
             return None
-        return session_to_messages(session, running=running, **self._options_for(chat_id))
+        return session_to_messages(session, running=running, **self._options_for(chat_id, artifact_base))
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
         """An artifact of the user's chat; the newest version by default.
@@ -222,7 +225,7 @@ class ChatService:
     def _job(
         self, request: ChatRequest, turn: NewText | Answers, session: Session, prepared: Prepared, runner: Runner
     ) -> Job:
-        options = self._options_for(request.id)
+        options = self._options_for(request.id, prepared.artifact_base)
         if runner.agent is not self.runner.agent:
             options = hiding(delegation_tools(runner.agent), options)
         return Job(
@@ -235,10 +238,11 @@ class ChatService:
             options=options,
         )
 
-    def _options_for(self, chat_id: str) -> ConverterOptions:
+    def _options_for(self, chat_id: str, artifact_base: str | None) -> ConverterOptions:
         options: ConverterOptions = {**self._options}
-        if self._files.artifact_base is not None:
-            options["artifact_url"] = partial(artifact_url, self._files.artifact_base, chat_id)
+        if self.runner.artifact_service is not None and self._history == "server":
+            base = (self._files.artifact_base or artifact_base) if self._files.artifact_links else None
+            options.setdefault("artifact_url", artifact_urls(base, chat_id))
         return options
 
     def _start(self, run: Run, job: Job, claim: ExitStack) -> None:
@@ -277,7 +281,13 @@ class ChatService:
 
     async def _tell(self, run: Run, job: Job) -> None:
         if self._on_finish is not None and run.log.closed:
-            await tell(self._on_finish, job.request, run.log.whole(), job.continued(), self._settings.ai_sdk)
+            await tell(
+                self._on_finish,
+                run.log.whole(),
+                before=job.messages if self._history == "server" else lambda: job.request.messages,
+                continues=isinstance(job.turn, Answers),
+                ai_sdk=self._settings.ai_sdk,
+            )
 
     async def _find_session(self, key: ChatKey) -> Session | None:
         user_id, chat_id = key

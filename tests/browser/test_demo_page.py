@@ -79,12 +79,38 @@ def test_a_denied_call_looks_denied_and_does_not_run(page: Page) -> None:
     requests = posts(page)
     say(page, "Book two nights in Kyoto")
     page.get_by_label("Reason").fill("too dear")
+    page.get_by_label("Reason").press("Enter")
     page.get_by_role("button", name="Deny").click()
     expect(tool(page, "book_trip", "output-denied")).to_contain_text("too dear")
     expect(page.get_by_text("Then I won't book it.")).to_be_visible()
     expect_status(page, "ready")
     assert "KYO-2-280" not in page.locator("main").inner_text()
     assert len(requests) == 2
+
+
+def test_a_tool_that_asks_by_itself_shows_its_question_and_gets_what_is_filled_in(page: Page, shots: Path) -> None:
+    requests = posts(page)
+    say(page, "Reserve a seat on the train to Oslo")
+    expect(tool(page, "reserve_seat", "approval-requested")).to_contain_text("Which seat on the train to Oslo?")
+    expect(page.get_by_text("The choice is yours.")).to_be_visible()
+    expect(page.get_by_label("seat", exact=True)).to_have_value("12A")
+    page.get_by_label("seat", exact=True).fill("7F")
+    page.get_by_label("quiet car").uncheck()
+    page.screenshot(path=shots / "payload.png")
+    page.get_by_role("button", name="Approve").click()
+    expect(tool(page, "reserve_seat", "output-available")).to_contain_text("7F")
+    expect(page.get_by_text("Seat 7F is yours.")).to_be_visible()
+    expect_status(page, "ready")
+    assert len(requests) == 2
+
+
+def test_a_payload_is_kept_through_a_reload_of_the_page_and_a_denial_needs_none(page: Page) -> None:
+    say(page, "Reserve a seat on the train to Rome")
+    expect_status(page, "ready")
+    page.reload()
+    expect(tool(page, "reserve_seat", "approval-requested")).to_contain_text("Which seat on the train to Rome?")
+    page.get_by_role("button", name="Deny").click()
+    expect(page.get_by_text("You can always stand.")).to_be_visible()
 
 
 def test_a_failing_tool_shows_its_error_and_the_agent_goes_on(page: Page) -> None:

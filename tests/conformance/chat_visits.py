@@ -1,18 +1,12 @@
 """Chats as people hold them with ``useChat``: what the model says, what is done on the page, what must come of it."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from google.adk.agents import LlmAgent
-from google.adk.tools import request_input
-from google.adk.tools.function_tool import FunctionTool
-from google.adk.tools.long_running_tool import LongRunningFunctionTool
-from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from stream_protocol.testing import Call, ScriptedLlm, Wait
+from stream_protocol.testing import Call, Wait
 
 FAILED = "An error occurred."
 """What the page is told of a run that failed, by default."""
@@ -50,62 +44,6 @@ class Visit:
     awaited: Sequence[str] = ()
 
 
-@dataclass(slots=True)
-class Desk:
-    """An agent with one tool of each kind, and what has run of them."""
-
-    turns: Sequence[Any]
-    ran: list[str] = field(default_factory=list)
-    model: ScriptedLlm = field(init=False)
-    agent: LlmAgent = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.model = ScriptedLlm(turns=self.turns)
-        tools: list[Any] = [
-            FunctionTool(self.pay, require_confirmation=True),
-            self.look,
-            self.pay_if_small,
-            self.dig,
-            self.explode,
-            LongRunningFunctionTool(where),
-            request_input,
-        ]
-        self.agent = LlmAgent(name="root", model=self.model, tools=tools)
-
-    def pay(self, amount: int) -> dict[str, int]:
-        """Pays, if the user approves."""
-        self.ran.append(f"pay {amount}")
-        return {"paid": amount}
-
-    def pay_if_small(self, amount: int, tool_context: ToolContext) -> dict[str, Any]:
-        """Asks by itself."""
-        if tool_context.tool_confirmation is None:
-            tool_context.request_confirmation(hint="Pay?")
-            return {"status": "asked"}
-        if tool_context.tool_confirmation.confirmed:
-            self.ran.append(f"pay {amount}")
-        return {"confirmed": tool_context.tool_confirmation.confirmed}
-
-    def look(self, city: str) -> dict[str, str]:
-        """Looks at the weather."""
-        self.ran.append(f"look {city}")
-        return {"sky": "blue"}
-
-    async def dig(self) -> None:
-        """Never ends by itself."""
-        self.ran.append("dig")
-        await asyncio.Event().wait()
-
-    def explode(self) -> None:
-        """Raises."""
-        self.ran.append("explode")
-        raise RuntimeError("hunter2")
-
-
-def where(question: str) -> None:
-    """Answered by the page."""
-
-
 def pay(amount: int) -> Call:
     return Call("pay", {"amount": amount})
 
@@ -127,6 +65,8 @@ WHO = Call(
     {"message": "Who?", "response_schema": {"type": "object", "properties": {"age": {"type": "integer"}}}},
 )
 WRONG = "The answer is not what was asked for: the field age does not fit."
+CREDENTIAL = "adk_request_credential"
+NO_KEY = "The credential must be an object with texts; it takes apiKey."
 OFFLINE = "offline"
 OTHERWISE = "That request was answered differently before."
 GONE = "There is no such request to answer any more."
@@ -144,6 +84,10 @@ def deny(**more: Any) -> dict[str, Any]:
     return {"approve": "pay", "approved": False, **more}
 
 
+def book(approved: bool = True, **more: Any) -> dict[str, Any]:
+    return {"approve": "book", "approved": approved, **more}
+
+
 RELOAD = {"reload": True}
 SEND = {"send": True}
 
@@ -151,6 +95,10 @@ ASKED = ["pay", "pay approval-requested"]
 ASKED_TWICE = ["pay", "pay approval-requested, pay approval-requested"]
 HALF_ANSWERED = ["pay", "pay approval-responded, pay approval-requested"]
 PAID = ["pay", "pay output-available, Paid."]
+SEAT_ASKED = ["book", "book approval-requested, Which seat?, I asked."]
+BOOKED = ["book", "book output-available, Which seat?, I asked., Booked."]
+KEY_ASKED = ["go", "calendar input-available, adk_request_credential input-available"]
+KEY_GIVEN = ["go", "calendar output-available, adk_request_credential output-available, Three."]
 TWO_TURNS = ["hi", "one", "and?", "two"]
 
 
@@ -235,12 +183,49 @@ APPROVALS = [
         "a tool that asks by itself",
         [Call("pay_if_small", {"amount": 3}), "I asked.", "Done."],
         [
-            Step(text("pay"), ["pay", "pay_if_small approval-requested, I asked."]),
+            Step(text("pay"), ["pay", "pay_if_small approval-requested, Pay?, I asked."]),
             Step(
                 {"approve": "pay_if_small", "approved": True},
-                ["pay", "pay_if_small output-available, I asked., Done."],
+                ["pay", "pay_if_small output-available, Pay?, I asked., Done."],
                 ran=["pay 3"],
             ),
+        ],
+    ),
+    Visit(
+        "a tool that asks for a payload gets it",
+        [Call("book"), "I asked.", "Booked.", "Bye."],
+        [
+            Step(text("book"), SEAT_ASKED),
+            Step(RELOAD, SEAT_ASKED, posts=0),
+            Step(book(payload={"seat": "12A"}), BOOKED, ran=["book {'seat': '12A'}"]),
+            Step(RELOAD, BOOKED, posts=0, ran=["book {'seat': '12A'}"]),
+            Step(text("bye"), [*BOOKED, "bye", "Bye."], ran=["book {'seat': '12A'}"]),
+        ],
+    ),
+    Visit(
+        "a payload beside another approval",
+        [[pay(5), Call("book")], "Both."],
+        [
+            Step(text("go"), ["go", "pay approval-requested, book approval-requested, Which seat?"]),
+            Step(
+                book(payload={"seat": "1F"}),
+                ["go", "pay approval-requested, book approval-responded, Which seat?"],
+                posts=0,
+                stored=["go", "pay approval-requested, book approval-requested, Which seat?"],
+            ),
+            Step(
+                approve(),
+                ["go", "pay output-available, book output-available, Which seat?, Both."],
+                ran=["pay 5", "book {'seat': '1F'}"],
+            ),
+        ],
+    ),
+    Visit(
+        "a tool that asks for a payload is denied without one",
+        [Call("book"), "I asked.", "Not booked."],
+        [
+            Step(text("book"), SEAT_ASKED),
+            Step(book(approved=False), ["book", "book output-available, Which seat?, I asked., Not booked."]),
         ],
     ),
     Visit(
@@ -339,6 +324,31 @@ PAGE_TOOLS = [
                 ["go", "pay output-available, where output-available, Paid in Oslo."],
                 ran=["pay 5"],
             ),
+        ],
+    ),
+    Visit(
+        "a credential that the user gives reaches the tool, and the server never shows it",
+        [Call("calendar"), "Three.", "Bye."],
+        [
+            Step(text("go"), KEY_ASKED),
+            Step(RELOAD, KEY_ASKED, posts=0),
+            Step({"answer": CREDENTIAL, "output": {"apiKey": "hunter2"}}, KEY_GIVEN, ran=["calendar hunter2"]),
+            Step(RELOAD, KEY_GIVEN, posts=0, ran=["calendar hunter2"]),
+            Step(text("bye"), [*KEY_GIVEN, "bye", "Bye."], ran=["calendar hunter2"]),
+        ],
+    ),
+    Visit(
+        "a credential that is none is refused, and the request stays open",
+        [Call("calendar"), "Three."],
+        [
+            Step(text("go"), KEY_ASKED),
+            Step(
+                {"answer": CREDENTIAL, "output": {"password": "hunter2"}},
+                ["go", "calendar input-available, adk_request_credential output-available"],
+                error=NO_KEY,
+                stored=KEY_ASKED,
+            ),
+            Step({"answer": CREDENTIAL, "output": {"apiKey": "hunter2"}}, KEY_GIVEN, ran=["calendar hunter2"]),
         ],
     ),
     Visit(

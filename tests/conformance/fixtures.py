@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from google.adk.events import Event
+from google.adk.sessions import Session
 
 from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
+from stream_protocol.conversation import session_to_messages
 from stream_protocol.conversation.stretches import message_id
 from stream_protocol.wire.chunks import AiSdkVersion
 from stream_protocol.wire.errors import ClientStreamError
@@ -43,6 +45,11 @@ class Turn:
     def continues(self) -> bool:
         """Whether the user answered calls; a text begins a new message."""
         return not any("text" in action for action in self.actions)
+
+    @property
+    def reloads(self) -> bool:
+        """Whether the user loaded the page anew before answering."""
+        return any("reload" in action for action in self.actions)
 
     def run(self) -> Iterator[Event]:
         """The run as it went: its events, then what it raised."""
@@ -111,10 +118,19 @@ def _message_id(events: list[Event], earlier: Sequence[Turn]) -> str | None:
 def fold(fixture: Fixture, turns: Sequence[Sequence[AnyChunk]], ai_sdk: AiSdkVersion) -> list[UIMessage]:
     """The assistant's messages after these turns, by the Python reducer; the user's answers are put in between."""
     messages: list[UIMessage] = []
-    for turn, chunks in zip(fixture.turns, turns, strict=True):
+    for number, (turn, chunks) in enumerate(zip(fixture.turns, turns, strict=True)):
+        if turn.reloads:
+            messages = [message for message in reloaded(fixture, number, ai_sdk) if message["role"] == "assistant"]
         continued = _answered(messages.pop(), turn.actions) if turn.continues else None
         messages.append(_reduced(chunks, ai_sdk, continued))
     return messages
+
+
+def reloaded(fixture: Fixture, number: int, ai_sdk: AiSdkVersion) -> list[UIMessage]:
+    """The history that a page gets which is loaded before this turn (from 0)."""
+    stored = [event for turn in fixture.turns[:number] for event in turn.events if not event.partial]
+    session = Session(id="chat", app_name="app", user_id="ann", events=stored)
+    return session_to_messages(session, **fixture.options_for(ai_sdk))
 
 
 def _reduced(chunks: Sequence[AnyChunk], ai_sdk: AiSdkVersion, message: UIMessage | None) -> UIMessage:
@@ -148,11 +164,17 @@ def _answered_part(part: Json, action: Json) -> Json:
     return part
 
 
-def render(turns: Sequence[Sequence[AnyChunk]], messages: Sequence[UIMessage]) -> str:
+def render(turns: Sequence[Json], messages: Sequence[UIMessage]) -> str:
     """The text of an expectation: each chunk on a line of its own, as the very JSON that goes over the wire."""
-    shown_turns = ",\n".join('{"chunks": [\n' + ",\n".join(map(_wire_json, chunks)) + "\n]}" for chunks in turns)
+    shown_turns = ",\n".join(map(_turn_text, turns))
     shown_messages = ",\n".join(map(_message_text, messages))
     return f'{{"turns": [\n{shown_turns}\n],\n"messages": [\n{shown_messages}\n]}}\n'
+
+
+def _turn_text(turn: Json) -> str:
+    history = ",\n".join(map(_message_text, turn.get("history", ())))
+    head = f'"history": [\n{history}\n],\n' if history else ""
+    return f'{{{head}"chunks": [\n' + ",\n".join(map(_wire_json, turn["chunks"])) + "\n]}"
 
 
 def _wire_json(chunk: AnyChunk) -> str:
@@ -168,7 +190,12 @@ def _message_text(message: UIMessage) -> str:
 def expectation(fixture: Fixture, ai_sdk: AiSdkVersion) -> str:
     """The text of the fixture's expectation as it would be written now."""
     turns = fixture.convert(ai_sdk)
-    return render(turns, fold(fixture, turns, ai_sdk))
+    shown = [{"chunks": chunks, **_history(fixture, number, ai_sdk)} for number, chunks in enumerate(turns)]
+    return render(shown, fold(fixture, turns, ai_sdk))
+
+
+def _history(fixture: Fixture, number: int, ai_sdk: AiSdkVersion) -> Json:
+    return {"history": reloaded(fixture, number, ai_sdk)} if fixture.turns[number].reloads else {}
 
 
 def count_deltas(fixture: Fixture) -> int:

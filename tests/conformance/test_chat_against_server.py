@@ -21,7 +21,8 @@ from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.server import address, bind
 from stream_protocol.wire.chunks import AiSdkVersion
-from tests.conformance.chat_visits import VISITS, Desk, Step, Visit
+from tests.conformance.chat_desk import Desk
+from tests.conformance.chat_visits import VISITS, Step, Visit
 from tests.conformance.fixtures import PROJECT
 from tests.tools import require_node_project
 
@@ -120,6 +121,8 @@ def shown(message: Mapping[str, Any]) -> str:
 def _shown_part(part: Mapping[str, Any]) -> str:
     if part["type"] == "text":
         return str(part["text"])
+    if part["type"] == "data-adk-confirmation":
+        return str(part["data"]["hint"])
     reason = part.get("approval", {}).get("reason")
     return f"{part['type'].removeprefix('tool-')} {part['state']}" + (f" ({reason})" if reason else "")
 

@@ -29,6 +29,7 @@ from tests.conformance.fixtures import (
     fold,
     load_fixture,
     readme_with_index,
+    reloaded,
     render,
 )
 
@@ -127,8 +128,12 @@ def test_nothing_is_left_open_but_what_waits_for_a_person(fixture: Fixture, ai_s
         assert "approval-responded" not in states
 
 
+def is_continued(fixture: Fixture) -> bool:
+    return any(turn.continues for turn in fixture.turns) and not any(turn.raised for turn in fixture.turns)
+
+
 @each_version
-@pytest.mark.parametrize("name", [name for name in NAMES if any(turn.continues for turn in load_fixture(name).turns)])
+@pytest.mark.parametrize("name", [name for name in NAMES if is_continued(load_fixture(name))])
 def test_a_continued_message_is_the_same_in_one_go_but_for_the_approvals(name: str, ai_sdk: AiSdkVersion) -> None:
     fixture = load_fixture(name)
     for turns, message in zip(messages_of(fixture), expected(fixture, ai_sdk)["messages"], strict=True):
@@ -195,8 +200,20 @@ def test_there_are_secrets_in_recordings_to_look_for() -> None:
 @each_fixture
 def test_an_expectation_is_written_as_it_goes_over_the_wire(fixture: Fixture, ai_sdk: AiSdkVersion) -> None:
     loaded = expected(fixture, ai_sdk)
-    rendered = render([turn["chunks"] for turn in loaded["turns"]], loaded["messages"])
+    rendered = render(loaded["turns"], loaded["messages"])
     assert rendered == fixture.expected_path(ai_sdk).read_text(encoding="utf-8")
+
+
+@each_version
+@pytest.mark.parametrize("name", [name for name in NAMES if any(turn.reloads for turn in load_fixture(name).turns)])
+def test_a_page_that_reloads_gets_what_it_had(name: str, ai_sdk: AiSdkVersion) -> None:
+    fixture = load_fixture(name)
+    turns = expected(fixture, ai_sdk)["turns"]
+    number = next(number for number, turn in enumerate(fixture.turns) if turn.reloads)
+    before = Fixture(name, fixture.description, fixture.options, fixture.turns[:number])
+    shown = fold(before, [turn["chunks"] for turn in turns[:number]], ai_sdk)
+    assert turns[number]["history"] == reloaded(fixture, number, ai_sdk)
+    assert [message for message in turns[number]["history"] if message["role"] == "assistant"] == shown
 
 
 def test_the_index_lists_every_fixture_with_its_number_of_deltas() -> None:

@@ -108,6 +108,10 @@ def test_messages_are_named_after_their_invocation_and_place_in_it() -> None:
     assert [message["id"] for message in told] == [events[0].id, "e-1", events[2].id, "e-1.2"]
 
 
+def test_a_session_in_which_nothing_was_said_has_no_messages() -> None:
+    assert messages() == []
+
+
 def test_an_agent_may_speak_first() -> None:
     told = messages(event("root", words("Welcome.")), event("user", words("hi"), invocation="e-2"), running=True)
     assert [message["role"] for message in told] == ["assistant", "user"]

@@ -61,6 +61,17 @@ def test_an_alias_finds_the_call_and_nothing_finds_none(known: Known) -> None:
     assert book.get(None) is book.get("") is book.get("C") is None
 
 
+def test_a_response_with_an_id_answers_a_call_that_came_without_and_keeps_to_it() -> None:
+    events = [
+        event(call("f", {"x": 1}), call("f", {"x": 2}), call("f", {"x": 3}, "C"), call("g", {})),
+        results(response("f", {"r": 3}, "C"), response("f", {"r": 1}, "A", will_continue=True)),
+        results(response("f", {"r": 2}, "B"), response("f", {"r": 4}, "A")),
+        results(response("f", {"r": 5}, "D"), response("h", {"r": 6}, "E")),
+    ]
+    missing = "The tool gave no result."
+    assert outputs(run(events)) == {"C": {"r": 3}, "call_0": {"r": 4}, "call_1": {"r": 2}, "call_2": missing}
+
+
 def test_a_response_without_an_id_answers_its_own_speakers_call_first(known: Known) -> None:
     book = CallBook()
     others, own = book.new(None, {}), book.new(None, known)

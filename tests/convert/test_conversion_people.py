@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from google.adk.auth import AuthConfig
 from google.adk.events import Event, EventActions
+from google.adk.tools.tool_confirmation import ToolConfirmation
 
 from tests.convert.building import (
     REJECTED,
@@ -140,6 +141,34 @@ def test_model_text_behind_a_dynamic_confirmation_stays_in_its_step() -> None:
 def test_what_a_dynamic_tool_says_to_a_denial_is_its_output(answer: dict[str, Any]) -> None:
     chunks = continued(dynamic({"status": "asked"}), {"B": False}, [results(response("pay", answer, "A"))])
     assert list(outputs(chunks).values()) in ([answer], [answer.get("error")])
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (
+            ToolConfirmation(hint="Which seat?", payload={"seat": None}),
+            {"hint": "Which seat?", "payload": {"seat": None}},
+        ),
+        (ToolConfirmation(hint="Sure?"), {"hint": "Sure?"}),
+        (ToolConfirmation(payload=[{1}]), {"payload": [[1]]}),
+        (ToolConfirmation(payload=False), {"payload": False}),
+    ],
+)
+def test_what_a_tool_says_when_it_asks_by_itself_goes_to_the_page(
+    asked: ToolConfirmation, told: dict[str, Any]
+) -> None:
+    actions = EventActions(requested_tool_confirmations={"A": asked})
+    placeholder = results(response("pay", {"status": "asked"}, "A"), actions=actions)
+    chunks = run([*ASK[:2], placeholder])
+    assert only(chunks, "data-") == [{"type": "data-adk-confirmation", "id": "A", "data": {"toolCallId": "A", **told}}]
+
+
+def test_a_gate_in_front_of_a_tool_and_a_tool_without_words_say_nothing() -> None:
+    actions = EventActions(requested_tool_confirmations={"A": ToolConfirmation(hint="Send a FunctionResponse.")})
+    gate = results(response("pay", WAIT_FOR_APPROVAL, "A"), actions=actions)
+    assert only(run([*ASK[:2], gate]), "data-") == []
+    assert only(run(dynamic({"status": "asked"})), "data-") == []
 
 
 def test_another_call_behind_a_dynamic_confirmation_stays_in_its_step() -> None:
@@ -370,6 +399,14 @@ def test_credential_secret_never_on_wire() -> None:
     after = run([provided, results(response("needs", {"mail": 3}, "A"))], past=NEEDS, onto=message_of(first))
     assert "SECRET" not in json.dumps(first + after)
     assert outputs(after) == {"B": {"provided": True}, "A": {"mail": 3}}
+
+
+def test_a_tool_that_cannot_use_the_credential_has_said_its_last_word() -> None:
+    """ADK runs it once more, and asks no second time: nothing would ever answer its call."""
+    provided = user(response("adk_request_credential", AUTH.model_dump(mode="json", by_alias=True), "B"))
+    refused = results(response("needs", {"result": "Pending."}, "A"), actions=NEEDS[-1].actions)
+    after = run([provided, refused], past=NEEDS, onto=message_of(run(NEEDS)))
+    assert outputs(after) == {"B": {"provided": True}, "A": {"result": "Pending."}}
 
 
 def test_a_request_for_a_credential_says_what_a_person_needs_to_sign_in() -> None:

@@ -37,7 +37,7 @@ def test_state_is_sent_only_if_it_is_asked_for() -> None:
 
 
 def test_state_that_is_adks_own_or_temporary_is_never_sent() -> None:
-    delta = {"temp:a": 1, "_adk_b": 2, "_code_execution_context": 3}
+    delta = {"temp:a": 1, "_adk_b": 2, "_code_execution_context": 3, "adk_oauth_credential:i": 4}
     assert told(EventActions(state_delta=delta), send_state=True) == []
     assert told(EventActions(state_delta={**delta, "user:c": {4}}), send_state=True)[0]["data"] == {"user:c": [4]}
 

@@ -6,7 +6,7 @@ from stream_protocol.wire.client_schema import check_chunk
 
 
 def test_every_finish_reason_of_google_genai_is_in_the_table() -> None:
-    assert set(FINISH_REASONS) == {reason.value for reason in FinishReason}
+    assert {reason.value for reason in FinishReason} <= set(FINISH_REASONS)
 
 
 @pytest.mark.parametrize("reason", sorted(set(FINISH_REASONS.values())))

@@ -1,10 +1,10 @@
 """People in the loop: approvals and client tools, answered by the next request."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.sessions import BaseSessionService
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
@@ -12,7 +12,6 @@ from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm
-from tests.serving.services import KINDS, session_service
 from tests.serving.support import answered, approval, chat, only, post, said, stream, text, types
 
 
@@ -220,20 +219,20 @@ async def test_an_approval_and_a_client_tool_of_one_response_are_answered_togeth
     assert types(second)[-1] == "finish"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_the_model_is_shown_an_output_that_was_given_together_with_an_approval(kind: str, tmp_path: Path) -> None:
+async def test_the_model_is_shown_an_output_that_was_given_together_with_an_approval(
+    sessions: BaseSessionService,
+) -> None:
     bank = Bank()
     model = ScriptedLlm(turns=[[Call("where", {"question": "city"}), Call("pay", {"amount": 1})], "Paid in Oslo."])
     tools: list[Any] = [FunctionTool(bank.pay, require_confirmation=True), LongRunningFunctionTool(where)]
     agent = LlmAgent(name="root", model=model, tools=tools)
-    async with session_service(kind, tmp_path) as sessions:
-        app = create_app(ChatService(agent, session_service=sessions))
-        first = await stream(app, chat(said("go")))
-        (request,) = only(first, "tool-approval-request")
-        (question,) = [chunk for chunk in only(first, "tool-input-available") if chunk["toolName"] == "where"]
-        parts = approval(request, approved=True), output(question["toolCallId"], "Oslo")
-        body = answered(first[0]["messageId"], *parts)
-        once, again = await stream(app, body), await stream(app, body)
+    app = create_app(ChatService(agent, session_service=sessions))
+    first = await stream(app, chat(said("go")))
+    (request,) = only(first, "tool-approval-request")
+    (question,) = [chunk for chunk in only(first, "tool-input-available") if chunk["toolName"] == "where"]
+    parts = approval(request, approved=True), output(question["toolCallId"], "Oslo")
+    body = answered(first[0]["messageId"], *parts)
+    once, again = await stream(app, body), await stream(app, body)
     assert (text(once), text(again), bank.paid) == ("Paid in Oslo.", "Paid in Oslo.", [1])
     shown = [part.function_response for part in model.requests[-1].contents[-1].parts or []]
     assert {part.name: part.response for part in shown if part} == {"pay": {"paid": 1}, "where": {"result": "Oslo"}}

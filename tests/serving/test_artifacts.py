@@ -146,7 +146,7 @@ async def test_a_server_without_an_artifact_service_has_none() -> None:
 
 
 async def test_a_file_in_the_artifact_service_goes_out_as_a_link_that_works() -> None:
-    studio = Studio(files=FilePolicy(artifact_base="/api/chat"))
+    studio = Studio()
     answer = await stream(studio.app, chat(said("draw")))
     (artifact,) = only(answer, "data-adk-artifact")
     assert artifact["data"]["url"] == "/api/chat/c1/artifacts/a/sky%201.png?version=0"
@@ -155,8 +155,8 @@ async def test_a_file_in_the_artifact_service_goes_out_as_a_link_that_works() ->
     assert (await studio.get(file["url"])).content == b"PNG"
 
 
-async def test_without_a_base_a_file_goes_out_as_bytes() -> None:
-    answer = await stream(Studio().app, chat(said("draw")))
+async def test_an_app_that_wants_no_links_sends_bytes() -> None:
+    answer = await stream(Studio(files=FilePolicy(artifact_links=False)).app, chat(said("draw")))
     (file,) = only(answer, "file")
     assert file["url"].startswith("data:image/png;base64,")
     (artifact,) = only(answer, "data-adk-artifact")

@@ -1,8 +1,6 @@
 """A user's chats: listed and deleted, in every session service."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +12,7 @@ from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, Prepared, chat_routes
 from stream_protocol.testing import ScriptedLlm, Wait
-from tests.serving.services import KINDS, session_service
 from tests.serving.support import begin, chat, client, said
-
-
-@pytest.fixture(params=KINDS)
-async def sessions(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BaseSessionService]:
-    async with session_service(request.param, tmp_path) as service:
-        yield service
 
 
 def app_for(service: ChatService) -> Starlette:

@@ -1,8 +1,8 @@
 """What a hostile or broken client gets, and what did not happen."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -13,6 +13,7 @@ from httpx import Response
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, chat_routes
+from stream_protocol.serving.routes import MAX_BODY_BYTES
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import JSON_TYPE, answered, approval, chat, chunks, client, only, said, stream, text, types
 
@@ -178,6 +179,33 @@ async def test_is_refused(body: Mapping[str, Any] | bytes, status: int) -> None:
 async def test_a_huge_data_url_is_refused_before_anything_runs() -> None:
     url = "data:image/png;base64," + "A" * (28 * 1024 * 1024)
     await Office(max_body_bytes=64 * 1024 * 1024).refuses(chat(file(url)), 413)
+
+
+HUNDRED_MB: Final = 100_000_000
+PIECE: Final = 2**16
+
+
+@pytest.mark.parametrize(
+    ("headers", "taken"),
+    [({"content-length": str(HUNDRED_MB)}, 0), ({}, MAX_BODY_BYTES // PIECE + 1)],
+    ids=["that are announced", "in chunks"],
+)
+async def test_100_mb_are_refused_and_not_taken_in(headers: Mapping[str, str], taken: int) -> None:
+    office = Office(max_body_bytes=MAX_BODY_BYTES)
+    sent: list[int] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        yield json.dumps(chat(said("hi"))).encode().ljust(PIECE)
+        while sum(sent) < HUNDRED_MB:
+            sent.append(PIECE)
+            yield b" " * PIECE
+
+    async with client(office.app) as http:
+        refusal = await http.post("/api/chat", content=body(), headers={**JSON_TYPE, **headers})
+    assert (refusal.status_code, refusal.text) == (413, "The request body is larger than 33554432 bytes.")
+    assert len(sent) <= taken
+    assert (await office.events(), office.model.requests) == ([], [])
+    assert (await office.post(chat(said("hi")))).status_code == 200
 
 
 ACCEPTED: dict[str, Mapping[str, Any]] = {

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,7 @@ from google.adk.tools.function_tool import FunctionTool
 from stream_protocol.serving import ChatService, Prepared, create_app
 from stream_protocol.serving.session_services import SessionServiceError, load_session_service
 from stream_protocol.testing import Call, ScriptedLlm, Wait
-from tests.serving.services import KINDS, session_service
 from tests.serving.support import answered, approval, begin, chat, chunks, client, only, post, said, stream, text, types
-
-
-@pytest.fixture(params=KINDS)
-async def sessions(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BaseSessionService]:
-    async with session_service(request.param, tmp_path) as service:
-        yield service
 
 
 def counting(sessions: BaseSessionService) -> ChatService:

@@ -10,7 +10,7 @@ from google.adk.apps import App, ResumabilityConfig
 from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.sessions import InMemorySessionService, Session
+from google.adk.sessions import BaseSessionService, InMemorySessionService, Session
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.workflow import BaseNode, Workflow
 from google.genai import types
@@ -22,7 +22,6 @@ from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.testing.scripted_llm import Step
 from tests.serving.chat_client import Page
-from tests.serving.services import KINDS, session_service
 from tests.serving.support import begin, chat, said, stream
 
 pytestmark = [
@@ -112,8 +111,7 @@ async def stored(sessions: Any) -> Session:
     return session
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_resumable_app_finds_each_message_once_in_any_store(kind: str, tmp_path: Any) -> None:
+async def test_a_resumable_app_finds_each_message_once_in_any_store(sessions: BaseSessionService) -> None:
     asked: list[list[str]] = []
 
     def answer(request: LlmRequest) -> str:
@@ -121,11 +119,10 @@ async def test_a_resumable_app_finds_each_message_once_in_any_store(kind: str, t
         return f"Answer {len(asked)}."
 
     root = SequentialAgent(name="root", sub_agents=[LlmAgent(name="teller", model=ScriptedLlm(respond=answer))])
-    async with session_service(kind, tmp_path) as sessions:
-        app = create_app(ChatService(app_of(root, resumable=True), session_service=sessions))
-        await stream(app, chat(said("one")))
-        await stream(app, chat(said("two", "u2")))
-        session = await stored(sessions)
+    app = create_app(ChatService(app_of(root, resumable=True), session_service=sessions))
+    await stream(app, chat(said("one")))
+    await stream(app, chat(said("two", "u2")))
+    session = await stored(sessions)
     assert asked == [["one"], ["one", "Answer 1.", "two"]]
     said_by_user = [event for event in session.events if event.author == "user" and event.content]
     assert len(said_by_user) == 2

@@ -84,6 +84,20 @@ async def test_a_denied_booking_is_not_made() -> None:
     assert "won't book" in told(await chat.answer("adk_request_confirmation", {"confirmed": False}))
 
 
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ({"confirmed": True, "payload": {"seat": "7F", "quiet_car": False}}, "Seat **7F** is yours."),
+        ({"confirmed": True, "payload": "by the window"}, "Seat **12A** is yours, in the quiet car."),
+        ({"confirmed": False}, "You can always stand."),
+    ],
+)
+async def test_the_seat_is_the_one_that_the_traveller_asks_for(answer: dict[str, Any], says: str) -> None:
+    chat = Chat()
+    assert "choice is yours" in told(await chat.say("Reserve a seat on the train to Oslo"))
+    assert says in told(await chat.answer("adk_request_confirmation", answer))
+
+
 async def test_the_visa_tool_fails_and_the_guide_says_so() -> None:
     events = await Chat().say("Do I need a visa for Norway?")
     assert set(outputs(events)["check_visa"].response or {}) == {"error"}

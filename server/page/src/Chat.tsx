@@ -5,7 +5,8 @@ import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
 } from "ai";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { OnApproval } from "./Approval";
 import { Composer } from "./Composer";
 import { Message } from "./Message";
 import { type ChatMessage, speakerOf } from "./message-types";
@@ -30,7 +31,12 @@ function stopRun(id: string): void {
 }
 
 export function Chat({ id, messages }: { id: string; messages: ChatMessage[] }) {
-  const transport = useMemo(() => new DefaultChatTransport<ChatMessage>({ api: "api/chat" }), []);
+  const payloads = useRef<Record<string, unknown>>({});
+  const transport = useMemo(() => {
+    // They go with whatever is sent next: an approval is sent when the last open call has its answer.
+    const body = () => ({ approvalPayloads: payloads.current });
+    return new DefaultChatTransport<ChatMessage>({ api: "api/chat", body });
+  }, []);
   const chat = useChat<ChatMessage>({
     id,
     messages,
@@ -41,6 +47,14 @@ export function Chat({ id, messages }: { id: string; messages: ChatMessage[] }) 
   const busy = chat.status === "submitted" || chat.status === "streaming";
   const root = chat.messages.flatMap((message) => message.parts).map(speakerOf).find((name) => name !== undefined);
   const end = useStickyEnd(chat.messages);
+  const { addToolApprovalResponse } = chat;
+  const onApproval: OnApproval = useCallback(
+    (answer, payload) => {
+      if (payload !== undefined) payloads.current[answer.id] = payload;
+      void addToolApprovalResponse(answer);
+    },
+    [addToolApprovalResponse],
+  );
 
   return (
     <>
@@ -56,7 +70,7 @@ export function Chat({ id, messages }: { id: string; messages: ChatMessage[] }) 
                 root={root}
                 live={last && busy}
                 answerable={last && !busy}
-                onApproval={chat.addToolApprovalResponse}
+                onApproval={onApproval}
                 onOutput={chat.addToolOutput}
               />
             );

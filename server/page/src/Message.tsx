@@ -1,9 +1,17 @@
 import { getToolName, isDataUIPart, isToolUIPart, type SourceDocumentUIPart, type SourceUrlUIPart } from "ai";
 import type { FileUIPart, ReasoningUIPart } from "ai";
 import { memo } from "react";
+import { gatedByCredential } from "./Credential";
 import { Json } from "./Json";
 import { Markdown } from "./Markdown";
-import { type ChatMessage, type ChatMetadata, type ChatPart, speakerOf } from "./message-types";
+import {
+  type ChatMessage,
+  type ChatMetadata,
+  type ChatPart,
+  CONFIRMATION,
+  confirmationOf,
+  speakerOf,
+} from "./message-types";
 import { type Answers, ToolCard } from "./ToolCard";
 
 type MessageProps = Answers & {
@@ -19,7 +27,7 @@ export const Message = memo(function Message({ message, root, live, ...answers }
   return (
     <article className={`message ${message.role}`} aria-label={message.role === "user" ? "You" : "Agent"}>
       {message.parts.map((part, index) => (
-        <Part key={index} part={part} root={root} live={live} user={message.role === "user"} {...answers} />
+        <Part key={index} part={part} message={message} root={root} live={live} {...answers} />
       ))}
       {sources.length > 0 && <Sources sources={sources} />}
       {!live && message.metadata && <SmallPrint metadata={message.metadata} />}
@@ -27,10 +35,16 @@ export const Message = memo(function Message({ message, root, live, ...answers }
   );
 });
 
-type PartProps = Answers & { part: ChatPart; root: string | undefined; live: boolean; user: boolean };
+type PartProps = MessageProps & { part: ChatPart };
 
-function Part({ part, root, live, user, ...answers }: PartProps) {
-  if (isToolUIPart(part)) return <ToolCard part={part} name={part.title ?? getToolName(part)} {...answers} />;
+function Part({ part, message, root, live, ...answers }: PartProps) {
+  if (isToolUIPart(part)) {
+    const confirmation = confirmationOf(message, part.toolCallId);
+    const gated = gatedByCredential(message.parts).has(part.toolCallId);
+    const name = part.title ?? getToolName(part);
+    return <ToolCard part={part} name={name} confirmation={confirmation} gated={gated} {...answers} />;
+  }
+  if (part.type === CONFIRMATION) return null; // its tool's card says it
   if (isDataUIPart(part)) return <Data type={part.type} data={part.data} />;
   switch (part.type) {
     case "text": {
@@ -39,7 +53,7 @@ function Part({ part, root, live, user, ...answers }: PartProps) {
       return (
         <div className="text" data-state={part.state}>
           {speaker !== undefined && speaker !== root && <p className="speaker">{speaker}</p>}
-          {user ? <p className="typed">{part.text}</p> : <Markdown text={part.text} />}
+          {message.role === "user" ? <p className="typed">{part.text}</p> : <Markdown text={part.text} />}
         </div>
       );
     }

@@ -1,18 +1,15 @@
-import {
-  type ChatAddToolApproveResponseFunction,
-  type ChatAddToolOutputFunction,
-  type DynamicToolUIPart,
-  getToolName,
-  type ToolUIPart,
-} from "ai";
+import { type ChatAddToolOutputFunction, type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { type FormEvent, useState } from "react";
+import { Approval, type OnApproval } from "./Approval";
+import { Credential, CREDENTIAL } from "./Credential";
+import { parsed } from "./Fields";
 import { Json } from "./Json";
-import type { ChatMessage } from "./message-types";
+import type { ChatMessage, Confirmation } from "./message-types";
 
 export type Answers = {
   /** The response is over and the message is the last one: pending calls can be answered. */
   answerable: boolean;
-  onApproval: ChatAddToolApproveResponseFunction;
+  onApproval: OnApproval;
   onOutput: ChatAddToolOutputFunction<ChatMessage>;
 };
 
@@ -28,18 +25,27 @@ const LABELS: Record<ToolPart["state"], string> = {
   "output-denied": "denied",
 };
 
-export function ToolCard({ part, name, ...answers }: Answers & { part: ToolPart; name: string }) {
-  const pending = part.state === "input-available" && !part.providerExecuted && answers.answerable;
+type ToolCardProps = Answers & {
+  part: ToolPart;
+  name: string;
+  confirmation: Confirmation | undefined;
+  /** It waits for a credential, which is another call's output. */
+  gated: boolean;
+};
+
+export function ToolCard({ part, name, confirmation, gated, ...answers }: ToolCardProps) {
+  const open = part.state === "input-available" && !part.providerExecuted && answers.answerable;
+  const pending = open && !gated;
   return (
     <section className="tool" data-tool={getToolName(part)} data-state={part.state} aria-label={`Tool ${name}`}>
       <header>
         <span className="mark" aria-hidden="true" />
         <h3>{name}</h3>
-        <span className="state">{pending ? "waits for you" : label(part)}</span>
+        <span className="state">{open ? (gated ? "needs a credential" : "waits for you") : label(part)}</span>
       </header>
       <Input part={part} />
       {part.state === "approval-requested" && answers.answerable && (
-        <Approval id={part.approval.id} onApproval={answers.onApproval} />
+        <Approval id={part.approval.id} confirmation={confirmation} onApproval={answers.onApproval} />
       )}
       {pending && <Answer part={part} onOutput={answers.onOutput} />}
       {part.state === "output-available" && <Json value={part.output} label="output" />}
@@ -68,39 +74,15 @@ function Input({ part }: { part: ToolPart }) {
   return <Json value={input} label="input" live={part.state === "input-streaming"} />;
 }
 
-type ApprovalProps = { id: string; onApproval: Answers["onApproval"] };
-
-function Approval({ id, onApproval }: ApprovalProps) {
-  const [reason, setReason] = useState("");
-  const respond = (approved: boolean) => {
-    const words = reason.trim();
-    void onApproval(words === "" ? { id, approved } : { id, approved, reason: words });
-  };
-  return (
-    <div className="answer" role="group" aria-label="Approval">
-      <input
-        value={reason}
-        onChange={(event) => setReason(event.target.value)}
-        placeholder="Reason (optional)"
-        aria-label="Reason"
-      />
-      <button type="button" className="primary" onClick={() => respond(true)}>
-        Approve
-      </button>
-      <button type="button" onClick={() => respond(false)}>
-        Deny
-      </button>
-    </div>
-  );
-}
-
 /** A form for any tool that the browser is to answer: what is typed is sent as JSON if it is JSON, else as text. */
 function Answer({ part, onOutput }: { part: ToolPart; onOutput: Answers["onOutput"] }) {
   const [typed, setTyped] = useState("");
+  const send = (output: unknown) => void onOutput({ tool: getToolName(part), toolCallId: part.toolCallId, output });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void onOutput({ tool: getToolName(part), toolCallId: part.toolCallId, output: parsed(typed) });
+    send(parsed(typed));
   };
+  if (getToolName(part) === CREDENTIAL) return <Credential asked={part.input ?? {}} onOutput={send} />;
   const asked = question(part.input);
   return (
     <form className="answer" onSubmit={submit} aria-label="Answer">
@@ -122,12 +104,4 @@ function Answer({ part, onOutput }: { part: ToolPart; onOutput: Answers["onOutpu
 function question(input: unknown): string | undefined {
   if (typeof input !== "object" || input === null || !("message" in input)) return undefined;
   return typeof input.message === "string" ? input.message : undefined;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,4 +1,4 @@
-import type { UIMessage, UIMessagePart, UIDataTypes, UITools } from "ai";
+import { isDataUIPart, type UIDataTypes, type UIMessage, type UIMessagePart, type UITools } from "ai";
 
 /** What the server puts on `finish`. */
 export type ChatMetadata = {
@@ -19,4 +19,18 @@ export function speakerOf(part: ChatPart): string | undefined {
   if (part.type !== "text" && part.type !== "reasoning") return undefined;
   const author = part.providerMetadata?.["adk"]?.["author"];
   return typeof author === "string" ? author : undefined;
+}
+
+/** What a tool says when it asks for approval by itself, and the payload that it would like back. */
+export type Confirmation = { toolCallId: string; hint?: string; payload?: unknown };
+
+export const CONFIRMATION = "data-adk-confirmation";
+
+/** What the tool of this call has said, if it has asked by itself. */
+export function confirmationOf(message: ChatMessage, toolCallId: string): Confirmation | undefined {
+  return message.parts
+    .filter(isDataUIPart)
+    .filter((part) => part.type === CONFIRMATION)
+    .map((part) => part.data as Confirmation)
+    .find((confirmation) => confirmation.toolCallId === toolCallId);
 }

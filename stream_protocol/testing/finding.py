@@ -1,0 +1,49 @@
+"""The recording that a test names."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from stream_protocol.recording import Recording, load_recording
+
+EXPECTED: Final = ".expected"
+"""What ends the stem of an expectation, which lies beside its recording and is none."""
+
+
+class RecordingNotFoundError(LookupError):
+    """No file, or more than one, has the name. ``str(error)`` says where it was looked for."""
+
+
+@dataclass(frozen=True)
+class RecordingFinder:
+    """``finder("booking")`` loads the recording of that name."""
+
+    folders: tuple[Path, ...]
+    """Where it looks, in this order."""
+
+    def __call__(self, name: str, *, session: str | None = None) -> Recording:
+        """The recording in the first folder that has the file ``name``, with or without its last suffix.
+
+        ``session`` chooses one of a file that holds several. Raises ``RecordingNotFoundError``, and ``RecordingError``
+        for a file that is no recording.
+        """
+        for folder in self.folders:
+            found = sorted(_files(folder, name))
+            if len(found) > 1:
+                files = " and ".join(path.name for path in found)
+                raise RecordingNotFoundError(f'"{name}" may be {files} in {folder}: give the whole name.')
+            if found:
+                return load_recording(found[0], session=session)
+        looked = " or ".join(str(folder / name) for folder in self.folders)
+        raise RecordingNotFoundError(f'There is no recording "{name}": no file {looked}, with any suffix.')
+
+
+def _files(folder: Path, name: str) -> Iterator[Path]:
+    wanted = folder / name
+    if not wanted.parent.is_dir():
+        return
+    for path in wanted.parent.iterdir():
+        is_named = wanted.name in (path.name, path.stem)
+        if is_named and path.is_file() and not path.stem.endswith(EXPECTED):
+            yield path

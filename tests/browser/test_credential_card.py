@@ -1,0 +1,88 @@
+"""The page before an agent whose tool needs a credential."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import HANG_MS
+from tests.browser.test_demo_page import say
+from tests.test_cli import serve, serving
+
+pytestmark = pytest.mark.browser
+
+AGENT = """
+from google.adk.agents import LlmAgent
+from google.adk.auth.auth_tool import AuthConfig
+from google.adk.tools.tool_context import ToolContext
+from stream_protocol.testing import Call, ScriptedLlm
+
+KEY = AuthConfig.model_validate({"authScheme": {"type": "apiKey", "in": "header", "name": "x"}, "credentialKey": "k"})
+SIGN_IN = AuthConfig.model_validate({
+    "authScheme": {"type": "oauth2", "flows": {"authorizationCode": {
+        "authorizationUrl": "https://provider.example/auth", "tokenUrl": "https://provider.example/token"}}},
+    "rawAuthCredential": {"authType": "oauth2", "oauth2": {"clientId": "app", "clientSecret": "hunter2"}},
+    "credentialKey": "s",
+})
+
+
+def use(config, tool_context):
+    credential = tool_context.get_auth_response(config)
+    if credential is None:
+        tool_context.request_credential(config)
+        return {"status": "sign in"}
+    return {"length": len(credential.api_key)}
+
+
+def calendar(tool_context: ToolContext):
+    return use(KEY, tool_context)
+
+
+def drive(tool_context: ToolContext):
+    return use(SIGN_IN, tool_context)
+
+
+def respond(request):
+    parts = request.contents[-1].parts
+    return "Three entries." if parts[-1].function_response else Call(parts[-1].text)
+
+
+root_agent = LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[calendar, drive])
+"""
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    (tmp_path / "agent.py").write_text(AGENT)
+    with serving(serve("agent:root_agent"), tmp_path) as (_, url):
+        yield url
+
+
+def test_a_credential_is_given_on_its_own_card_and_the_call_that_needs_it_takes_none(
+    browser: Browser, url: str, shots: Path
+) -> None:
+    page = browser.new_page(viewport={"width": 1100, "height": 900}, color_scheme="light")
+    page.set_default_timeout(HANG_MS)
+    expect.set_options(timeout=HANG_MS)
+    failures: list[str] = []
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    page.goto(url)
+    say(page, "drive")
+    expect(page.get_by_role("link", name="Sign in")).to_have_attribute(
+        "href", re.compile("^https://provider.example/auth")
+    )
+    expect(page.locator('[data-tool="drive"]')).to_contain_text("needs a credential")
+    say(page, "calendar")
+    expect(page.locator('[data-tool="calendar"]')).to_contain_text("needs a credential")
+    expect(page.get_by_role("form")).to_have_count(1)
+    field = page.get_by_label("apiKey")
+    expect(field).to_have_attribute("type", "password")
+    field.fill("hunter22")
+    page.screenshot(path=shots / "credential.png")
+    page.get_by_role("form", name="Credential").get_by_role("button", name="Send").click()
+    expect(page.locator('[data-tool="calendar"][data-state="output-available"]')).to_contain_text('"length": 8')
+    expect(page.get_by_text("Three entries.")).to_be_visible()
+    assert ("hunter2" in page.content(), failures) == (False, [])
+    page.close()

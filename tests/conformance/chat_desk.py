@@ -1,0 +1,97 @@
+"""The agent that is visited: one tool of each kind."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi.openapi.models import APIKey
+from google.adk.agents import LlmAgent
+from google.adk.auth.auth_tool import AuthConfig
+from google.adk.tools import request_input
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+
+from stream_protocol.testing import ScriptedLlm
+
+KEY = AuthConfig(
+    auth_scheme=APIKey.model_validate({"type": "apiKey", "in": "header", "name": "x-key"}), credential_key="calendar"
+)
+
+
+@dataclass(slots=True)
+class Desk:
+    """An agent with one tool of each kind, and what has run of them."""
+
+    turns: Sequence[Any]
+    ran: list[str] = field(default_factory=list)
+    model: ScriptedLlm = field(init=False)
+    agent: LlmAgent = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = ScriptedLlm(turns=self.turns)
+        tools: list[Any] = [
+            FunctionTool(self.pay, require_confirmation=True),
+            self.look,
+            self.pay_if_small,
+            self.book,
+            self.calendar,
+            self.dig,
+            self.explode,
+            LongRunningFunctionTool(where),
+            request_input,
+        ]
+        self.agent = LlmAgent(name="root", model=self.model, tools=tools)
+
+    def pay(self, amount: int) -> dict[str, int]:
+        """Pays, if the user approves."""
+        self.ran.append(f"pay {amount}")
+        return {"paid": amount}
+
+    def pay_if_small(self, amount: int, tool_context: ToolContext) -> dict[str, Any]:
+        """Asks by itself."""
+        if tool_context.tool_confirmation is None:
+            tool_context.request_confirmation(hint="Pay?")
+            return {"status": "asked"}
+        if tool_context.tool_confirmation.confirmed:
+            self.ran.append(f"pay {amount}")
+        return {"confirmed": tool_context.tool_confirmation.confirmed}
+
+    def book(self, tool_context: ToolContext) -> dict[str, Any]:
+        """Asks which seat, and books it."""
+        answer = tool_context.tool_confirmation
+        if answer is None:
+            tool_context.request_confirmation(hint="Which seat?", payload={"seat": None})
+            return {"status": "asked"}
+        if answer.confirmed:
+            self.ran.append(f"book {answer.payload}")
+        return {"booked": answer.confirmed}
+
+    def calendar(self, tool_context: ToolContext) -> dict[str, Any]:
+        """Reads a calendar with the user's key."""
+        credential = tool_context.get_auth_response(KEY)
+        if credential is None:
+            tool_context.request_credential(KEY)
+            return {"status": "sign in"}
+        self.ran.append(f"calendar {credential.api_key}")
+        return {"entries": 3}
+
+    def look(self, city: str) -> dict[str, str]:
+        """Looks at the weather."""
+        self.ran.append(f"look {city}")
+        return {"sky": "blue"}
+
+    async def dig(self) -> None:
+        """Never ends by itself."""
+        self.ran.append("dig")
+        await asyncio.Event().wait()
+
+    def explode(self) -> None:
+        """Raises."""
+        self.ran.append("explode")
+        raise RuntimeError("hunter2")
+
+
+def where(question: str) -> None:
+    """Answered by the page."""

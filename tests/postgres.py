@@ -1,0 +1,92 @@
+"""A PostgreSQL server of the tests' own, in a temporary folder."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from tests.tools import missing
+
+USER: Final = "ann"
+
+UNPRIVILEGED: Final = "nobody"
+"""Who runs the server if root starts it, which PostgreSQL refuses to be."""
+
+HANG: Final = 120
+"""Seconds that one of its commands may take."""
+
+DEBIAN_BINARIES: Final = Path("/usr/lib/postgresql")
+"""Debian keeps all but the clients' commands off the PATH, in a folder for each version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """A running server."""
+
+    binaries: Path
+    port: int
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def new_database(self) -> str:
+        """The URI of a new, empty database."""
+        name = f"test_{next(self._numbers)}"
+        createdb: list[str | Path] = [self.binaries / "createdb", "--host=127.0.0.1", f"--port={self.port}"]
+        subprocess.run([*createdb, f"--username={USER}", name], check=True, capture_output=True, timeout=HANG)
+        return f"postgresql://{USER}@127.0.0.1:{self.port}/{name}"
+
+
+@contextmanager
+def postgres_server() -> Iterator[Postgres]:
+    """Runs a server on a free port of loopback. Skips the test where PostgreSQL is not installed."""
+    binaries = _binaries()
+    with tempfile.TemporaryDirectory(prefix="postgres-") as folder:
+        if os.geteuid() == 0:
+            shutil.chown(folder, UNPRIVILEGED)
+        cluster, port = Path(folder, "cluster"), _free_port()
+        settings = f"-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories= -c fsync=off"
+        control: list[str | Path] = [binaries / "pg_ctl", f"--pgdata={cluster}", "--wait"]
+        _run([binaries / "initdb", f"--pgdata={cluster}", f"--username={USER}", "--auth=trust", "--no-sync"], folder)
+        _run([*control, "start", f"--log={folder}/log", f"--options={settings}"], folder)
+        try:
+            yield Postgres(binaries, port)
+        finally:
+            _run([*control, "stop", "--mode=immediate"], folder)
+
+
+def _run(command: Sequence[str | Path], folder: str) -> None:
+    """Its output goes to a file: the server inherits it, and a pipe would be open for as long as that runs."""
+    user = UNPRIVILEGED if os.geteuid() == 0 else None
+    with Path(folder, "output").open("a+") as output:
+        done = subprocess.run(
+            command,
+            user=user,
+            cwd=folder,
+            stdout=output,
+            stderr=output,
+            stdin=subprocess.DEVNULL,
+            timeout=HANG,
+            check=False,
+        )
+        output.seek(0)
+        assert done.returncode == 0, output.read()
+
+
+def _binaries() -> Path:
+    folders = [Path(found).resolve().parent] if (found := shutil.which("pg_ctl")) else []
+    folders += sorted(DEBIAN_BINARIES.glob("*/bin"), reverse=True)
+    return next((folder for folder in folders if (folder / "initdb").is_file()), None) or missing(
+        "PostgreSQL is not installed"
+    )
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port

@@ -1,0 +1,276 @@
+"""An image, however it comes and wherever ADK puts it: the page's fold of it is what history shows."""
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+from google.adk.agents import BaseAgent, LlmAgent, SequentialAgent
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.apps import App
+from google.adk.code_executors import BaseCodeExecutor, BuiltInCodeExecutor
+from google.adk.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult, File
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from stream_protocol.conversation import canonical
+from stream_protocol.serving import ChatService, FilePolicy, chat_routes, create_app
+from stream_protocol.testing import Call, ScriptedLlm, Wait
+from tests.serving.chat_client import Message, Page
+from tests.serving.support import begin, chat, chunks, client, only, said, stream
+
+PNG = b"\x89PNG\xfb\xff"
+IMAGE = types.Part.from_bytes(data=PNG, mime_type="image/png")
+UPLOAD = {
+    "type": "file",
+    "mediaType": "image/png",
+    "url": f"data:image/png;base64,{base64.b64encode(PNG).decode()}",
+    "filename": "cat.png",
+}
+MODES = [StreamingMode.SSE, StreamingMode.NONE]
+each_mode = pytest.mark.parametrize("mode", MODES, ids=["streamed", "whole"])
+
+
+async def draw(tool_context: ToolContext) -> types.Part:
+    """Draws, and keeps it."""
+    await tool_context.save_artifact("sky.png", IMAGE)
+    return IMAGE
+
+
+async def keep(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
+    """Saves what the model drew, as apps do that let models draw."""
+    for part in (llm_response.content.parts if llm_response.content is not None else None) or ():
+        if part.inline_data is not None:
+            await callback_context.save_artifact("drawn.png", part)
+
+
+class Plotter(BaseCodeExecutor):
+    """An executor whose code leaves a picture."""
+
+    def execute_code(
+        self, invocation_context: InvocationContext, code_execution_input: CodeExecutionInput
+    ) -> CodeExecutionResult:
+        picture = File(name="plot.png", content=base64.b64encode(PNG).decode(), mime_type="image/png")
+        return CodeExecutionResult(stdout="ok", output_files=[picture])
+
+
+def page_for(*turns: Any, mode: StreamingMode = StreamingMode.SSE, **agent: Any) -> Page:
+    model = ScriptedLlm(model="gemini-2.5-flash", turns=turns)
+    service = ChatService(
+        LlmAgent(name="root", model=model, **agent), run_config=RunConfig(streaming_mode=mode), ai_sdk=6
+    )
+    return Page(create_app(service))
+
+
+def shown(page: Page, kind: str) -> list[Message]:
+    return [part for part in page.messages[-1]["parts"] if part["type"] == kind]
+
+
+async def loaded(page: Page, url: str) -> bytes:
+    async with client(page._app) as http:
+        response = await http.get(url)
+    assert response.status_code == 200
+    return response.content
+
+
+async def assert_stored_is_shown(page: Page) -> None:
+    assert canonical(await page.stored()) == canonical(page.messages)  # type: ignore[arg-type]
+
+
+@each_mode
+async def test_an_image_that_a_tool_saved_and_returned_is_a_link(mode: StreamingMode) -> None:
+    page = page_for(["Look: ", Call("draw")], "Nice?", mode=mode, tools=[draw])
+    await page.send("draw")
+    (file,) = shown(page, "file")
+    assert file["url"] == "/api/chat/c1/artifacts/sky.png?version=0"
+    assert await loaded(page, file["url"]) == PNG
+    await assert_stored_is_shown(page)
+
+
+@each_mode
+async def test_an_image_of_the_models_that_nobody_saved_is_bytes_in_its_place(mode: StreamingMode) -> None:
+    page = page_for(["Look: ", IMAGE, " nice? ", IMAGE, " Or so?"], mode=mode)
+    await page.send("draw")
+    kinds = [part["type"] for part in page.messages[-1]["parts"]]
+    assert kinds == ["step-start", "text", "file", "text", "file", "text"]
+    assert {file["url"] for file in shown(page, "file")} == {UPLOAD["url"]}
+    await assert_stored_is_shown(page)
+
+
+@each_mode
+async def test_an_image_of_the_models_that_a_callback_saved_is_a_link(mode: StreamingMode) -> None:
+    page = page_for(["Look: ", IMAGE, " nice?"], mode=mode, after_model_callback=keep)
+    await page.send("draw")
+    (file,) = shown(page, "file")
+    assert file["url"].startswith("/api/chat/c1/artifacts/drawn.png?version=")
+    assert await loaded(page, file["url"]) == PNG
+    await assert_stored_is_shown(page)
+
+
+@each_mode
+async def test_an_image_that_gemini_s_own_code_made_is_the_artifact_that_adk_makes_of_it(mode: StreamingMode) -> None:
+    code = types.Part(executable_code=types.ExecutableCode(code="plot()", language=types.Language.PYTHON))
+    ran = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="ok"))
+    page = page_for(["I plot. ", code, ran, IMAGE, " There."], "Well.", mode=mode, code_executor=BuiltInCodeExecutor())
+    await page.send("plot")
+    (artifact,) = shown(page, "data-adk-artifact")
+    assert await loaded(page, artifact["data"]["url"]) == PNG
+    assert shown(page, "file") == []
+    await assert_stored_is_shown(page)
+    await page.send("thanks")
+    await assert_stored_is_shown(page)
+
+
+@each_mode
+async def test_an_image_that_executed_code_left_is_an_artifact(mode: StreamingMode) -> None:
+    page = page_for("```tool_code\nplot()\n```", "There.", mode=mode, code_executor=Plotter())
+    await page.send("plot")
+    (artifact,) = shown(page, "data-adk-artifact")
+    assert await loaded(page, artifact["data"]["url"]) == PNG
+    stored = await page.stored()
+    for kind in ("data-adk-artifact", "file", "dynamic-tool"):
+        assert [part for part in stored[-1]["parts"] if part["type"] == kind] == shown(page, kind)
+
+
+async def test_an_image_whose_stream_broke_off_is_kept() -> None:
+    page = page_for(["Look: ", IMAGE, " nice", RuntimeError("x")], "Better.")
+    await page.send("draw")
+    assert [part["type"] for part in page.messages[-1]["parts"]] == ["step-start", "text", "file", "text"]
+    await assert_stored_is_shown(page)
+    await page.send("again")
+    await assert_stored_is_shown(page)
+
+
+async def test_an_image_whose_stream_was_stopped_is_kept() -> None:
+    after_image = asyncio.Event()
+
+    class Signal(Wait):
+        async def over(self) -> None:
+            after_image.set()
+            await super().over()
+
+    model = ScriptedLlm(turns=[["Look: ", IMAGE, " nice", Signal(asyncio.Event()), "?"], "Better."])
+    service = ChatService(LlmAgent(name="root", model=model))
+    page = Page(create_app(service))
+    page.messages.append(said("draw"))
+    async with begin(page._app, page.body()) as exchange:
+        await exchange.status()
+        await asyncio.wait_for(after_image.wait(), 20)
+        await service.stop("c1", user_id="local")
+        received: list[Any] = []
+        while (event := await exchange.event()) and event != "data: [DONE]":
+            received += chunks(f"{event}\n\ndata: [DONE]\n\n")
+    page.take(received)
+    assert [part["type"] for part in page.messages[-1]["parts"]] == ["step-start", "text", "file", "text"]
+    await assert_stored_is_shown(page)
+
+
+UPLOADERS: dict[str, tuple[type[BaseAgent], list[BasePlugin], bool]] = {
+    "plugin": (LlmAgent, [SaveFilesAsArtifactsPlugin()], True),
+    "run config": (SequentialAgent, [], True),
+    "run config that ADK does not look at": (LlmAgent, [], False),
+}
+
+
+@pytest.mark.filterwarnings("ignore:(deprecated|The 'save_input_blobs):DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("way", UPLOADERS)
+async def test_an_upload_that_adk_saves_as_an_artifact_is_a_file_in_history(way: str) -> None:
+    kind, plugins, saved = UPLOADERS[way]
+    model = ScriptedLlm(turns=["A cat.", "Still a cat."])
+    agent: BaseAgent = LlmAgent(name="root", model=model)
+    if kind is SequentialAgent:
+        agent = SequentialAgent(name="root", sub_agents=[LlmAgent(name="one", model=model)])
+    config = RunConfig(streaming_mode=StreamingMode.SSE, save_input_blobs_as_artifacts=way.startswith("run config"))
+    page = Page(create_app(ChatService(App(name="root", root_agent=agent, plugins=plugins), run_config=config)))
+    link = {"type": "file", "mediaType": "image/jpeg", "url": "https://example.com/b.jpg"}
+    await page.send("what is this?", link, UPLOAD, {**UPLOAD, "filename": "dog.png"})
+    stored = await page.stored()
+    assert canonical(stored[1:]) == canonical(page.messages[1:])  # type: ignore[arg-type]
+    for kept, sent in zip(stored[0]["parts"], page.messages[0]["parts"], strict=True):
+        if saved and sent.get("url") == UPLOAD["url"]:
+            assert await loaded(page, kept["url"]) == PNG
+            kept["url"] = sent["url"]
+        assert kept == sent
+    await page.send("and now?")
+    assert (await page.stored())[2:] == page.messages[2:]
+
+
+def drawing(**options: Any) -> ChatService:
+    model = ScriptedLlm(respond=lambda request: "Nice?" if len(request.contents) > 1 else Call("draw"))
+    return ChatService(LlmAgent(name="root", model=model, tools=[draw]), **options)
+
+
+BYTES = UPLOAD["url"]
+PATH = "/api/chat/c1/artifacts/sky.png?version=0"
+WHOLE = "http://app" + PATH
+
+
+@pytest.mark.parametrize(
+    ("headers", "url"),
+    [
+        ({}, PATH),
+        ({"origin": "http://app"}, PATH),
+        ({"origin": "http://localhost:3000"}, WHOLE),
+        ({"origin": "https://app.example", "sec-fetch-site": "same-origin"}, PATH),
+        ({"origin": "https://app.example", "sec-fetch-site": "same-site"}, WHOLE),
+        ({"sec-fetch-site": "cross-site"}, WHOLE),
+        ({"authorization": "Bearer x"}, BYTES),
+    ],
+    ids=str,
+)
+async def test_links_are_such_as_the_page_can_load(headers: dict[str, str], url: str) -> None:
+    async with client(create_app(drawing())) as http:
+        answer = await http.post("/api/chat", json=chat(said("draw")), headers=headers)
+        (file,) = only(chunks(answer.text), "file")
+        history = await http.get("/api/chat/c1", headers=headers)
+    assert file["url"] == url
+    assert [part["url"] for part in history.json()["messages"][1]["parts"] if part["type"] == "file"] == [url]
+
+
+async def test_links_go_through_a_mount() -> None:
+    app = Starlette(routes=[Mount("/v1", routes=chat_routes(drawing(), path="/{tenant}/chat"))])
+    async with client(app) as http:
+        answer = await http.post("/v1/acme/chat", json=chat(said("draw")))
+        (file,) = only(chunks(answer.text), "file")
+        assert (await http.get(file["url"])).content == PNG
+        history = await http.get("/v1/acme/chat/c1")
+    assert file["url"] in history.text
+
+
+@pytest.mark.parametrize(
+    ("files", "url"),
+    [
+        (FilePolicy(artifact_links=False), BYTES),
+        (FilePolicy(artifact_base="https://x.example/chat"), "https://x.example/chat/c1/artifacts/sky.png?version=0"),
+    ],
+    ids=["off", "elsewhere"],
+)
+async def test_an_app_may_say_where_its_artifacts_are_or_that_they_are_not_linked(files: FilePolicy, url: str) -> None:
+    page = Page(create_app(drawing(files=files)))
+    await page.send("draw")
+    assert [file["url"] for file in shown(page, "file")] == [url]
+    await assert_stored_is_shown(page)
+
+
+async def test_a_server_that_keeps_no_chats_links_nothing() -> None:
+    (file,) = only(await stream(create_app(drawing(history="client")), chat(said("draw"))), "file")
+    assert file["url"] == BYTES
+
+
+async def test_without_an_artifact_service_nothing_waits_and_nothing_is_linked() -> None:
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["Look: ", IMAGE, " nice?"]]))
+    runner = Runner(app_name="root", agent=agent, session_service=InMemorySessionService(), auto_create_session=True)
+    page = Page(create_app(ChatService(runner)))
+    await page.send("draw")
+    assert [file["url"] for file in shown(page, "file")] == [BYTES]
+    await assert_stored_is_shown(page)

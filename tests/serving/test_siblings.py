@@ -1,0 +1,59 @@
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stream_protocol.serving.siblings import WARNING, warn_of_siblings
+from tests.serving.support import HANG
+
+APP = """
+import logging, os, sys
+sys.path.insert(0, {root!r})
+logging.basicConfig(stream=sys.stderr, format="%(message)s")
+from google.adk.agents import LlmAgent
+from stream_protocol.serving import ChatService, MemoryRunLog, create_app
+from stream_protocol.testing import ScriptedLlm
+app = create_app(ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=[])){log}))
+print("made", file=sys.stderr, flush=True)
+"""
+ROOT = Path(__file__).parents[2]
+
+
+def started(folder: Path, workers: int, log: str = "") -> str:
+    """What the workers of a real server say while they start."""
+    (folder / "app.py").write_text(APP.format(root=str(ROOT), log=log))
+    command = [sys.executable, "-m", "uvicorn", "app:app", "--port", "0", "--workers", str(workers)]
+    said, made = "", 0
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        try:
+            while made < workers:
+                line = server.stderr.readline()
+                assert line, said
+                said += line
+                made += line == "made\n"
+        finally:
+            server.terminate()
+            server.wait(HANG)
+    return said
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process of its siblings")
+def test_workers_with_logs_of_their_own_are_warned_of(tmp_path: Path) -> None:
+    assert WARNING in started(tmp_path, workers=2)
+
+
+def test_a_single_worker_is_not_warned_of(tmp_path: Path) -> None:
+    assert WARNING not in started(tmp_path, workers=1)
+
+
+def test_a_declared_number_of_workers_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        for workers in ("1", "many", "4"):
+            monkeypatch.setenv("WEB_CONCURRENCY", workers)
+            warn_of_siblings()
+    assert [record.message for record in caplog.records] == [WARNING]

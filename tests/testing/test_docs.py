@@ -1,0 +1,38 @@
+"""The code of docs/testing.md is run as it stands there."""
+
+import re
+from pathlib import Path
+
+import pytest
+from google.adk.events import Event
+from google.genai import types
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+
+
+def said(author: str, *parts: types.Part) -> str:
+    content = types.Content(role="user" if author == "user" else "model", parts=[*parts])
+    return Event(invocation_id="e-1", author=author, content=content).model_dump_json(exclude_none=True)
+
+
+RECORDING = "\n".join(
+    [
+        said("user", types.Part(text="The weather in Oslo?")),
+        said("guide", types.Part.from_function_call(name="get_weather", args={"city": "Oslo"})),
+        said("guide", types.Part.from_function_response(name="get_weather", response={"degrees": 21})),
+        said("guide", types.Part(text="It is 21 °C.")),
+    ]
+)
+
+
+def test_the_code_of_the_page_runs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function")
+    pytester.makepyfile(test_weather="\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)))
+    folder = pytester.mkdir("recordings")
+    (folder / "weather.jsonl").write_text(RECORDING, encoding="utf-8")
+    arguments = ["-p", "stream_protocol.testing.plugin"]
+    pytester.runpytest_subprocess(*arguments, "--update-recordings").assert_outcomes(passed=3)
+    pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=3)
