@@ -1,4 +1,4 @@
-"""``adk-ui-stream``: serve an agent to ``useChat``, replay recorded events, check a stream.
+"""``adk-ui-stream``: serve an agent to ``useChat``, record it, replay recorded events, check a stream.
 
 Exit codes: 0 fine, 1 the check found an error, 2 bad usage, or a target or file that can't be used, which one line on
 stderr tells. Nothing is on stdout then.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 
+from stream_protocol.record_command import record
 from stream_protocol.recording.check_command import check
 from stream_protocol.recording.pace import ServerPace
 from stream_protocol.recording.replay_command import replay
@@ -29,6 +30,7 @@ def main() -> None:
 
 
 main.add_command(check)
+main.add_command(record)
 main.add_command(replay)
 
 
@@ -56,6 +58,12 @@ main.add_command(replay)
     help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
 )
 @click.option("--user-header", help="Header in which a proxy in front names the user; 401 without it.")
+@click.option(
+    "--record",
+    "record_folder",
+    metavar="DIR",
+    help="Record each chat in a file in DIR: see docs/recording.md. They are people's words.",
+)
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
 def serve(
     target: str | None,
@@ -69,6 +77,7 @@ def serve(
     disconnect_grace: float | None,
     session_service_uri: str | None,
     user_header: str | None,
+    record_folder: str | None,
     page: bool,
 ) -> None:
     """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder.
@@ -85,6 +94,7 @@ def serve(
         return
     if target is None or recordings is not None:
         refuse("serve takes a TARGET or --replay, one of them")
+    from stream_protocol.recording import ChatRecorder
     from stream_protocol.serving import server
     from stream_protocol.serving.app import create_app
     from stream_protocol.serving.identity import header_user, local_user
@@ -99,7 +109,10 @@ def serve(
             session_service=load_session_service(session_service_uri) if session_service_uri else None,
             ai_sdk=ai_sdk_version(ai_sdk),
             disconnect_grace=disconnect_grace,
+            recorder=ChatRecorder(record_folder) if record_folder else None,
         )
+    except OSError as error:
+        refuse(f"cannot record into {record_folder}: {error.strerror}")
     except (TargetError, SessionServiceError, StreamProtocolError) as error:
         refuse(str(error))
     try:

@@ -54,7 +54,8 @@ class Conversion(Generic[T]):
         """What the response has written and nobody has sent. Always the same list: whoever sends it clears it."""
         self._sink = sink
         self._settings = settings
-        self._message_id = message_id
+        self.message_id = message_id
+        """The message that the response is of; ``None`` until an event has told it."""
         self._lane = Lane(NOBODY, sink)
         """The lane of the newest event; at first that of events which do not say who speaks."""
         self._lanes: dict[LaneKey, Lane] = {NOBODY: self._lane}
@@ -86,7 +87,7 @@ class Conversion(Generic[T]):
             # What the user says begins another response. A task agent's result is authored "user", too, but by a node.
             if self._running and event.author == "user" and not event.node_info.path:
                 self._end_replayed()
-            self._message_id = self._message_id or event.invocation_id or None
+            self.message_id = self.message_id or event.invocation_id or None
             self._running = True
             self.feed(event)
         if self._running:
@@ -195,8 +196,8 @@ class Conversion(Generic[T]):
         if self.outcome is not None:
             raise StreamProtocolError("the response has ended; nothing can follow")
         self._running = True
-        self._message_id = self._message_id or invocation_id or None
-        self._sink.start(self._message_id)
+        self.message_id = self.message_id or invocation_id or None
+        self._sink.start(self.message_id)
 
     def _check_running(self) -> None:
         if not self._running:

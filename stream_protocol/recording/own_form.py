@@ -16,6 +16,7 @@ HEADER_KEY: Final = "adk_ui_stream_recording"
 """Says in the first line that this is such a recording, and of which version."""
 
 VERSION: Final = 1
+"""Of the format that is written, and the only one that is read."""
 
 _OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "ai_sdk": int,

@@ -10,6 +10,7 @@ from stream_protocol.serving.finished import OnFinish, Outcome
 from stream_protocol.serving.identity import Identify, header_user, local_user
 from stream_protocol.serving.memory_run_log import MemoryRunLog
 from stream_protocol.serving.prepared import Prepare, Prepared
+from stream_protocol.serving.recorder import Recorder, TurnRecorder
 from stream_protocol.serving.response import UIMessageStreamResponse
 from stream_protocol.serving.routes import chat_routes
 from stream_protocol.serving.run_log import ChatTakenError, Lease, Owner, RunInfo, RunLog, RunLogError
@@ -32,12 +33,14 @@ __all__ = [
     "Owner",
     "Prepare",
     "Prepared",
+    "Recorder",
     "RunInfo",
     "RunLog",
     "RunLogError",
     "RunReader",
     "SyncChatService",
     "Target",
+    "TurnRecorder",
     "UIMessageStreamResponse",
     "chat_routes",
     "client_tool",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
     from stream_protocol.serving.prepared import Prepared
+    from stream_protocol.serving.recorder import TurnRecorder
     from stream_protocol.wire.messages import ChatRequest, UIMessage
 
 
@@ -44,6 +45,7 @@ class Job:
     runner: Runner
     run_config: RunConfig
     options: ConverterOptions
+    recorder: TurnRecorder
 
     def begin(self, invocation_id: str | None) -> Begun:
         """The conversion of a response whose run has begun in this invocation."""

@@ -19,6 +19,7 @@ from stream_protocol.convert.conversion import Conversion, Ending
 from stream_protocol.convert.converter import sse_conversion
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.streams import fail_response
+from stream_protocol.serving.recorder import Unrecorded
 from stream_protocol.serving.sealing import Fragments
 from stream_protocol.wire.sse import SSE_DONE
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
     from stream_protocol.serving.event_buffer import EventBuffer
+    from stream_protocol.serving.recorder import TurnRecorder
     from stream_protocol.serving.run_log import Lease
 
 logger = logging.getLogger(__name__)
@@ -87,6 +89,7 @@ class Run:
         self._limits = limits
         self._released = False
         self._begin: BeginResponse | None = None
+        self._recorder: TurnRecorder = Unrecorded()
         self._conversion: Conversion[bytes] | None = None
         self._task: asyncio.Task[object] | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -97,11 +100,12 @@ class Run:
         """How the response ended; ``None`` while it goes on, and if there never was one."""
         return None if self._conversion is None else self._conversion.outcome
 
-    async def drive(self, events: AsyncGenerator[Event], begin: BeginResponse) -> None:
+    async def drive(self, events: AsyncGenerator[Event], begin: BeginResponse, recorder: TurnRecorder) -> None:
         """Runs the agent to its end and writes the log. The one task that touches ``events``."""
         if self.log.closed:
             return
         self._begin = begin
+        self._recorder = recorder
         self._task = asyncio.current_task()
         self._arm("time", self._limits.run_timeout, self._expire)
         if self._limits.disconnect_grace is not None:
@@ -155,6 +159,7 @@ class Run:
         self.fragments.add(event)
         with self._failure_ends_response():
             response = self._response(event.invocation_id)
+            self._recorder.event(event)
             response.feed(event)
             self._log_written(response)
         if self.log.full:
@@ -193,7 +198,9 @@ class Run:
             return
         try:
             if self._begin is not None:
-                self._log_written(self._concluded(terminal))
+                response = self._concluded(terminal)
+                self._log_written(response)
+                self._recorder.end(response.outcome)
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
@@ -215,13 +222,16 @@ class Run:
             try:
                 begun = self._begin(invocation_id)
                 self._conversion, self.log.past = begun.conversion, begun.rebuilt
+                self._recorder.begin(begun.conversion.message_id)
             except Exception:  # a hook raised while the past was read: all that is left is to say so
                 self._conversion = sse_conversion((), None, Settings())
+                self._recorder.begin(None)
                 raise
         return self._conversion
 
     def _log_written(self, response: Conversion[bytes]) -> None:
         self.log.append(*response.written)
+        self._recorder.written(response.written)
         response.written.clear()
 
     def _arm(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:

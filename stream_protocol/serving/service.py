@@ -23,6 +23,7 @@ from stream_protocol.serving.histories import restored_session
 from stream_protocol.serving.job import Job
 from stream_protocol.serving.memory_run_log import MemoryRunLog
 from stream_protocol.serving.prepared import NOTHING, Prepared, runner_for
+from stream_protocol.serving.recorder import Recorder, Unrecorded
 from stream_protocol.serving.run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.sealing import sealing_events
@@ -69,6 +70,7 @@ class ChatService:
     ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping.
     ``files``: which attached files are taken (all that a browser can send, by default), and whether the agent's own go
     out as links to artifacts.
+    ``recorder``: records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``.
     ``on_finish``: called when a run has ended, with the messages as they stand now: see ``OnFinish``.
 
     Further options are the converter's. Calls of task-mode sub-agents are hidden besides those that it hides by itself.
@@ -87,6 +89,7 @@ class ChatService:
         stopping_wait: float = STOPPING_WAIT,
         files: FilePolicy | None = None,
         on_finish: OnFinish | None = None,
+        recorder: Recorder | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
         self.runner = as_runner(target, session_service)
@@ -97,6 +100,7 @@ class ChatService:
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
         self._on_finish = on_finish
+        self._recorder = recorder or Unrecorded()
         if run_log is None:
             warn_of_siblings()
         self._run_log = run_log or MemoryRunLog()
@@ -236,6 +240,7 @@ class ChatService:
             runner=runner,
             run_config=self._run_config,
             options=options,
+            recorder=self._recorder.turn(request, app_name=runner.app_name, user_id=session.user_id, options=options),
         )
 
     def _options_for(self, chat_id: str, artifact_base: str | None) -> ConverterOptions:
@@ -253,7 +258,7 @@ class ChatService:
     async def _drive(self, run: Run, job: Job, claim: ExitStack) -> None:
         with claim:
             try:
-                await run.drive(job.events(run.abort_signal), job.begin)
+                await run.drive(job.events(run.abort_signal), job.begin, job.recorder)
             finally:
                 await self._seal(run, job)
                 await self._tell(run, job)
