@@ -17,9 +17,10 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --all-extras --universal --pytho
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 OLDEST := .venv-oldest/bin
 OLDEST_READY := .venv-oldest/.ready
-NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard frontend-fixtures/package-lock.json server/page/package-lock.json))
+NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard \
+	frontend-fixtures/package-lock.json server/page/package-lock.json examples/frontend-tests/package-lock.json))
 NODE_VERSION := $(shell node --version 2>/dev/null)
-MEET_ADK := $(addprefix tests/,convert conversation serving recording conformance testing)
+MEET_ADK := $(addprefix tests/,convert conversation serving recording replay_server conformance testing)
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)

@@ -12,8 +12,9 @@ import click
 
 from stream_protocol.record_command import record
 from stream_protocol.recording.check_command import check
+from stream_protocol.recording.pace import ServerPace
 from stream_protocol.recording.replay_command import replay
-from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse
+from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse, refuse_beside
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_log import RunLog
@@ -40,7 +41,15 @@ main.add_command(replay)
 
 
 @main.command()
-@click.argument("target")
+@click.argument("target", required=False)
+@click.option("--replay", "recordings", metavar="FILE|DIR", help="Answer from recordings, without an agent.")
+@click.option(
+    "--pace",
+    type=ServerPace(),
+    default="instant",
+    show_default=True,
+    help="Of --replay: instant; recorded; a factor such as 4 or 0.5; or held until /__replay/CHAT/step.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
 @ai_sdk_option
@@ -71,8 +80,10 @@ main.add_command(replay)
 )
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
 def serve(
-    target: str,
+    target: str | None,
     *,
+    recordings: str | None,
+    pace: float,
     host: str,
     port: int,
     ai_sdk: str,
@@ -85,7 +96,20 @@ def serve(
     record_folder: str | None,
     page: bool,
 ) -> None:
-    """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder."""
+    """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder.
+
+    Or, with --replay, recordings: every chat is answered as it was recorded, turn by turn, and nothing else is.
+    """
+    if recordings is not None and target is None:
+        from stream_protocol.replay_server.command import serve_replay
+
+        refuse_beside("--replay", {"recordings", "pace", "ai_sdk", "host", "port", "origins", "page"})
+        serve_replay(
+            recordings, pace=pace, ai_sdk=ai_sdk_version(ai_sdk), host=host, port=port, origins=origins, page=page
+        )
+        return
+    if target is None or recordings is not None:
+        refuse("serve takes a TARGET or --replay, one of them")
     from stream_protocol.recording import ChatRecorder
     from stream_protocol.serving import server
     from stream_protocol.serving.app import create_app

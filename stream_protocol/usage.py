@@ -1,8 +1,10 @@
 """What all commands of ``adk-ui-stream`` share."""
 
+from collections.abc import Container
 from typing import Final, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from stream_protocol.wire.chunks import AiSdkVersion
 
@@ -22,3 +24,12 @@ def refuse(text: str) -> NoReturn:
     """Ends the command with one line on stderr and exit code 2: bad usage or unreadable input."""
     click.echo(f"adk-ui-stream: {text}", err=True)
     raise SystemExit(2)
+
+
+def refuse_beside(option: str, allowed: Container[str]) -> None:
+    """Ends the command as ``refuse`` does, if it was given an option that means nothing beside ``option``."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in allowed and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            refuse(f"{parameter.opts[0]} means nothing beside {option}")

@@ -1,7 +1,7 @@
 """A whole app around the chat endpoint: the page, CORS, and runs that end with the server."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +48,17 @@ def create_app(
         await service.aclose()
 
     routes = chat_routes(service, identify=identify, prepare=prepare)
+    return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=page)
+
+
+def app_around(
+    routes: Sequence[BaseRoute],
+    *,
+    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]],
+    allow_origins: Sequence[str],
+    page: bool,
+) -> Starlette:
+    """An app of these routes, with the page behind them and CORS before them."""
     return Starlette(
         routes=[*routes, _page_route()] if page else routes,
         middleware=[_cors(allow_origins)] if allow_origins else [],

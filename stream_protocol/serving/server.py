@@ -4,11 +4,10 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address
+from typing import Protocol
 
 import uvicorn
 from starlette.types import ASGIApp
-
-from stream_protocol.serving.service import ChatService
 
 BACKLOG = 2048
 """Connections that may wait to be accepted: uvicorn's own default."""
@@ -17,10 +16,17 @@ GRACEFUL_SECONDS = 3
 """How long uvicorn waits for open connections when it stops: by then every stream has been ended."""
 
 
+class Streaming(Protocol):
+    """What has open streams, such as a ``ChatService``."""
+
+    async def aclose(self) -> None:
+        """Ends them."""
+
+
 class ChatServer(uvicorn.Server):
     """Ends the streams before uvicorn waits for the connections that carry them."""
 
-    def __init__(self, config: uvicorn.Config, service: ChatService) -> None:
+    def __init__(self, config: uvicorn.Config, service: Streaming) -> None:
         super().__init__(config)
         self._service = service
 
@@ -52,7 +58,7 @@ def address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def run(app: ASGIApp, service: ChatService, listener: socket.socket, announce: Callable[[str], None]) -> None:
+def run(app: ASGIApp, service: Streaming, listener: socket.socket, announce: Callable[[str], None]) -> None:
     """Serves until the process is told to stop. ``announce`` gets the address first."""
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACEFUL_SECONDS)
     announce(address(listener))

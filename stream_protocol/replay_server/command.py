@@ -1,0 +1,30 @@
+"""``adk-ui-stream serve --replay``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from stream_protocol.recording.unreadable import RecordingError
+from stream_protocol.replay_server.app import create_replay_app
+from stream_protocol.replay_server.chats import Chats
+from stream_protocol.replay_server.shelf import load_shelf
+from stream_protocol.serving import server
+from stream_protocol.usage import refuse
+from stream_protocol.wire.chunks import AiSdkVersion
+
+
+def serve_replay(
+    path: str, *, pace: float, ai_sdk: AiSdkVersion, host: str, port: int, origins: Sequence[str], page: bool
+) -> None:
+    """Serves the recordings in a file or folder until the process is told to stop."""
+    try:
+        chats = Chats(load_shelf(path), pace, ai_sdk)
+        listener = server.bind(host, port)
+    except RecordingError as error:
+        refuse(f"{path}: {error}")
+    except server.AddressError as error:
+        refuse(str(error))
+    app = create_replay_app(chats, allow_origins=origins, page=page)
+    server.run(app, chats, listener, announce=lambda url: click.echo(f"Replaying {path} at {url}"))

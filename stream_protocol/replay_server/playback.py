@@ -1,0 +1,131 @@
+"""One recorded response on its way out: by the clock, at once, or chunk by chunk as somebody releases it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from stream_protocol.convert.converter import StreamProtocolConverter
+from stream_protocol.convert.delegations import hiding
+from stream_protocol.recording.pace import HELD
+from stream_protocol.recording.recording import Turn
+from stream_protocol.recording.replaying import RecordedFailureError
+from stream_protocol.wire.chunks import AbortChunk, AiSdkVersion, AnyChunk
+
+
+@dataclass(frozen=True)
+class TimedChunk:
+    """A chunk, and how many seconds after the turn's beginning it came."""
+
+    at: float
+    chunk: AnyChunk
+
+
+def timed_chunks(turn: Turn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
+    """What ``replay`` makes of the turn, each chunk with the time of its event; 0, if nobody recorded that.
+
+    ``delegated`` is that of the turn's recording.
+    """
+    options = hiding(delegated, {**turn.options, "ai_sdk": ai_sdk})
+    converter = StreamProtocolConverter(past=turn.past, message_id=turn.message_id, **options)
+    now = 0.0
+    for index, event in enumerate(turn.events):
+        now = turn.at[index] if turn.at is not None else now
+        for chunk in converter.convert(event):
+            yield TimedChunk(now, chunk)
+    for chunk in _end(converter, turn):
+        yield TimedChunk(now, chunk)
+
+
+def _end(converter: StreamProtocolConverter, turn: Turn) -> list[AnyChunk]:
+    match turn.end:
+        case "error":
+            return converter.fail(RecordedFailureError(turn.failure))
+        case "abort":
+            return converter.abort()
+    return converter.finish()
+
+
+class Playback:
+    """A response and how much of it has gone out. What has gone out stays readable from its beginning."""
+
+    def __init__(self, chunks: Sequence[TimedChunk], pace: float, rebuilt: Sequence[AnyChunk] = ()) -> None:
+        """``rebuilt``: what makes the message that the response goes on with, for a page that has it not."""
+        self.released: list[AnyChunk] = []
+        """What has gone out."""
+        self.ended = False
+        """Whether all of it has gone out, or it was stopped."""
+        self._pace = pace
+        self._chunks = chunks
+        self._rebuilt = rebuilt
+        self._news = asyncio.Event()
+        """Set at the next change; then there is another."""
+        self._clock: asyncio.Task[None] | None = None
+
+    @property
+    def left(self) -> Sequence[AnyChunk]:
+        """What is still to go out."""
+        return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
+
+    async def read(self, *, rebuild: bool = False) -> AsyncIterator[AnyChunk]:
+        """The chunks from the first on, as they go out; ``rebuild``: for a page that comes back."""
+        position = 0
+        while not self.ended or position < len(self.released):
+            if position == len(self.released):
+                await self._news.wait()
+                continue
+            yield self.released[position]
+            position += 1
+            if rebuild and position == 1:  # behind `start`
+                for chunk in self._rebuilt:
+                    yield chunk
+
+    def begin(self) -> None:
+        """Lets it go out at its pace, whether somebody reads or not; one that is held waits."""
+        if self._pace != HELD:
+            self._clock = asyncio.create_task(self._run())
+
+    def release(self, count: int) -> list[AnyChunk]:
+        """Lets the next chunks out, and returns them."""
+        if self.ended:
+            return []
+        begin = len(self.released)
+        chunks = [timed.chunk for timed in self._chunks[begin : begin + count]]
+        self._send(chunks, last=begin + count >= len(self._chunks))
+        return chunks
+
+    def stop(self) -> None:
+        """Ends it where it is, as a run that is stopped ends: what is open is closed, then comes ``abort``."""
+        if not self.ended:
+            if self._clock is not None:
+                self._clock.cancel()
+            self._send([*_endings(self.released), AbortChunk(type="abort")], last=True)
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        for timed in self._chunks:
+            if (wait := begin + timed.at / self._pace - loop.time()) > 0:
+                await asyncio.sleep(wait)
+            self.release(1)
+
+    def _send(self, chunks: Sequence[AnyChunk], *, last: bool) -> None:
+        self.released += chunks
+        self.ended = last
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+def _endings(chunks: Sequence[AnyChunk]) -> list[AnyChunk]:
+    """Ends for the texts and reasonings that are open behind these chunks."""
+    open_parts: dict[tuple[str, object], AnyChunk] = {}
+    for chunk in chunks:
+        match chunk:
+            case {"type": "text-start" | "reasoning-start" as kind, "id": part_id}:
+                lane = kind.removesuffix("-start")
+                open_parts[lane, part_id] = cast("AnyChunk", {"type": f"{lane}-end", "id": part_id})
+            case {"type": "text-end" | "reasoning-end" as kind, "id": part_id}:
+                open_parts.pop((kind.removesuffix("-end"), part_id), None)
+    return list(open_parts.values())

@@ -1,0 +1,107 @@
+"""The demo page before the replay server, which holds each chunk until the test lets it go."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import HANG_MS, ROOT
+from tests.replay_server.tapes import write_tape
+
+pytestmark = pytest.mark.browser
+
+TAPES: Final = ("streamed_arguments_nested", "approval_after_stream")
+
+
+@pytest.fixture(scope="module")
+def replay_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a replay server that holds."""
+    folder = write_tape(tmp_path_factory.mktemp("tapes"), *TAPES)
+    command = [sys.executable, "-m", "stream_protocol.cli", "serve", "--replay", str(folder), "--pace", "held"]
+    with subprocess.Popen([*command, "--port", "0"], cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().split()[-1]
+        finally:
+            server.terminate()
+            server.wait(HANG_MS / 1000)
+
+
+@pytest.fixture
+def page(browser: Browser, replay_url: str) -> Iterator[Page]:
+    """The page, with a chat of each recording at hand: ``#NAME--1``. Fails the test if the page itself fails."""
+    tab = browser.new_page(viewport={"width": 1100, "height": 700}, color_scheme="light")
+    tab.set_default_timeout(HANG_MS)
+    expect.set_options(timeout=HANG_MS)
+    failures: list[str] = []
+    tab.on("pageerror", lambda error: failures.append(str(error)))
+    yield tab
+    tab.close()
+    assert failures == []
+
+
+def step(url: str, chat: str, **query: Any) -> dict[str, Any]:
+    response = httpx.post(f"{url}/__replay/{chat}/step", params=query, timeout=HANG_MS / 1000)
+    assert response.status_code == 200, response.text
+    told: dict[str, Any] = response.json()
+    return told
+
+
+def open_chat(page: Page, url: str, chat: str, words: str) -> None:
+    page.goto(f"{url}/#{chat}")
+    page.get_by_role("button", name=words, exact=True).click()
+
+
+def expect_status(page: Page, status: str) -> None:
+    expect(page.get_by_role("status")).to_have_attribute("data-status", status)
+
+
+def test_a_page_shows_half_an_argument_for_as_long_as_it_is_held(page: Page, replay_url: str, shots: Path) -> None:
+    chat = "streamed_arguments_nested--1"
+    open_chat(page, replay_url, chat, "book")
+    expect_status(page, "submitted")
+    first = step(replay_url, chat, to="tool-input-delta")
+    card = page.locator('[data-tool="book"][data-state="input-streaming"] pre')
+    expect(card).to_contain_text('"to": "Tō"')
+    assert first["next"]["inputTextDelta"] == 'kyō \\"丸の内\\"'
+    step(replay_url, chat)
+    expect(card).to_contain_text('"to": "Tōkyō \\"丸の内\\""')
+    expect_status(page, "streaming")
+    page.screenshot(path=shots / "replay-1-held.png")
+    assert "legs" not in card.inner_text()
+    step(replay_url, chat, to="tool-input-available")
+    expect(page.locator('[data-tool="book"][data-state="input-available"] pre')).to_contain_text("window seat")
+    expect_status(page, "streaming")
+    step(replay_url, chat, all="true")
+    expect_status(page, "ready")
+    page.screenshot(path=shots / "replay-2-done.png")
+
+
+def test_a_question_is_answered_and_the_rest_is_held_again(page: Page, replay_url: str) -> None:
+    chat = "approval_after_stream--1"
+    open_chat(page, replay_url, chat, "pay 5")
+    step(replay_url, chat, all="true")
+    page.get_by_role("button", name="Approve").click()
+    expect_status(page, "submitted")
+    step(replay_url, chat, to="tool-output-available")
+    expect(page.locator('[data-tool="pay"][data-state="output-available"]')).to_be_visible()
+    expect_status(page, "streaming")
+    step(replay_url, chat, all="true")
+    expect_status(page, "ready")
+    assert page.locator(".assistant").count() == 1
+
+
+def test_what_was_not_recorded_is_told_on_the_page(page: Page, replay_url: str, shots: Path) -> None:
+    page.goto(f"{replay_url}/#approval_after_stream--2")
+    page.get_by_label("Message").fill("pay 6")
+    page.get_by_label("Message").press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "No recorded turn matches. Nearest: turn 1 of approval_after_stream.jsonl; "
+        'first difference at messages[-1].parts[0].text: "pay 5" was recorded, "pay 6" came.'
+    )
+    page.screenshot(path=shots / "replay-3-refused.png")

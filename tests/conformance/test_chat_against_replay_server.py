@@ -1,0 +1,75 @@
+"""The AI SDK's own chat before the replay server: every fixture, played as the user played it."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pytest
+
+from stream_protocol.conversation import canonical
+from stream_protocol.convert.delegations import delegated_tools
+from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_shelf
+from stream_protocol.wire.chunks import AiSdkVersion
+from tests.conformance.fixtures import PROJECT, VERSIONS, fixture_names, load_fixture
+from tests.conformance.test_chat_against_server import TIMEOUT, served
+from tests.replay_server.tapes import write_tape
+from tests.tools import require_node_project
+
+pytestmark = pytest.mark.node
+
+
+def is_played(name: str) -> bool:
+    """Events alone tell neither the converter's options nor what a run raised; and a replay hides delegations."""
+    fixture = load_fixture(name)
+    told = not fixture.options and all(turn.events and turn.raised is None for turn in fixture.turns)
+    events = [event for turn in fixture.turns for event in turn.events]
+    if any("reload" in action for turn in fixture.turns for action in turn.actions):
+        return False  # there the page goes on with what the session tells, here with what the page had
+    return told and not any(event.error_code for event in events) and not delegated_tools(events)
+
+
+NAMES: Final = [name for name in fixture_names() if is_played(name)]
+
+Played = Mapping[str, Mapping[str, Any]]
+"""By name, what ``play-chats.mjs`` tells."""
+
+
+@pytest.fixture(scope="module", params=VERSIONS, ids=["ai@6", "ai@7"])
+def version(request: pytest.FixtureRequest) -> AiSdkVersion:
+    chosen: AiSdkVersion = request.param
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def played(version: AiSdkVersion, tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """All fixtures by one version of the client, in one process, before one server."""
+    node = require_node_project(PROJECT)
+    shelf = load_shelf(write_tape(tmp_path_factory.mktemp("tapes"), *NAMES))
+    with served(create_replay_app(Chats(shelf, INSTANT, version), page=False)) as url:
+        turns = {name: [turn.actions for turn in load_fixture(name).turns] for name in NAMES}
+        lines = [json.dumps({"ai": version, "url": url, "id": f"{name}--1", "turns": turns[name]}) for name in NAMES]
+        run = subprocess.run(
+            [node, PROJECT / "scripts" / "play-chats.mjs"],
+            input="\n".join(lines),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    assert run.returncode == 0, run.stderr
+    told = run.stdout.rstrip("\n").split("\n")  # a text may hold U+2028, where `splitlines` would cut
+    return dict(zip(NAMES, map(json.loads, told), strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_has_the_messages_of_the_recording(name: str, played: Played, version: AiSdkVersion) -> None:
+    seen = played[name]
+    expected = json.loads(load_fixture(name).expected_path(version).read_text("utf-8"))["messages"]
+    assert seen["error"] is None
+    assert [message for message in seen["messages"] if message["role"] == "assistant"] == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_server_has_the_messages_of_the_page(name: str, played: Played) -> None:
+    assert canonical(played[name]["stored"]) == canonical(played[name]["messages"])

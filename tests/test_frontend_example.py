@@ -1,0 +1,77 @@
+"""The example for frontend teams, as its own commands run it."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from stream_protocol.recording import load_recording, replay
+from tests.tools import missing, require_command, require_node_project
+
+ROOT: Final = Path(__file__).parent.parent
+EXAMPLE: Final = ROOT / "examples" / "frontend-tests"
+TIMEOUT: Final = 300
+"""Seconds: to fail a hang, not to measure."""
+
+CHROMIUM_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.mark.parametrize("name", ["payment", "weather"])
+def test_its_streams_are_what_replay_prints(name: str) -> None:
+    printed = b"".join(replay(load_recording(EXAMPLE / "recordings" / f"{name}.jsonl")))
+    assert (EXAMPLE / "streams" / f"{name}.sse").read_bytes() == printed
+
+
+@pytest.mark.node
+def test_its_vitest_tests_pass() -> None:
+    assert "3 passed" in run("test:unit", {})
+
+
+@pytest.mark.node
+@pytest.mark.browser
+def test_its_playwright_tests_pass() -> None:
+    chromium = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    if chromium is None:
+        missing("There is no Chromium on this machine.")
+    replay_port, page_port = free_ports(2)
+    command = f"{sys.executable} -m stream_protocol.cli"
+    told = run(
+        "test:browser",
+        {
+            "ADK_UI_STREAM": command,
+            "CHROMIUM": chromium,
+            "PAGE_PORT": page_port,
+            "PYTHONPATH": str(ROOT),
+            "REPLAY_PORT": replay_port,
+        },
+    )
+    assert "3 passed" in told
+
+
+def run(script: str, environment: dict[str, str]) -> str:
+    """What a script of the example prints. It must succeed."""
+    require_node_project(EXAMPLE)
+    done = subprocess.run(
+        [require_command("npm"), "run", script],
+        cwd=EXAMPLE,
+        env={**os.environ, "NO_COLOR": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def free_ports(count: int) -> list[str]:
+    """Ports that nobody listens on, for programs that must be told theirs."""
+    with ExitStack() as probes:
+        sockets = [probes.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [str(probe.getsockname()[1]) for probe in sockets]
