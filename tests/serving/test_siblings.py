@@ -1,4 +1,6 @@
 import logging
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -6,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from stream_protocol.serving.siblings import WARNING, warn_of_siblings
-from tests.serving.support import HANG
 
 APP = """
 import logging, os, sys
@@ -26,7 +27,7 @@ def started(folder: Path, workers: int, log: str = "") -> str:
     (folder / "app.py").write_text(APP.format(root=str(ROOT), log=log))
     command = [sys.executable, "-m", "uvicorn", "app:app", "--port", "0", "--workers", str(workers)]
     said, made = "", 0
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True) as server:
         assert server.stderr is not None
         try:
             while made < workers:
@@ -35,8 +36,7 @@ def started(folder: Path, workers: int, log: str = "") -> str:
                 said += line
                 made += line == "made\n"
         finally:
-            server.terminate()
-            server.wait(HANG)
+            os.killpg(server.pid, signal.SIGKILL)  # uvicorn can miss a politer signal while it starts its workers
     return said
 
 
