@@ -56,7 +56,8 @@ def answers_ahead(turn: NewText | Answers) -> list[Event]:
 def superseded(stored: Sequence[Event]) -> list[Event]:
     """What closes the questions to the page that new words leave unanswered; it goes into the session before them.
 
-    Models take no call without a result, and these calls are their own: approvals and credentials ADK keeps from them. The page is not told: there the question stays as it was.
+    Models take no call without a result, and these are calls that they read. The page is not told: there the question
+    stays as it was.
     """
     stretch = current_stretch(live_events(stored))
     closing = []

@@ -98,13 +98,18 @@ def _mark(stretch: Sequence[Event], agent: str, code: str) -> Event:
 
 
 def _said(fragment: Event, parts: list[types.Part], late: Collection[_Speaker]) -> Event:
-    """What was shown. If all of it has been stored too late to be shown, only history gets it: the model has more."""
-    content = types.Content(role="model", parts=parts)
-    if _speaker(fragment) not in late:
-        return _event_like(fragment, content)
-    event = _event_like(fragment, None)
-    event.custom_metadata = {METADATA_KEY: {TOLD: content.model_dump(mode="json", exclude_none=True)}}
+    """What was shown. Code goes to history alone, since the model may take none without its result; and so does all of
+    it where it has been stored too late to be shown: the model has more."""
+    read = [] if _speaker(fragment) in late else [part for part in parts if not _is_code(part)]
+    event = _event_like(fragment, types.Content(role="model", parts=read) if read else None)
+    if len(read) < len(parts):
+        told = types.Content(role="model", parts=parts)
+        event.custom_metadata = {METADATA_KEY: {TOLD: told.model_dump(mode="json", exclude_none=True)}}
     return event
+
+
+def _is_code(part: types.Part) -> bool:
+    return part.executable_code is not None or part.code_execution_result is not None
 
 
 def _responses(stretch: Sequence[Event], text: str, *, closes_pending: bool) -> Iterator[Event]:
@@ -165,11 +170,11 @@ def _speaker(event: Event) -> _Speaker:
 
 
 def _joined(parts: Iterable[types.Part]) -> list[types.Part]:
-    """Text and thoughts, each run of one kind as one part, and files. Calls and code have no meaning in pieces."""
+    """Text and thoughts, each run of one kind as one part, files and code. Calls have no meaning in pieces."""
     joined: list[types.Part] = []
     for part in parts:
         newest = joined[-1] if joined and joined[-1].text else None
-        if part.inline_data is not None or part.file_data is not None:
+        if part.inline_data is not None or part.file_data is not None or _is_code(part):
             joined.append(part)
             continue
         if part.text and (newest is None or bool(newest.thought) is not bool(part.thought)):
