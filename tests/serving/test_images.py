@@ -141,7 +141,9 @@ async def test_an_image_that_executed_code_left_is_an_artifact(mode: StreamingMo
         assert [part for part in stored[-1]["parts"] if part["type"] == kind] == shown(page, kind)
 
 
-@pytest.mark.parametrize("ran", [[], [RAN], [RAN, " There."], [RAN, IMAGE, " There."], [RAN, CODE]], ids=len)
+@pytest.mark.parametrize(
+    "ran", [[], [RAN], [RAN, " There."], [RAN, IMAGE, " There."], [RAN, IMAGE, CODE, RAN], [RAN, CODE]], ids=len
+)
 async def test_gemini_s_own_code_whose_stream_broke_off_is_kept(ran: list[Any]) -> None:
     page = page_for(["I plot. ", CODE, *ran, RuntimeError("x")], "Better.", code_executor=BuiltInCodeExecutor())
     await page.send("plot")
