@@ -227,7 +227,7 @@ async def converse(chat: Chat, acts: list[Act]) -> None:
     assert not any(chat.half_asked)
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 @given(
     script=scripts,
     acts=actions,
