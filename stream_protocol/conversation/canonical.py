@@ -20,8 +20,8 @@ def canonical(messages: Iterable[UIMessage]) -> list[UIMessage]:
 
     Calls whose arguments never completed are dropped, with the step that held nothing else and the empty metadata of a
     bare step, and ``rawInput`` is.
-    Parts of agents that ran in parallel are ordered by their branch, with what tells none (files, data) behind them, and
-    the steps in between are dropped. The messages given are not changed.
+    Parts of agents that ran in parallel are ordered by their branch, what tells none (files, data) behind them, and the
+    steps in between are dropped. The messages given are not changed.
     """
     return [_canonical(message) for message in messages]
 
