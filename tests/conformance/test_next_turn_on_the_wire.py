@@ -34,7 +34,7 @@ def explode() -> None:
 
 def read_mail(tool_context: ToolContext) -> dict[str, str]:
     """Needs a key of the user's."""
-    scheme = APIKey(**{"in": APIKeyIn.header, "name": "x-key"})
+    scheme = APIKey.model_validate({"in": APIKeyIn.header, "name": "x-key"})
     tool_context.request_credential(AuthConfig(auth_scheme=scheme, credential_key="k"))
     return {"status": "asked"}
 

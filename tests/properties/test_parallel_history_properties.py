@@ -61,7 +61,7 @@ def speaker(name: str, script: list[Any]) -> LlmAgent:
 
 async def check(script: list[list[Any]]) -> None:
     first, *several, last = [speaker(f"a{number}", turns) for number, turns in enumerate(script)]
-    together = ParallelAgent(name="together", sub_agents=several)
+    together = ParallelAgent(name="together", sub_agents=[*several])
     page = Page(create_app(ChatService(SequentialAgent(name="root", sub_agents=[first, together, last]))))
     for words in ("go", "again"):
         await page.send(words)
