@@ -346,12 +346,15 @@ class ToolCalls:
 
 
 def _continues(call: Call, fragment: "FunctionCall") -> bool:
-    """Whether a named fragment with an unknown id can be more of this call, not another call of the same tool."""
-    if call.name not in {"", fragment.name}:
+    """Whether a named fragment with an unknown id can be more of this call, not another call of the same tool.
+
+    A call that is not streamed comes in one piece, which promises no more: two of one tool may well be equal.
+    """
+    if not call.more_to_come or call.name not in {"", fragment.name}:
         return False
     if fragment.partial_args:
         first = fragment.partial_args[0].json_path or ""
-        return call.more_to_come and (not isinstance(call.text, PathText) or call.text.accepts(first))
+        return not isinstance(call.text, PathText) or call.text.accepts(first)
     if fragment.args and isinstance(call.text, GrowingText):
         return call.text.grows_to(json_value(fragment.args, lossy=True))
     return False

@@ -293,6 +293,16 @@ def test_raw_text_is_continued_under_any_new_id() -> None:
     assert deltas(chunks, "adk-1") == '{"a":1}'
 
 
+@pytest.mark.parametrize("other", [{"a": "x"}, {"a": "xy"}, {"a": "x", "b": 1}], ids=["equal", "longer", "more"])
+def test_two_calls_of_one_tool_that_come_whole_are_two_whatever_their_arguments(other: dict[str, Any]) -> None:
+    calls = [call("f", {"a": "x"}, "adk-1"), call("f", other, "adk-2")]
+    for pieces in ([fragment(piece) for piece in calls], [fragment(*calls)]):
+        ran = results(response("f", {"r": 1}, "adk-1"), response("f", {"r": 2}, "adk-2"))
+        chunks = run([*pieces, event(*calls), ran])
+        assert inputs(chunks) == {"adk-1": {"a": "x"}, "adk-2": other}
+        assert outputs(chunks) == {"adk-1": {"r": 1}, "adk-2": {"r": 2}}
+
+
 @pytest.mark.parametrize(("grown", "calls"), [({"a": "xy"}, 1), ({"a": "z"}, 2)])
 def test_accumulated_arguments_under_a_new_id_continue_what_they_repeat(grown: dict[str, Any], calls: int) -> None:
     chunks = run([fragment(call("f", {"a": "x"}, "adk-1", more=True)), fragment(call("f", grown, "adk-2", more=True))])
