@@ -14,7 +14,7 @@ from stream_protocol.record_command import record
 from stream_protocol.recording.check_command import check
 from stream_protocol.recording.pace import ServerPace
 from stream_protocol.recording.replay_command import replay
-from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse, refuse_beside
+from stream_protocol.usage import AI_SDK_VERSIONS, ai_sdk_version, refuse, refuse_beside, refuse_without
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_log import RunLog
@@ -43,6 +43,7 @@ main.add_command(replay)
 @main.command()
 @click.argument("target", required=False)
 @click.option("--replay", "recordings", metavar="FILE|DIR", help="Answer from recordings, without an agent.")
+@click.option("--session", metavar="ID", help="Of --replay: which session, in a store or an evalset that has several.")
 @click.option(
     "--pace",
     type=ServerPace(),
@@ -83,6 +84,7 @@ def serve(
     target: str | None,
     *,
     recordings: str | None,
+    session: str | None,
     pace: float,
     host: str,
     port: int,
@@ -103,13 +105,21 @@ def serve(
     if recordings is not None and target is None:
         from stream_protocol.replay_server.command import serve_replay
 
-        refuse_beside("--replay", {"recordings", "pace", "ai_sdk", "host", "port", "origins", "page"})
+        refuse_beside("--replay", {"recordings", "session", "pace", "ai_sdk", "host", "port", "origins", "page"})
         serve_replay(
-            recordings, pace=pace, ai_sdk=ai_sdk_version(ai_sdk), host=host, port=port, origins=origins, page=page
+            recordings,
+            session=session,
+            pace=pace,
+            ai_sdk=ai_sdk_version(ai_sdk),
+            host=host,
+            port=port,
+            origins=origins,
+            page=page,
         )
         return
     if target is None or recordings is not None:
         refuse("serve takes a TARGET or --replay, one of them")
+    refuse_without("--replay", {"session", "pace"})
     from stream_protocol.recording import ChatRecorder
     from stream_protocol.serving import server
     from stream_protocol.serving.app import create_app

@@ -1,6 +1,6 @@
 """What all commands of ``adk-ui-stream`` share."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import Final, NoReturn
 
 import click
@@ -28,8 +28,21 @@ def refuse(text: str) -> NoReturn:
 
 def refuse_beside(option: str, allowed: Container[str]) -> None:
     """Ends the command as ``refuse`` does, if it was given an option that means nothing beside ``option``."""
+    for parameter in _given():
+        if parameter.name not in allowed:
+            refuse(f"{parameter.opts[0]} means nothing beside {option}")
+
+
+def refuse_without(option: str, needing: Container[str]) -> None:
+    """Ends the command as ``refuse`` does, if it was given one of the options that mean nothing without ``option``."""
+    for parameter in _given():
+        if parameter.name in needing:
+            refuse(f"{parameter.opts[0]} means nothing without {option}")
+
+
+def _given() -> Iterator[click.Parameter]:
+    """What stands on the command line."""
     context = click.get_current_context()
     for parameter in context.command.params:
-        name = parameter.name or ""
-        if name not in allowed and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            refuse(f"{parameter.opts[0]} means nothing beside {option}")
+        if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE:
+            yield parameter

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from stream_protocol.recording.replaying import Turns
     from stream_protocol.wire.messages import UIMessage
 
+    FloatParam = click.ParamType[float]
+else:
+    FloatParam = click.ParamType  # generic for type checkers alone, before click 8.4
+
 Target = Literal["sse", "chunks", "messages"]
 
 INSTANT: Final = math.inf
 
 
-class Pace(click.ParamType[float]):
+class Pace(FloatParam):
     """``instant``, ``recorded`` or a factor: 4, 4x, 0.5."""
 
     name = "pace"

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 from time import monotonic, sleep
+from typing import Final
 
 from stream_protocol.recording.records import TurnRecord
 from stream_protocol.recording.replaying import Turns
 from stream_protocol.recording.splitting import Moment, Step
 from stream_protocol.recording.times import Times
 from stream_protocol.recording.unreadable import RecordingError
+
+LONGEST_WAIT: Final = 1e8
+"""Seconds: three years. A file may hold any number, and the system's ``sleep`` takes none much larger."""
 
 
 def paced(turns: Turns, speed: float) -> Turns:
@@ -33,5 +37,5 @@ def _due(steps: Iterable[Step], speed: float) -> Iterator[Step]:
         if isinstance(step, TurnRecord):
             times = Times(told=True)
         elif isinstance(step, Moment) and (at := times.of(step)) is not None:
-            sleep(max(0.0, begin + at / speed - monotonic()))
+            sleep(min(max(0.0, begin + at / speed - monotonic()), LONGEST_WAIT))
         yield step

@@ -16,11 +16,19 @@ from stream_protocol.wire.chunks import AiSdkVersion
 
 
 def serve_replay(
-    path: str, *, pace: float, ai_sdk: AiSdkVersion, host: str, port: int, origins: Sequence[str], page: bool
+    path: str,
+    *,
+    session: str | None,
+    pace: float,
+    ai_sdk: AiSdkVersion,
+    host: str,
+    port: int,
+    origins: Sequence[str],
+    page: bool,
 ) -> None:
     """Serves the recordings in a file or folder until the process is told to stop."""
     try:
-        chats = Chats(load_shelf(path), pace, ai_sdk)
+        chats = Chats(load_shelf(path, session=session), pace, ai_sdk)
         listener = server.bind(host, port)
     except RecordingError as error:
         refuse(f"{path}: {error}")

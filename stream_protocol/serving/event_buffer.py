@@ -69,6 +69,11 @@ class EventBuffer:
         return self._first + len(self._tail)
 
     @property
+    def readers(self) -> int:
+        """How many read it now."""
+        return len(self._places)
+
+    @property
     def full(self) -> bool:
         """Whether nothing should be appended any more but an end."""
         return self._size > self._bounds.max_size

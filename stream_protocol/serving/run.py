@@ -88,7 +88,7 @@ class Run:
         self.fragments = Fragments()
         self._limits = limits
         self._released = False
-        self._begin: BeginResponse | None = None
+        self._begin: BeginResponse = _never_begun
         self._recorder: TurnRecorder = Unrecorded()
         self._conversion: Conversion[bytes] | None = None
         self._task: asyncio.Task[object] | None = None
@@ -108,7 +108,7 @@ class Run:
         self._recorder = recorder
         self._task = asyncio.current_task()
         self._arm("time", self._limits.run_timeout, self._expire)
-        if self._limits.disconnect_grace is not None:
+        if self._limits.disconnect_grace is not None and not self.log.readers:
             self._arm("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self._leave)
         try:
             with self._failure_ends_response():
@@ -120,6 +120,7 @@ class Run:
                 self._end(lambda response: response.finish())
         finally:
             self.stop()
+            self.log.on_readers = lambda count: None  # who leaves now has the whole response
             for timer in self._timers.values():
                 timer.cancel()
 
@@ -197,10 +198,9 @@ class Run:
         if self.log.closed:
             return
         try:
-            if self._begin is not None:
-                response = self._concluded(terminal)
-                self._log_written(response)
-                self._recorder.end(response.outcome)
+            response = self._concluded(terminal)
+            self._log_written(response)
+            self._recorder.end(response.outcome)
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
@@ -218,13 +218,12 @@ class Run:
 
     def _response(self, invocation_id: str | None) -> Conversion[bytes]:
         if self._conversion is None:
-            assert self._begin is not None
             try:
                 begun = self._begin(invocation_id)
                 self._conversion, self.log.past = begun.conversion, begun.rebuilt
                 self._recorder.begin(begun.conversion.message_id)
             except Exception:  # a hook raised while the past was read: all that is left is to say so
-                self._conversion = sse_conversion((), None, Settings())
+                self._conversion = _never_begun(None).conversion
                 self._recorder.begin(None)
                 raise
         return self._conversion
@@ -243,6 +242,11 @@ class Run:
         timer = self._timers.pop(name, None)
         if timer is not None:
             timer.cancel()
+
+
+def _never_begun(_invocation_id: str | None) -> Begun:
+    """The response of a run that was stopped while its request was still being looked at."""
+    return Begun(sse_conversion((), None, Settings()))
 
 
 def _failed(error: Exception, response: Conversion[bytes]) -> None:

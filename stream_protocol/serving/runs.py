@@ -23,6 +23,9 @@ logger = logging.getLogger(__name__)
 ChatKey: TypeAlias = tuple[str, str]
 """User id, chat id."""
 
+DELETION: Final = ""
+"""Stands for the fingerprint of a request where none is answered: there is nothing to read, so two wait their turn."""
+
 STOPPING_WAIT: Final = 10.0
 """Seconds that a request waits for a run of its chat that is stopping: somebody pressed stop and typed on."""
 
@@ -71,7 +74,7 @@ class ActiveRuns:
             except ChatTakenError as taken:
                 other = taken.run
             same = other.request == request
-            if same and other.phase != "claimed":
+            if same and request != DELETION and other.phase != "claimed":
                 if (reader := await self._log.read(self._name(key), other.run_id)) is not None:
                     return reader
             elif other.healthy and other.phase != "closed" and not same:

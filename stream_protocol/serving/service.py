@@ -25,7 +25,7 @@ from stream_protocol.serving.memory_run_log import MemoryRunLog
 from stream_protocol.serving.prepared import NOTHING, Prepared, runner_for
 from stream_protocol.serving.recorder import Recorder, Unrecorded
 from stream_protocol.serving.run import RUN_TIMEOUT, Run, RunLimits
-from stream_protocol.serving.runs import STOPPING_WAIT, ActiveRuns, ChatKey
+from stream_protocol.serving.runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.sealing import sealing_events
 from stream_protocol.serving.siblings import warn_of_siblings
 from stream_protocol.serving.target import Target, as_runner, delegation_tools
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from stream_protocol.wire.messages import ChatRequest, UIMessage
 
 logger = logging.getLogger(__name__)
-
-DELETION: Final = ""
-"""Stands for the fingerprint of a request where none is answered."""
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs. Longer than a stopped run may take before it is cancelled."""

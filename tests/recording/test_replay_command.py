@@ -141,6 +141,14 @@ def test_the_pace_of_our_own_recordings_is_counted_from_the_turn(tmp_path: Path,
     assert clock.slept == [0.5, 0.5, 0.25] * 2
 
 
+def test_a_time_that_no_clock_takes_is_waited_for_as_long_as_one_does(tmp_path: Path, clock: Clock) -> None:
+    lines = [{"event": TURNS[0][0], "at": 1e300}]
+    result = run(
+        written(tmp_path, {"adk_ui_stream_recording": 1}, {"turn": {"message_id": "m"}}, *lines), "--pace", "2"
+    )
+    assert (result.exit_code, clock.slept) == (0, [waiting.LONGEST_WAIT])
+
+
 def test_nobody_sleeps_unless_asked_to(file: str, clock: Clock) -> None:
     assert run(file).stdout == run(file, "--pace", "instant").stdout
     assert clock.slept == []

@@ -1,6 +1,7 @@
 """``adk-ui-stream serve --replay``: a process of its own, and what it refuses."""
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -17,6 +18,26 @@ from tests.conformance.fixtures import FOLDER
 from tests.replay_server.tapes import write_tape
 from tests.serving.support import chat, chunks, said, text
 from tests.test_cli import HANG, ROOT, serve, serving
+
+SEVERAL = json.dumps(
+    {
+        "eval_set_id": "set",
+        "eval_cases": [
+            {
+                "eval_id": name,
+                "conversation": [
+                    {
+                        "invocation_id": f"i-{name}",
+                        "user_content": {"role": "user", "parts": [{"text": f"hi {name}"}]},
+                        "final_response": {"role": "model", "parts": [{"text": f"I am {name}."}]},
+                    }
+                ],
+            }
+            for name in "ab"
+        ],
+    }
+)
+"""An evalset of two conversations."""
 
 
 def digests(folder: Path) -> dict[Path, str]:
@@ -66,6 +87,13 @@ def test_the_environment_needs_no_key(tmp_path: Path, monkeypatch: pytest.Monkey
         assert chunks(httpx.post(f"{url}/api/chat", json=chat(said(words)), timeout=HANG).text)
 
 
+def test_one_of_several_conversations_in_a_file_is_served(tmp_path: Path) -> None:
+    (tmp_path / "several.json").write_text(SEVERAL)
+    with serving(serve("--replay", "several.json", "--session", "b"), tmp_path) as (_, url):
+        answer = httpx.post(f"{url}/api/chat", json=chat(said("hi b")), timeout=HANG)
+    assert text(chunks(answer.text)) == "I am b."
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -73,6 +101,10 @@ def test_the_environment_needs_no_key(tmp_path: Path, monkeypatch: pytest.Monkey
         (["agent", "--replay", "."], "serve takes a TARGET or --replay, one of them"),
         (["--replay", "nowhere"], "nowhere: No such file or directory"),
         (["--replay", "empty"], "empty: no recordings in it"),
+        (["--replay", "several.json"], 'several.json: 2 sessions are in it, and --session chooses one: "a", "b"'),
+        (["--replay", "several.json", "--session", "c"], 'several.json: no session "c" in it; it has "a", "b"'),
+        (["agent:root", "--pace", "held"], "--pace means nothing without --replay"),
+        (["agent:root", "--session", "a"], "--session means nothing without --replay"),
         (["--replay", "text.jsonl", "--user-header", "X-User"], "--user-header means nothing beside --replay"),
         (["--replay", "twins"], "twins: a.json and a.jsonl have the same name but for its ending"),
     ],
@@ -81,6 +113,7 @@ def test_what_cannot_be_served_is_one_line_on_stderr(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str], told: str
 ) -> None:
     monkeypatch.chdir(write_tape(tmp_path, "text"))
+    Path("several.json").write_text(SEVERAL)
     Path("empty").mkdir()
     Path("twins").mkdir()
     for ending in ("json", "jsonl"):

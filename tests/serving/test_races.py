@@ -1,0 +1,95 @@
+"""Requests of one chat that meet at a bad moment, and readers that come and go."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.sessions import InMemorySessionService, Session
+
+from stream_protocol import parse_chat_request
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.testing import ScriptedLlm, Wait
+from tests.serving.support import HANG, begin, chat, chunks, client, post, said, stream
+
+
+class Gated(InMemorySessionService):
+    """A store whose answers wait until ``gate`` is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.asked = asyncio.Event()
+
+    async def get_session(self, **which: Any) -> Session | None:
+        self.asked.set()
+        await self.gate.wait()
+        return await super().get_session(**which)
+
+    async def delete_session(self, **which: Any) -> None:
+        await asyncio.sleep(0.05)
+        await super().delete_session(**which)
+
+
+def service_for(*turns: Any, **options: Any) -> ChatService:
+    return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns))), **options)
+
+
+async def free(service: ChatService) -> None:
+    if service._tasks:
+        await asyncio.wait(service._tasks, timeout=HANG)
+    assert len(service._runs) == 0
+
+
+async def test_a_chat_that_is_deleted_several_times_at_once_is_deleted_once() -> None:
+    service = service_for("Hello.", session_service=Gated())
+    app = create_app(service)
+    await stream(app, chat(said("hi")))
+    async with client(app) as http:
+        answers = await asyncio.gather(*(http.delete("/api/chat/c1") for _ in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [204, 404, 404, 404]
+    assert len(service._runs) == 0
+
+
+async def test_a_request_that_is_stopped_before_its_run_begins_ends_in_abort_for_all_who_sent_it() -> None:
+    sessions, told = Gated(), list[str]()
+    service = service_for("Never said.", session_service=sessions, on_finish=lambda *how: told.append(how[2].kind))
+    app = create_app(service)
+    sessions.gate.clear()
+    first = asyncio.create_task(post(app, chat(said("hi"))))
+    await asyncio.wait_for(sessions.asked.wait(), HANG)
+    async with client(app) as http:
+        assert (await http.post("/api/chat/c1/stop")).status_code == 202
+    second = asyncio.create_task(post(app, chat(said("hi"))))
+    await asyncio.sleep(0)
+    sessions.gate.set()
+    for answer in (await first, await second):
+        assert chunks(answer.text) == [{"type": "start"}, {"type": "abort"}]
+    await free(service)
+    assert told == ["aborted"]
+
+
+async def test_a_reader_that_comes_before_the_run_has_begun_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_protocol.serving.run.FIRST_READER_SECONDS", 0.05)
+    service = service_for(["Half ", Wait(0.3), "and whole."], disconnect_grace=0)
+    events = await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
+    heard = b"".join([batch async for batch in events])
+    assert b'"finish"' in heard
+    assert b'"abort"' not in heard
+
+
+async def test_who_leaves_with_the_whole_response_cancels_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_protocol.serving.run.STOP_TIMEOUT", 0.05)
+    told = list[str]()
+
+    async def store(*how: Any) -> None:
+        await asyncio.sleep(0.3)
+        told.append(how[2].kind)
+
+    service = service_for("Hello.", disconnect_grace=0, on_finish=store)
+    async with begin(create_app(service), chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("finish")
+    await free(service)
+    assert told == ["finished"]
