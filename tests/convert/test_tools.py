@@ -296,7 +296,7 @@ def test_raw_text_is_continued_under_any_new_id() -> None:
 @pytest.mark.parametrize("other", [{"a": "x"}, {"a": "xy"}, {"a": "x", "b": 1}], ids=["equal", "longer", "more"])
 def test_two_calls_of_one_tool_that_come_whole_are_two_whatever_their_arguments(other: dict[str, Any]) -> None:
     calls = [call("f", {"a": "x"}, "adk-1"), call("f", other, "adk-2")]
-    for pieces in ([fragment(piece) for piece in calls], [fragment(*calls)]):
+    for pieces in ([fragment(one) for one in calls], [fragment(*calls)]):
         ran = results(response("f", {"r": 1}, "adk-1"), response("f", {"r": 2}, "adk-2"))
         chunks = run([*pieces, event(*calls), ran])
         assert inputs(chunks) == {"adk-1": {"a": "x"}, "adk-2": other}
