@@ -52,16 +52,15 @@ class _Closable(Protocol):
 
 
 async def _prepare(uri: str) -> None:
-    if not _names_driver(uri):
-        return await _probe(uri)
-    from sqlalchemy.exc import DBAPIError
+    if _names_driver(uri):
+        from sqlalchemy.exc import DBAPIError
 
-    for _ in range(PROBES - 1):
-        try:
-            return await _probe(uri)
-        except DBAPIError:
-            await asyncio.sleep(BETWEEN_PROBES)
-    await _probe(uri)
+        for _ in range(PROBES - 1):
+            try:
+                return await _probe(uri)
+            except DBAPIError:
+                await asyncio.sleep(BETWEEN_PROBES)
+    return await _probe(uri)
 
 
 async def _probe(uri: str) -> None:

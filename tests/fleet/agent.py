@@ -37,7 +37,7 @@ class Door(asyncio.Event):
         self._path = FOLDER / DOORS / key
 
     async def wait(self) -> Literal[True]:
-        while not self._path.exists():
+        while not self._path.exists():  # noqa: ASYNC110 - another process opens it
             await asyncio.sleep(POLL_SECONDS)
         return True
 

@@ -6,10 +6,10 @@ from tests.fleet.workers import Fleet, fleet
 from tests.postgres import Postgres
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def house(
     request: pytest.FixtureRequest, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Fleet]:
-    """Two workers for clients of one version, which is the fixture's parameter."""
+    """Two workers for clients of the version that is the parameter. A test may break what ``mend`` repairs."""
     with fleet(tmp_path_factory.mktemp("fleet"), postgres.new_database(), request.param) as whole:
         yield whole

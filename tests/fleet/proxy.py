@@ -29,7 +29,7 @@ class Proxy:
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         unbounded = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-        async with httpx.AsyncClient(timeout=None, limits=unbounded, trust_env=False) as self._client:  # noqa: S113 - streams may be silent
+        async with httpx.AsyncClient(timeout=None, limits=unbounded, trust_env=False) as self._client:
             yield
 
     async def _serve(self, request: Request) -> Response:

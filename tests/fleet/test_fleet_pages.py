@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 
 from tests.conformance.fixtures import VERSIONS
+from tests.conformance.test_chat_against_server import served
 from tests.conformance.test_resume_against_client import comparable
 from tests.fleet.browser import Browser, Page, Shown, browser
-from tests.conformance.test_chat_against_server import served
 from tests.fleet.proxy import Proxy
 from tests.fleet.workers import Fleet
 
@@ -126,27 +126,6 @@ async def test_what_one_worker_runs_is_stopped_at_the_other(kind: str, house: Fl
     assert comparable((await first.settled()).messages)[-1] == comparable(await first.stored())[1]
 
 
-async def test_a_worker_that_is_killed_frees_its_chat_and_its_readers_are_told(
-    house: Fleet, pages: Browser, chat: str
-) -> None:
-    running = {"type": "tool-dig", "state": "input-available"}
-    first = await pages.page(chat, worker=0)
-    await first.send(f"dig {chat}")
-    await first.until(**running)
-    second = await pages.reloaded(chat, worker=1)
-    await second.until(**running)
-    house.workers[0].kill()
-    assert (await first.settled()).status == "error"
-    told = await second.settled()
-    assert (told.status, told.error, told.tool("dig")["state"]) == ("error", MASKED, "output-error")
-    stored = await second.stored()
-    assert [part["text"] for part in stored[1]["parts"] if part["type"] == "text"] == ["I dig. "]
-    house.ledger.open(chat)
-    await first.turn(None)
-    await asks_again(first)
-    assert [deed.tool for deed in house.ledger.deeds(chat)] == ["dig"]
-
-
 async def test_a_redis_that_comes_back_soon_is_not_missed(house: Fleet, pages: Browser, chat: str) -> None:
     page = await pages.page(chat, worker=0)
     await page.send(f"argument {chat}")
@@ -191,3 +170,24 @@ async def test_a_chat_goes_round_the_workers_turn_by_turn(house: Fleet, pages: B
         shown = await shows_what_is_stored(page)
         assert shown.text() == f"Shall I? Done {chat}.{turn}."
     assert [deed.key for deed in house.ledger.deeds(chat)] == [f"{chat}.{turn}" for turn in range(3)]
+
+
+async def test_a_worker_that_is_killed_frees_its_chat_and_its_readers_are_told(
+    house: Fleet, pages: Browser, chat: str
+) -> None:
+    running = {"type": "tool-dig", "state": "input-available"}
+    first = await pages.page(chat, worker=0)
+    await first.send(f"dig {chat}")
+    await first.until(**running)
+    second = await pages.reloaded(chat, worker=1)
+    await second.until(**running)
+    house.workers[0].kill()
+    assert (await first.settled()).status == "error"
+    told = await second.settled()
+    assert (told.status, told.error, told.tool("dig")["state"]) == ("error", MASKED, "output-error")
+    stored = await second.stored()
+    assert [part["text"] for part in stored[1]["parts"] if part["type"] == "text"] == ["I dig. "]
+    house.ledger.open(chat)
+    await first.turn(None)
+    await asks_again(first)
+    assert [deed.tool for deed in house.ledger.deeds(chat)] == ["dig"]
