@@ -88,7 +88,7 @@ class Run:
         self.fragments = Fragments()
         self._limits = limits
         self._released = False
-        self._begin: BeginResponse | None = None
+        self._begin: BeginResponse = _unplanned
         self._recorder: TurnRecorder = Unrecorded()
         self._conversion: Conversion[bytes] | None = None
         self._task: asyncio.Task[object] | None = None
@@ -197,10 +197,9 @@ class Run:
         if self.log.closed:
             return
         try:
-            if self._begin is not None:
-                response = self._concluded(terminal)
-                self._log_written(response)
-                self._recorder.end(response.outcome)
+            response = self._concluded(terminal)
+            self._log_written(response)
+            self._recorder.end(response.outcome)
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
@@ -218,7 +217,6 @@ class Run:
 
     def _response(self, invocation_id: str | None) -> Conversion[bytes]:
         if self._conversion is None:
-            assert self._begin is not None
             try:
                 begun = self._begin(invocation_id)
                 self._conversion, self.log.past = begun.conversion, begun.rebuilt
@@ -243,6 +241,11 @@ class Run:
         timer = self._timers.pop(name, None)
         if timer is not None:
             timer.cancel()
+
+
+def _unplanned(_invocation_id: str | None) -> Begun:
+    """Of a run that is stopped, or loses its lease, while its turn is being planned."""
+    return Begun(sse_conversion((), None, Settings()))
 
 
 def _failed(error: Exception, response: Conversion[bytes]) -> None:

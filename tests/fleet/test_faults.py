@@ -96,7 +96,7 @@ async def at_rest(person: Person) -> list[str]:
         return [f"{person.chat}: takes no new turn: {told(last)}"]
     (status, stored), (_, other) = [await person.history(worker) for worker in range(2)]
     if status != 200 or stored != other:
-        return [f"{person.chat}: two histories"]
+        return [f"{person.chat}: two histories: {status} {stored} {other}"]
     return [f"{person.chat}: {wrong}" for wrong in [*disagreements(person, stored), *unsealed(stored)]]
 
 
@@ -162,6 +162,4 @@ def unsealed(stored: Sequence[Any]) -> Iterator[str]:
 
 def told(reading: Reading) -> str:
     read = f"{len(reading.chunks)} chunks, {[chunk['type'] for chunk in reading.chunks][-3:]}"
-    return (
-        f"{reading.what} {reading.key!r} by {reading.worker}: {reading.status}, {read}, {reading.done=}, {reading.left}"
-    )
+    return f"{reading.what} {reading.key!r} by {reading.worker}: {reading.status}, {read}, {reading.done=}"
