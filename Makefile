@@ -58,11 +58,11 @@ demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.
 test: setup  ## every test, with coverage; make test ARGS="-k name" for some
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov)
 
-test-python: $(PYTHON_READY)  ## the tests that need neither Node nor a browser
-	$(BIN)/python -m pytest -m "not node and not browser" -n 2 --dist loadfile $(ARGS)
+test-python: $(PYTHON_READY)  ## the tests that need neither Node nor a browser, and break no servers
+	$(BIN)/python -m pytest -m "not node and not browser and not fleet" -n 2 --dist loadfile $(ARGS)
 
 test-oldest: $(OLDEST_READY)  ## the tests that meet ADK, on the oldest versions that pyproject.toml permits
-	$(OLDEST)/python -m pytest -m "not node and not browser" -n 2 --dist loadfile $(if $(ARGS),$(ARGS),$(MEET_ADK))
+	$(OLDEST)/python -m pytest -m "not node and not browser and not fleet" -n 2 --dist loadfile $(if $(ARGS),$(ARGS),$(MEET_ADK))
 
 check: static coverage  ## format, lint, types, import rules, then the tests and what they cover
 

@@ -31,7 +31,8 @@ class Shown:
 
     def tool(self, name: str) -> Json:
         """Its last call of this tool."""
-        return [part for part in self.messages[-1]["parts"] if part["type"] == f"tool-{name}"][-1]
+        calls: list[Json] = [part for part in self.messages[-1]["parts"] if part["type"] == f"tool-{name}"]
+        return calls[-1]
 
 
 class Page:
