@@ -56,7 +56,7 @@ demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.
 	@$(BIN)/python -m server --host $(HOST) --port $(PORT)
 
 test: setup  ## every test, with coverage; make test ARGS="-k name" for some
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),--cov)
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 2 --dist loadfile --cov)
 
 test-python: $(PYTHON_READY)  ## the tests that need neither Node nor a browser, and break no servers
 	$(BIN)/python -m pytest -m "not node and not browser and not fleet" -n 2 --dist loadfile $(ARGS)

@@ -1,5 +1,6 @@
 """Prints the tables. Ratios compare within this run; microseconds are this machine's."""
 
+import argparse
 import asyncio
 
 from bench.conversation import EVENTS_PER_TURN, TURNS
@@ -9,16 +10,6 @@ from bench.recordings import costs
 from bench.run_logs import run_log_costs
 from bench.speed import ROUNDS, speeds
 from bench.startup import FIRST_USE, IMPORT, startup
-
-
-def main() -> None:
-    """Takes every measurement, about a minute in all."""
-    _print_speed()
-    _print_growth()
-    print(f"\nMemory: {bytes_per_open_stream() / 1024:.1f} KiB per open stream ({STREAMS:,} open, mid-turn).")
-    _print_run_logs()
-    _print_startup()
-    _print_recordings()
 
 
 def _print_speed() -> None:
@@ -35,6 +26,10 @@ def _print_run_logs() -> None:
     print(f"  {'':<32}{'µs per chunk':>14}{'to memory':>14}")
     for row in asyncio.run(run_log_costs()):
         print(f"  {row.name:<32}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
+
+
+def _print_memory() -> None:
+    print(f"\nMemory: {bytes_per_open_stream() / 1024:.1f} KiB per open stream ({STREAMS:,} open, mid-turn).")
 
 
 def _print_startup() -> None:
@@ -58,4 +53,23 @@ def _print_recordings() -> None:
         print(f"  {row.name:<16}{row.events_per_second:>14,.0f}{row.small:>14.0f}{row.large:>14.0f}")
 
 
-main()
+TABLES = {
+    "speed": _print_speed,
+    "growth": _print_growth,
+    "memory": _print_memory,
+    "run-logs": _print_run_logs,
+    "startup": _print_startup,
+    "recordings": _print_recordings,
+}
+
+
+def main() -> None:
+    """Takes the measurements that are named, or every one: some minutes in all, most of them over 200 MB files."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=main.__doc__)
+    parser.add_argument("tables", nargs="*", choices=[*TABLES, []], metavar="table", help=", ".join(TABLES))
+    for name in parser.parse_args().tables or TABLES:
+        TABLES[name]()
+
+
+if __name__ == "__main__":
+    main()

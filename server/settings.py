@@ -16,8 +16,8 @@ class Settings:
     port: int = 8000
     ai_sdk: AiSdkVersion = 6
     allow_origins: tuple[str, ...] = ()
-    disconnect_grace: float | None = 0.0
-    """Seconds that a run outlives its reader; 0, since the page's Stop is nothing but a disconnect to the server."""
+    disconnect_grace: float | None = None
+    """Seconds that a run outlives its reader; by default it goes on to its end, and a page that reloads takes it up."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Self:
@@ -31,7 +31,7 @@ class Settings:
             port=int(env.get("PORT", cls.port)),
             ai_sdk=_ai_sdk(env.get("AI_SDK", "6")),
             allow_origins=tuple(origin.strip() for origin in env.get("ALLOW_ORIGINS", "").split(",") if origin.strip()),
-            disconnect_grace=_seconds(env.get("DISCONNECT_GRACE", "0")),
+            disconnect_grace=_seconds(env.get("DISCONNECT_GRACE", "")),
         )
 
 

@@ -1,6 +1,7 @@
 """Whether two requests say the same, as a double click and a retry do."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
@@ -18,11 +19,17 @@ def fingerprint(request: ChatRequest) -> str:
     that differ otherwise.
     """
     last = request.messages[-1]
-    said = [request.trigger, request.message_id, last["id"], last["role"], _said(last)]
+    payloads = request.body.get("approvalPayloads")
+    answers = _said(last, payloads if isinstance(payloads, dict) else {})
+    said = [request.trigger, request.message_id, last["id"], last["role"], answers]
     return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _said(message: UIMessage) -> list[Any]:
+def _said(message: UIMessage, payloads: Mapping[str, Any]) -> list[Any]:
     if message["role"] == "user":
         return [dict(part) for part in message["parts"]]
-    return [{key: part.get(key) for key in _ANSWER_KEYS} for part in message["parts"] if is_tool_part(part)]
+    return [
+        [*(part.get(key) for key in _ANSWER_KEYS), payloads.get(part.get("approval", {}).get("id", ""))]
+        for part in message["parts"]
+        if is_tool_part(part)
+    ]

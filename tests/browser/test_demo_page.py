@@ -184,6 +184,64 @@ def test_the_chat_lives_in_the_url_through_a_reload_and_a_new_chat_gets_another(
     assert chat_id() != first
 
 
+def test_a_page_that_is_reloaded_in_mid_answer_takes_it_up_and_a_second_tab_can_stop_it(page: Page) -> None:
+    say(page, "Tell me a long story")
+    text = page.locator('.assistant .text[data-state="streaming"]')
+    expect(text).to_contain_text("The train stood longer")
+    page.reload()
+    expect(text).to_contain_text("The train stood longer")
+    expect_status(page, "streaming")
+    assert page.context.browser is not None
+    second = page.context.browser.new_page()
+    second.goto(page.url)
+    expect(second.locator('.assistant .text[data-state="streaming"]')).to_contain_text("The train stood longer")
+    second.get_by_role("button", name="Stop").click()
+    for tab in (second, page):
+        expect_status(tab, "ready")
+        expect(tab.locator(".assistant")).to_have_count(1)
+    told = page.locator(".assistant .text").inner_text()
+    assert "At night in Rome" not in told
+    assert second.locator(".assistant .text").inner_text() == told
+    page.reload()
+    expect(page.locator(".assistant .text")).to_have_text(told)
+    second.close()
+
+
+BREAKABLE = """() => {
+    const { fetch } = window;
+    window.fetch = async (...request) => {
+        const response = await fetch(...request);
+        if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response;
+        const { readable, writable } = new TransformStream();
+        const breaking = new AbortController();
+        window.breakConnection = () => breaking.abort(new TypeError("network error"));
+        response.body.pipeTo(writable, { signal: breaking.signal }).catch(() => {});
+        return new Response(readable, response);
+    };
+}"""
+"""Gives the page a connection that a test can break."""
+
+
+@pytest.mark.parametrize("runs_on", [True, False], ids=["while the run goes on", "when it has ended"])
+def test_an_answer_whose_connection_broke_is_taken_up_again_not_asked_for_anew(page: Page, *, runs_on: bool) -> None:
+    page.evaluate(BREAKABLE)
+    say(page, "Tell me a long story")
+    expect(page.locator('.assistant .text[data-state="streaming"]')).to_contain_text("The train stood longer")
+    seen = posts(page)
+    page.evaluate("window.breakConnection()")
+    expect(page.get_by_role("alert")).to_be_visible()
+    if not runs_on:
+        page.evaluate("fetch(`api/chat/${location.hash.slice(1)}/stop`, { method: 'POST' })")
+    page.get_by_role("button", name="Retry").click()
+    if runs_on:
+        expect_status(page, "streaming")
+        page.get_by_role("button", name="Stop").click()
+    expect_status(page, "ready")
+    expect(page.locator(".assistant")).to_have_count(1)
+    expect(page.locator(".assistant .text")).to_have_count(1)
+    assert [request.url.rpartition("/")[2] for request in seen] == ["stop"]
+
+
 @pytest.mark.parametrize(("name", "width", "height"), [("desktop", 1100, 900), ("phone", 400, 800)])
 def test_the_tour_shows_every_kind_of_part_in_one_message(
     page: Page, shots: Path, name: str, width: int, height: int

@@ -50,8 +50,8 @@ CONVERTED: Fields = {
         "transfer_to_agent": "convert/data.py",
     },
     Part: {
-        "code_execution_result": "convert/conversion.py",
-        "executable_code": "convert/conversion.py",
+        "code_execution_result": "convert/whole_parts.py",
+        "executable_code": "convert/whole_parts.py",
         "file_data": "convert/media.py",
         "function_call": "convert/conversion.py",
         "function_response": "convert/conversion.py",
@@ -59,8 +59,8 @@ CONVERTED: Fields = {
         "text": "convert/conversion.py",
         "thought": "convert/conversion.py",
         "thought_signature": "convert/conversion.py",
-        "tool_call": "convert/conversion.py",
-        "tool_response": "convert/conversion.py",
+        "tool_call": "convert/whole_parts.py",
+        "tool_response": "convert/whole_parts.py",
     },
     FunctionCall: {
         "args": "convert/tools.py",

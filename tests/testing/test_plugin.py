@@ -153,7 +153,8 @@ def test_a_variant_and_a_session_keep_expectations_of_their_own(project: pytest.
             assert_stream_matches(adk_recording("weather", session="a/b"), variant="v7", ai_sdk=7)
         """
     )
-    write(project, "recordings/weather.jsonl", weather())
+    session = {"id": "a/b", "events": [json.loads(line) for line in weather().splitlines()]}
+    write(project, "recordings/weather.json", json.dumps(session))
     run(project, UPDATE).assert_outcomes(passed=1)
     assert sorted(path.name for path in (project.path / "recordings").glob("*.expected.jsonl")) == [
         "weather.a%2Fb.v7.expected.jsonl",

@@ -1,6 +1,7 @@
 import { generateId } from "ai";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { Chat } from "./Chat";
+import { loadHistory } from "./history";
 import type { ChatMessage } from "./message-types";
 
 /** Chats that this page has begun itself: the server has nothing of them to load. */
@@ -36,10 +37,7 @@ function useHistory(id: string): ChatMessage[] | undefined {
   useEffect(() => {
     if (begun.has(id)) return;
     let current = true;
-    void fetch(`api/chat/${encodeURIComponent(id)}`)
-      .then((response) => (response.ok ? response.json() : { messages: [] }))
-      .catch(() => ({ messages: [] }))
-      .then(({ messages }) => current && setLoaded({ id, messages }));
+    void loadHistory(id).then((messages) => current && setLoaded({ id, messages }));
     return () => {
       current = false;
     };
@@ -61,7 +59,7 @@ export function App() {
           New chat
         </button>
       </header>
-      {history && <Chat key={id} id={id} messages={history} />}
+      {history && <Chat key={id} id={id} messages={history} resume={!begun.has(id)} />}
     </div>
   );
 }

@@ -1,13 +1,15 @@
-import { useChat } from "@ai-sdk/react";
+import { Chat as ChatState, useChat } from "@ai-sdk/react";
 import {
+  type ChatOnFinishCallback,
   type ChatStatus,
   DefaultChatTransport,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
 } from "ai";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import type { OnApproval } from "./Approval";
 import { Composer } from "./Composer";
+import { loadHistory } from "./history";
 import { Message } from "./Message";
 import { type ChatMessage, speakerOf } from "./message-types";
 
@@ -26,24 +28,35 @@ function isAnswered(chat: { messages: ChatMessage[] }): boolean {
 }
 
 /** `stop()` only leaves the stream, as a reload does; the server is told that the run shall end. */
-function stopRun(id: string): void {
-  void fetch(`api/chat/${encodeURIComponent(id)}/stop`, { method: "POST" }).catch(() => undefined);
+async function stopRun(id: string): Promise<void> {
+  await fetch(`api/chat/${encodeURIComponent(id)}/stop`, { method: "POST" }).catch(() => undefined);
 }
 
-export function Chat({ id, messages }: { id: string; messages: ChatMessage[] }) {
+/** Takes up a response whose connection broke, or what became of it; asks anew for one that never began. */
+async function reconnect(state: ChatState<ChatMessage>): Promise<void> {
+  const shown = state.messages;
+  await state.resumeStream();
+  if (state.messages !== shown || state.error !== undefined) return;
+  const stored = await loadHistory(state.id);
+  if (stored.length < shown.length) await state.regenerate();
+  else state.messages = stored;
+}
+
+export function Chat({ id, messages, resume }: { id: string; messages: ChatMessage[]; resume: boolean }) {
   const payloads = useRef<Record<string, unknown>>({});
-  const transport = useMemo(() => {
+  const lost = useRef(false);
+  // A state of our own: with a mere transport `useChat` of v6 forgets that a resumed response begins anew.
+  const [state] = useState(() => {
     // They go with whatever is sent next: an approval is sent when the last open call has its answer.
     const body = () => ({ approvalPayloads: payloads.current });
-    return new DefaultChatTransport<ChatMessage>({ api: "api/chat", body });
-  }, []);
-  const chat = useChat<ChatMessage>({
-    id,
-    messages,
-    transport,
-    sendAutomaticallyWhen: isAnswered,
-    experimental_throttle: 30,
+    const transport = new DefaultChatTransport<ChatMessage>({ api: "api/chat", body });
+    const onFinish: ChatOnFinishCallback<ChatMessage> = ({ isDisconnect }) => {
+      lost.current = isDisconnect;
+    };
+    return new ChatState<ChatMessage>({ id, messages, transport, onFinish, sendAutomaticallyWhen: isAnswered });
   });
+  const chat = useChat<ChatMessage>({ chat: state, resume, experimental_throttle: 30 });
+  const retry = () => (lost.current ? reconnect(state) : state.regenerate());
   const busy = chat.status === "submitted" || chat.status === "streaming";
   const root = chat.messages.flatMap((message) => message.parts).map(speakerOf).find((name) => name !== undefined);
   const end = useStickyEnd(chat.messages);
@@ -79,7 +92,7 @@ export function Chat({ id, messages }: { id: string; messages: ChatMessage[] }) 
         {chat.error && (
           <div className="problem" role="alert">
             <p>{chat.error.message || "Something went wrong."}</p>
-            <button type="button" onClick={() => void chat.regenerate()}>
+            <button type="button" onClick={() => void retry()}>
               Retry
             </button>
             <button type="button" className="plain" onClick={chat.clearError}>
@@ -97,8 +110,7 @@ export function Chat({ id, messages }: { id: string; messages: ChatMessage[] }) 
           busy={busy}
           onSend={(text, files) => void chat.sendMessage({ text, files })}
           onStop={() => {
-            stopRun(id);
-            void chat.stop();
+            void stopRun(id).finally(chat.stop);
           }}
         />
       </footer>
