@@ -73,10 +73,12 @@ class Person:
         said = {"id": f"{self.chat}-u{len(self.sent)}", "role": "user", "parts": [{"type": "text", "text": text}]}
         return await self._read(self._reading("send"), "POST", {"id": self.chat, "messages": [said]}, at, leave=leave)
 
-    async def history(self, worker: int) -> tuple[int, list[Any]]:
-        """The status, and the messages if it is 200."""
+    async def history(self, worker: int) -> list[Any]:
+        """The messages that this worker says are stored."""
         answer = await self._http.get(self._url(worker, f"/{self.chat}"))
-        return answer.status_code, answer.json()["messages"] if answer.status_code == 200 else []
+        assert answer.status_code == 200, answer.text
+        messages: list[Any] = answer.json()["messages"]
+        return messages
 
     async def _take_turn(self) -> None:
         kind = self._rng.choice(["say", "stroll", "stroll", "stroll", "pay", "pay", "where"])
