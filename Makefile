@@ -21,6 +21,7 @@ NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard \
 	frontend-fixtures/package-lock.json server/page/package-lock.json examples/frontend-tests/package-lock.json))
 NODE_VERSION := $(shell node --version 2>/dev/null)
 MEET_ADK := $(addprefix tests/,convert conversation serving recording replay_server conformance testing)
+PYTHON_ALONE := not node and not browser and not store
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
@@ -58,11 +59,11 @@ demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.
 test: setup  ## every test, with coverage; make test ARGS="-k name" for some
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 2 --dist loadfile --cov)
 
-test-python: $(PYTHON_READY)  ## the tests that need neither Node nor a browser, and break no servers
-	$(BIN)/python -m pytest -m "not node and not browser and not fleet" -n 2 --dist loadfile $(ARGS)
+test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis or PostgreSQL
+	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 --dist loadfile $(ARGS)
 
 test-oldest: $(OLDEST_READY)  ## the tests that meet ADK, on the oldest versions that pyproject.toml permits
-	$(OLDEST)/python -m pytest -m "not node and not browser and not fleet" -n 2 --dist loadfile $(if $(ARGS),$(ARGS),$(MEET_ADK))
+	$(OLDEST)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 --dist loadfile $(if $(ARGS),$(ARGS),$(MEET_ADK))
 
 check: static coverage  ## format, lint, types, import rules, then the tests and what they cover
 

@@ -19,6 +19,20 @@ settings.register_profile(
 settings.load_profile("project")
 
 
+STORES = {"redis", "shared_redis", "postgres"}
+"""Fixtures that start a server."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that need a server which is not Python's: Redis or PostgreSQL."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
+            if STORES.intersection(item.fixturenames) or any(isinstance(it, str) and it in STORES for it in chosen):
+                item.add_marker("store")
+
+
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[RedisServer]:
     """A Redis that a test may break."""

@@ -37,6 +37,9 @@ _KINDS: Final[Mapping[str, CallKind]] = MappingProxyType(
     }
 )
 
+KEPT_FROM_THE_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
+"""ADK shows the model no event that holds a call or a response of these names, whatever else is in it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class OutsideCall:

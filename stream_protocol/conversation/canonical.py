@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 from stream_protocol.convert.tools import INPUT_CUT
 from stream_protocol.wire.messages import UIMessage, is_tool_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _Part = dict[str, Any]
 
@@ -18,8 +20,8 @@ def canonical(messages: Iterable[UIMessage]) -> list[UIMessage]:
 
     Calls whose arguments never completed are dropped, with the step that held nothing else and the empty metadata of a
     bare step, and ``rawInput`` is.
-    Parts of agents that ran in parallel are ordered by their branch, and the steps that they shared are dropped. The
-    messages given are not changed.
+    Parts of agents that ran in parallel are ordered by their branch, what tells none (files, data) behind them, and the
+    steps in between are dropped. The messages given are not changed.
     """
     return [_canonical(message) for message in messages]
 
@@ -34,8 +36,7 @@ def _canonical(message: UIMessage) -> UIMessage:
 
 def _parts(parts: Sequence[_Part]) -> list[_Part]:
     whole = [{key: value for key, value in part.items() if key != "rawInput"} for part in _complete(parts)]
-    branches = {branch for part in whole if (branch := _branch(part)) is not None}
-    return _by_branch(whole) if len(branches) > 1 else whole
+    return [part for lanes in _stretches(whole) for part in _by_branch(lanes)]
 
 
 def _complete(parts: Sequence[_Part]) -> list[_Part]:
@@ -60,21 +61,34 @@ def _is_cut(part: _Part) -> bool:
     return part["state"] == "input-streaming" or part.get("errorText") == INPUT_CUT
 
 
+def _stretches(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
+    """The parts, cut around each that somebody said alone. Steps, files and data tell no branch and bound nothing."""
+    for shared, group in groupby(parts, lambda part: _branch(part) is not None or _tells_none(part)):
+        if shared:
+            yield list(group)
+        else:
+            yield from ([part] for part in group)
+
+
 def _by_branch(parts: list[_Part]) -> list[_Part]:
-    """The parts with each run of branches in order: a part without a branch bounds such a run, a step does not."""
-    ordered: list[_Part] = []
-    lanes: list[_Part] = []
-    for part in parts:
-        if _branch(part) is not None:
-            lanes.append(part)
-        elif part["type"] != "step-start":
-            ordered += [*sorted(lanes, key=_lane), part]
-            lanes = []
-    return ordered + sorted(lanes, key=_lane)
+    """The parts of a stretch in the order of their branches, if they are of several."""
+    if len({branch for part in parts if (branch := _branch(part)) is not None}) < 2:
+        return parts
+    held = [index for index, part in enumerate(parts) if not _is_step(part)]
+    begin, end = held[0], held[-1] + 1
+    lanes = [part for part in parts[begin:end] if _branch(part) is not None]
+    others = [part for part in parts[begin:end] if _branch(part) is None and not _is_step(part)]
+    lanes.sort(key=lambda part: _branch(part) or "")
+    others.sort(key=lambda part: json.dumps(part, sort_keys=True))
+    return [*parts[:begin], *lanes, *others, *parts[end:]]
 
 
-def _lane(part: _Part) -> str:
-    return _branch(part) or ""
+def _is_step(part: _Part) -> bool:
+    return bool(part["type"] == "step-start")
+
+
+def _tells_none(part: _Part) -> bool:
+    return _is_step(part) or part["type"] == "file" or part["type"].startswith("data-")
 
 
 def _branch(part: _Part) -> str | None:

@@ -298,7 +298,7 @@ class Conversion(Generic[T]):
                     lane.write(part.text)
                 if part.thought and part.thought_signature:
                     lane.sign(part.thought_signature)
-            elif is_media(part):
+            elif part.text is None and part.function_call is None:
                 self._whole.take(lane, part, None)
         self._tell_saved(lane)
         lane.end_response()

@@ -7,20 +7,19 @@ from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoo
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.conversation.calls import CallKind, outside_calls
+from stream_protocol.conversation.calls import KEPT_FROM_THE_MODEL, CallKind, outside_calls
 from stream_protocol.conversation.files import InlineFile
 from stream_protocol.conversation.metadata import METADATA_KEY, UNTOLD
 from stream_protocol.conversation.parts import said_part
 from stream_protocol.conversation.stretches import current_stretch, live_events
 from stream_protocol.conversation.turn import Answer, Answers, NewText, Said
-from stream_protocol.convert.people import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL
 
 TOOL_THREADS: Final = 32
 """Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
 
 UNANSWERED: Final = "The user went on without an answer."
 
-_KEPT_FROM_THE_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
+_READ_BY_THE_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
 def default_run_config() -> RunConfig:
@@ -57,12 +56,13 @@ def answers_ahead(turn: NewText | Answers) -> list[Event]:
 def superseded(stored: Sequence[Event]) -> list[Event]:
     """What closes the questions to the page that new words leave unanswered; it goes into the session before them.
 
-    Models take no call without a result. The page is not told: there the question stays as it was.
+    Models take no call without a result, and these are calls that they read. The page is not told: there the question
+    stays as it was.
     """
     stretch = current_stretch(live_events(stored))
     closing = []
     for call in outside_calls(stretch):
-        if call.waits and call.kind is CallKind.CLIENT_TOOL:
+        if call.waits and call.kind in _READ_BY_THE_MODEL:
             answer = Answer(id=call.answer_id, name=call.answer_name, response={"error": UNANSWERED})
             event = _answer_event(answer, stretch[call.response_index])
             event.custom_metadata = {METADATA_KEY: {UNTOLD: [event.id]}}
@@ -71,7 +71,7 @@ def superseded(stored: Sequence[Event]) -> list[Event]:
 
 
 def _ahead(turn: Answers) -> list[Answer]:
-    shown = [answer for answer in turn.answers if answer.name not in _KEPT_FROM_THE_MODEL]
+    shown = [answer for answer in turn.answers if answer.name not in KEPT_FROM_THE_MODEL]
     return shown if len(shown) < len(turn.answers) else []
 
 

@@ -6,11 +6,12 @@ broke off at all would be known to nobody who was not there.
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from google.adk.events import Event
 from google.genai import types
 
+from stream_protocol.conversation.calls import KEPT_FROM_THE_MODEL
 from stream_protocol.conversation.metadata import METADATA_KEY, TOLD, UNTOLD, own_metadata
 from stream_protocol.conversation.stretches import current_stretch, live_events
 from stream_protocol.convert.conversion import RUN_FAILED, RUN_STOPPED, Ending
@@ -67,6 +68,7 @@ def sealing_events(
     late = {_speaker(event) for event in fragments.late if event.content is not None}
     sealing = [_said(fragment, parts, late) for fragment, parts in fragments.spoken()]
     sealing += _responses(stretch, text, closes_pending=stopped)
+    sealing += _missed_responses(stretch)
     for event in sealing:
         event.error_code = ABORTED if stopped else FAILED
     if fragments.late or not _tells([*events[begun_at:], *sealing][-1].error_code, outcome):
@@ -96,13 +98,18 @@ def _mark(stretch: Sequence[Event], agent: str, code: str) -> Event:
 
 
 def _said(fragment: Event, parts: list[types.Part], late: Collection[_Speaker]) -> Event:
-    """What was shown. If all of it has been stored too late to be shown, only history gets it: the model has more."""
-    content = types.Content(role="model", parts=parts)
-    if _speaker(fragment) not in late:
-        return _event_like(fragment, content)
-    event = _event_like(fragment, None)
-    event.custom_metadata = {METADATA_KEY: {TOLD: content.model_dump(mode="json", exclude_none=True)}}
+    """What was shown. Code goes to history alone, since the model may take none without its result; and so does all of
+    it where it has been stored too late to be shown: the model has more."""
+    read = [] if _speaker(fragment) in late else [part for part in parts if not _is_code(part)]
+    event = _event_like(fragment, types.Content(role="model", parts=read) if read else None)
+    if len(read) < len(parts):
+        told = types.Content(role="model", parts=parts)
+        event.custom_metadata = {METADATA_KEY: {TOLD: told.model_dump(mode="json", exclude_none=True)}}
     return event
+
+
+def _is_code(part: types.Part) -> bool:
+    return part.executable_code is not None or part.code_execution_result is not None
 
 
 def _responses(stretch: Sequence[Event], text: str, *, closes_pending: bool) -> Iterator[Event]:
@@ -117,13 +124,33 @@ def _responses(stretch: Sequence[Event], text: str, *, closes_pending: bool) -> 
             and (closes_pending or call.id not in {*(event.long_running_tool_ids or ()), *handed_over})
         ]
         if open_calls:
-            parts = [
-                types.Part(
-                    function_response=types.FunctionResponse(id=call.id, name=call.name, response={"error": text})
-                )
-                for call in open_calls
-            ]
-            yield _event_like(event, types.Content(role="user", parts=parts))
+            yield _closing(event, [(call, {"error": text}) for call in open_calls])
+
+
+def _missed_responses(stretch: Sequence[Event]) -> Iterator[Event]:
+    """For the model, what it cannot read where it stands: ADK closes the calls of a stopped run in one event, which it
+    keeps from the model if an approval is among them."""
+    responses = [
+        (response, any(one.name in KEPT_FROM_THE_MODEL for one in event.get_function_responses()))
+        for event in stretch
+        for response in event.get_function_responses()
+    ]
+    read = {response.id for response, kept in responses if not kept}
+    missed = {response.id: response.response for response, kept in responses if kept and response.id not in read}
+    for event in stretch:
+        calls = [call for call in event.get_function_calls() if call.id in missed]
+        told = [(call, missed[call.id]) for call in calls if call.name not in KEPT_FROM_THE_MODEL]
+        if told:
+            again = _closing(event, told)
+            again.custom_metadata = {METADATA_KEY: {UNTOLD: [again.id]}}
+            yield again
+
+
+def _closing(event: Event, outcomes: Iterable[tuple[types.FunctionCall, dict[str, Any] | None]]) -> Event:
+    """The responses to calls of an event."""
+    responses = [types.FunctionResponse(id=call.id, name=call.name, response=outcome) for call, outcome in outcomes]
+    content = types.Content(role="user", parts=[types.Part(function_response=response) for response in responses])
+    return _event_like(event, content)
 
 
 def _event_like(model: Event, content: types.Content | None) -> Event:
@@ -143,11 +170,11 @@ def _speaker(event: Event) -> _Speaker:
 
 
 def _joined(parts: Iterable[types.Part]) -> list[types.Part]:
-    """Text and thoughts, each run of one kind as one part, and files. Calls and code have no meaning in pieces."""
+    """Text and thoughts, each run of one kind as one part, files and code. Calls have no meaning in pieces."""
     joined: list[types.Part] = []
     for part in parts:
         newest = joined[-1] if joined and joined[-1].text else None
-        if part.inline_data is not None or part.file_data is not None:
+        if part.inline_data is not None or part.file_data is not None or _is_code(part):
             joined.append(part)
             continue
         if part.text and (newest is None or bool(newest.thought) is not bool(part.thought)):

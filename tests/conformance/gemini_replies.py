@@ -50,21 +50,30 @@ def done(finish: str = "STOP", **part: Any) -> dict[str, Any]:
 def reply(*chunks: dict[str, Any], cut: int = WHOLE, broken: bool = False) -> httpx.Response:
     """A streamed reply, in network pieces of ``cut`` bytes; ``broken``: the connection is reset behind it."""
     body = b"".join(b"data: " + json.dumps(chunk).encode() + b"\r\n\r\n" for chunk in chunks)
+    return _response("text/event-stream", body, cut=cut, broken=broken)
 
+
+def whole(*parts: dict[str, Any], broken: bool = False) -> httpx.Response:
+    """A reply to a request without streaming; ``broken``: the connection is reset before its end."""
+    body = json.dumps(said(*parts, finish="STOP")).encode()
+    return _response("application/json", body, broken=broken)
+
+
+def _response(content_type: str, body: bytes, *, cut: int = WHOLE, broken: bool) -> httpx.Response:
     async def pieces() -> AsyncIterator[bytes]:
         for start in range(0, len(body), cut):
             yield body[start : start + cut]
         if broken:
             raise httpx.ReadError("Connection reset by peer")
 
-    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=pieces())
+    return httpx.Response(200, headers={"content-type": content_type}, content=pieces())
 
 
 @contextmanager
 def gemini(*replies: httpx.Response) -> Iterator[respx.Router]:
     """Answers the model's requests, one reply each."""
     with respx.mock(assert_all_called=False) as router:
-        router.post(url__regex=r".*:streamGenerateContent.*").mock(side_effect=list(replies))
+        router.post(url__regex=r".*:(streamG|g)enerateContent.*").mock(side_effect=list(replies))
         yield router
         assert len(router.calls) == len(replies)
 

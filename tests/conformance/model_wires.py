@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Protocol, cast
 
 import httpx
@@ -20,7 +21,12 @@ from stream_protocol.wire.sse_reader import parse_sse
 from tests.conformance import gemini_replies, openai_replies
 from tests.conformance.openai_replies import Reply
 
-Item = str | Thought | Call | bytes
+
+class Broken:
+    """The connection to the model breaks."""
+
+
+Item = str | Thought | Call | bytes | Broken
 Said = Sequence[Item]
 """One model response. Bytes are a signature in the empty text that ends a Gemini stream; OpenAI knows no such thing."""
 
@@ -57,28 +63,41 @@ def tools() -> list[Any]:
 class Wire(Protocol):
     """A provider's API in this process."""
 
-    def agent(self, answers: Sequence[Said], requests: list[dict[str, Any]]) -> AbstractAsyncContextManager[LlmAgent]:
+    def agent(
+        self, answers: Sequence[Said], requests: list[dict[str, Any]], *, streaming: bool = True
+    ) -> AbstractAsyncContextManager[LlmAgent]:
         """An agent that is given these answers; ``requests`` gets what its model was asked."""
 
     def history(self, request: dict[str, Any]) -> list[Any]:
         """The conversation in a request, call ids replaced by their order."""
+
+    def check(self, request: dict[str, Any]) -> None:
+        """The conversation in a request is one that the provider takes: results stand right behind their calls."""
 
 
 class GeminiWire:
     """google-genai on the Developer API."""
 
     @asynccontextmanager
-    async def agent(self, answers: Sequence[Said], requests: list[dict[str, Any]]) -> AsyncIterator[LlmAgent]:
-        with gemini_replies.gemini(*(self._reply(said) for said in answers)) as router:
+    async def agent(
+        self, answers: Sequence[Said], requests: list[dict[str, Any]], *, streaming: bool = True
+    ) -> AsyncIterator[LlmAgent]:
+        reply = self._streamed if streaming else self._whole
+        with gemini_replies.gemini(*map(reply, answers)) as router:
             yield gemini_replies.developer_agent(*tools())
             requests.extend(json.loads(call.request.content) for call in router.calls)
 
-    def _reply(self, said: Said) -> httpx.Response:
-        parts = [self._part(item) for item in said]
-        return gemini_replies.reply(*(gemini_replies.said(part) for part in parts), gemini_replies.done())
+    def _streamed(self, said: Said) -> httpx.Response:
+        broken = is_broken(said)
+        chunks = [gemini_replies.said(self._part(item)) for item in said if not isinstance(item, Broken)]
+        return gemini_replies.reply(*chunks, *([] if broken else [gemini_replies.done()]), broken=broken)
+
+    def _whole(self, said: Said) -> httpx.Response:
+        parts = [self._part(item) for item in said if not isinstance(item, Broken)]
+        return gemini_replies.whole(*parts, broken=is_broken(said))
 
     @staticmethod
-    def _part(item: Item) -> dict[str, Any]:
+    def _part(item: str | Thought | Call | bytes) -> dict[str, Any]:
         if isinstance(item, str):
             return {"text": item}
         if isinstance(item, bytes):
@@ -96,6 +115,19 @@ class GeminiWire:
             content["parts"] = self._without_empty_texts(content["parts"])
         return contents
 
+    def check(self, request: dict[str, Any]) -> None:
+        """By name, in any order: the Developer API is told no ids."""
+        contents = request["contents"]
+        assert contents[0]["role"] == "user"
+        for before, content in pairwise([{"role": "user", "parts": []}, *contents, {"role": "user", "parts": []}]):
+            calls = [part["functionCall"]["name"] for part in before["parts"] if "functionCall" in part]
+            results = [part["functionResponse"]["name"] for part in content["parts"] if "functionResponse" in part]
+            assert sorted(calls) == sorted(results)
+            assert not results or content["role"] == "user"
+            if any("functionCall" in part for part in content["parts"]):
+                assert (before["role"], content["role"]) == ("user", "model")
+        assert not [part for content in contents for part in content["parts"] if "id" in next(iter(part.values()))]
+
     @staticmethod
     def _without_empty_texts(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         kept: list[dict[str, Any]] = []
@@ -111,15 +143,18 @@ class OpenAiWire:
     """LiteLlm with an OpenAI-compatible server."""
 
     @asynccontextmanager
-    async def agent(self, answers: Sequence[Said], requests: list[dict[str, Any]]) -> AsyncIterator[LlmAgent]:
-        replies = [self._reply(said, str(number)) for number, said in enumerate(answers)]
+    async def agent(
+        self, answers: Sequence[Said], requests: list[dict[str, Any]], *, streaming: bool = True
+    ) -> AsyncIterator[LlmAgent]:
+        reply = self._streamed if streaming else self._whole
+        replies = [reply(said, str(number)) for number, said in enumerate(answers)]
         async with openai_replies.openai_agent(*tools(), replies=replies, requests=requests) as agent:
             yield agent
 
     @staticmethod
-    def _reply(said: Said, name: str) -> Reply:
+    def _streamed(said: Said, name: str) -> Reply:
         chunks = []
-        calls = [item for item in said if isinstance(item, Call)]
+        calls = 0
         for item in said:
             match item:
                 case str():
@@ -127,11 +162,27 @@ class OpenAiWire:
                 case Thought():
                     chunks.append(openai_replies.delta(reasoning_content=item.text))
                 case Call():
-                    index = calls.index(item)
                     args = json.dumps(dict(item.args or {}))
-                    call_id = f"call_{name}_{index}"
-                    chunks.append(openai_replies.piece(args, index=index, call_id=call_id, name=item.name))
+                    call_id = f"call_{name}_{calls}"
+                    chunks.append(openai_replies.piece(args, index=calls, call_id=call_id, name=item.name))
+                    calls += 1
+        if is_broken(said):
+            return openai_replies.streamed(*chunks, broken=True)
         return openai_replies.streamed(*chunks, openai_replies.delta("tool_calls" if calls else "stop"))
+
+    @staticmethod
+    def _whole(said: Said, name: str) -> Reply:
+        calls = [
+            {"name": item.name, "arguments": json.dumps(dict(item.args or {}))}
+            for item in said
+            if isinstance(item, Call)
+        ]
+        message: dict[str, Any] = {"content": "".join(item for item in said if isinstance(item, str))}
+        if calls:
+            message["tool_calls"] = [
+                {"id": f"call_{name}_{index}", "type": "function", "function": call} for index, call in enumerate(calls)
+            ]
+        return openai_replies.whole("tool_calls" if calls else "stop", broken=is_broken(said), **message)
 
     def history(self, request: dict[str, Any]) -> list[Any]:
         messages = json.dumps(request["messages"])
@@ -140,6 +191,20 @@ class OpenAiWire:
             messages = messages.replace(f'"{call_id}"', f'"call {number}"')
         history: list[Any] = json.loads(messages)
         return history
+
+    def check(self, request: dict[str, Any]) -> None:
+        waiting: list[str] = []
+        for message in request["messages"]:
+            if message["role"] == "tool":
+                waiting.remove(message["tool_call_id"])
+                continue
+            assert not waiting, "a call without a result"
+            waiting = [call["id"] for call in message.get("tool_calls") or ()]
+        assert not waiting, "a call without a result"
+
+
+def is_broken(said: Said) -> bool:
+    return any(isinstance(item, Broken) for item in said)
 
 
 WIRES: dict[str, Wire] = {"google-genai": GeminiWire(), "litellm": OpenAiWire()}

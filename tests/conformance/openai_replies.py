@@ -21,6 +21,8 @@ class Reply:
     body: bytes
     status: str = "200 OK"
     content_type: str = "application/json"
+    broken: bool = False
+    """The connection is closed before the end of the body."""
 
 
 def delta(finish: str | None = None, **fields: Any) -> dict[str, Any]:
@@ -51,17 +53,18 @@ def usage(prompt: int, completion: int) -> dict[str, Any]:
     return {**delta(), "choices": [], "usage": tokens}
 
 
-def streamed(*chunks: dict[str, Any]) -> Reply:
+def streamed(*chunks: dict[str, Any], broken: bool = False) -> Reply:
     lines = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks]
-    return Reply(b"".join([*lines, b"data: [DONE]\n\n"]), content_type="text/event-stream")
+    end = b"" if broken else b"data: [DONE]\n\n"
+    return Reply(b"".join([*lines, end]), content_type="text/event-stream", broken=broken)
 
 
-def whole(finish: str, **message: Any) -> Reply:
+def whole(finish: str, *, broken: bool = False, **message: Any) -> Reply:
     """A ``chat.completion``: the answer to a request without streaming."""
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
     tokens = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice], "usage": tokens}
-    return Reply(json.dumps(body).encode())
+    return Reply(json.dumps(body).encode(), broken=broken)
 
 
 def refused(status: str, message: str) -> Reply:
@@ -81,10 +84,11 @@ async def openai_agent(
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-        length = next(line for line in head.splitlines() if line.startswith("content-length:")).partition(":")[2]
-        asked.append(json.loads(await reader.readexactly(int(length))))
+        sent = next(line for line in head.splitlines() if line.startswith("content-length:")).partition(":")[2]
+        asked.append(json.loads(await reader.readexactly(int(sent))))
         reply = waiting.pop(0)
-        fields = f"content-type: {reply.content_type}\r\ncontent-length: {len(reply.body)}\r\nconnection: close"
+        length = len(reply.body) + reply.broken
+        fields = f"content-type: {reply.content_type}\r\ncontent-length: {length}\r\nconnection: close"
         writer.write(f"HTTP/1.1 {reply.status}\r\n{fields}\r\n\r\n".encode() + reply.body)
         await writer.drain()
         writer.close()

@@ -153,6 +153,8 @@ def test_canonical_drops_calls_that_never_completed_and_the_step_that_was_theirs
 
 def test_canonical_orders_parallel_lanes_and_nothing_else() -> None:
     a, b, own = part("text", "p.a", text="a"), part("text", "p.b", text="b"), part("text", text="own")
-    assert canonical_parts(STEP, b, a, STEP, own) == [a, b, own]
-    assert canonical_parts(STEP, b, own, a) == [b, own, a]
-    assert canonical_parts(STEP, a, STEP, own) == [STEP, a, STEP, own]
+    data = part("data-x", data=1)
+    assert canonical_parts(STEP, b, STEP, a, STEP, own) == [STEP, a, b, STEP, own]
+    assert canonical_parts(STEP, b, data, a, own) == [STEP, a, b, data, own]
+    assert canonical_parts(STEP, b, own, STEP, a) == [STEP, b, own, STEP, a]
+    assert canonical_parts(STEP, a, data, STEP, a, own) == [STEP, a, data, STEP, a, own]

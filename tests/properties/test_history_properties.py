@@ -9,16 +9,18 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
+from google.adk.tools import request_input
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app, emit_data
 from stream_protocol.testing import Call, ScriptedLlm, Thought, token_usage
 from stream_protocol.wire.chunks import AiSdkVersion
+from tests.properties.effort import examples
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chunks
 
@@ -27,6 +29,11 @@ MAX_EVENTS = 40
 """A run that is stopped is stopped after at most so many events of its response."""
 
 IMAGE = types.Part.from_bytes(data=b"\xfb\xff", mime_type="image/png")
+CODE = types.Part(executable_code=types.ExecutableCode(code="plot()", language=types.Language.PYTHON))
+RAN = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="ok"))
+
+SAID = ("go", "again", "edited")
+"""What the page says."""
 
 Act = str | tuple[str, int]
 """What a page does; ``stop`` and ``expire`` with the number of events after which that happens to the run."""
@@ -81,6 +88,11 @@ async def keep(callback_context: CallbackContext, llm_response: LlmResponse) -> 
             await callback_context.save_artifact("drawn.png", part)
 
 
+def with_results(said: list[Any]) -> list[Any]:
+    """The same with what each code led to behind it."""
+    return [item for one in said for item in ([CODE, RAN] if one is CODE else [one])]
+
+
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12)
 calls = st.one_of(
     st.builds(lambda n, streamed: Call("pay", {"amount": n}, streamed=streamed), st.integers(1, 9), st.booleans()),
@@ -91,8 +103,12 @@ calls = st.one_of(
         lambda saved, returned: Call("draw", {"saved": saved, "returned": returned}), st.booleans(), st.booleans()
     ),
     st.sampled_from([Call("explode"), Call("dig"), Call("nothing_of_the_kind")]),
+    st.just(Call("adk_request_input", {"message": "Who?"})),
 )
-spoken = st.one_of(texts, texts, st.builds(Thought, texts, st.none() | st.just(b"signed")), st.just(IMAGE))
+spoken = st.lists(
+    st.one_of(texts, texts, st.builds(Thought, texts, st.none() | st.just(b"signed")), st.just(IMAGE), st.just(CODE)),
+    max_size=4,
+).map(with_results)
 failures: st.SearchStrategy[list[Any]] = st.sampled_from([[], [], [], [], [RuntimeError("the model failed")]])
 endings: st.SearchStrategy[list[Any]] = st.sampled_from(
     [[], [], [token_usage(prompt=3, answer=2)], [types.FinishReason.MAX_TOKENS], [types.FinishReason.SAFETY]]
@@ -102,15 +118,17 @@ endings: st.SearchStrategy[list[Any]] = st.sampled_from(
 @st.composite
 def turns(draw: st.DrawFn) -> list[Any]:
     """What a model says in one response: words, then calls, and perhaps a failure."""
-    words: list[Any] = draw(st.lists(spoken, max_size=4)) or ["."]
+    words: list[Any] = draw(spoken) or ["."]
     return [*words, *draw(st.lists(calls, max_size=3)), *draw(endings), *draw(failures)]
 
 
-def with_ids(script: list[list[Any]]) -> list[list[Any]]:
+def with_ids(script: list[list[Any]], prefix: str = "c") -> list[list[Any]]:
     """The same with an id of its own for each call, as a model gives them."""
     return [
         [
-            Call(step.name, step.args, id=f"c{index}-{n}", streamed=step.streamed) if isinstance(step, Call) else step
+            Call(step.name, step.args, id=f"{prefix}{index}-{n}", streamed=step.streamed)
+            if isinstance(step, Call)
+            else step
             for n, step in enumerate(turn)
         ]
         for index, turn in enumerate(script)
@@ -135,7 +153,7 @@ class Chat:
         tools: list[Any] = [
             FunctionTool(pay, require_confirmation=True),
             LongRunningFunctionTool(where),
-            *(pay_if_small, look, draw, dig, explode),
+            *(pay_if_small, look, draw, dig, explode, request_input),
         ]
         agent = LlmAgent(
             name="root",
@@ -150,11 +168,7 @@ class Chat:
     def _answer(self, request: LlmRequest) -> Any:
         parts = [part for content in request.contents for part in content.parts or ()]
         asked = {part.function_call.id for part in parts if part.function_call}
-        if parts[-1].text in (
-            "go",
-            "again",
-            "edited",
-        ):  # within a turn ADK goes on beside a call that waits
+        if parts[-1].text in SAID:  # within a turn ADK goes on beside a call that waits
             self.half_asked.append(asked ^ {part.function_response.id for part in parts if part.function_response})
         return next(self._left, "That is all.")
 
@@ -168,12 +182,7 @@ class Chat:
                 page.approve(action == "approve", "because" if action == "deny" else None)
             self._answer_questions()
             await page.submit()
-        elif (
-            action == "answer"
-            and page.messages
-            and page.parts("input-available")
-            and not page.parts("approval-requested")
-        ):
+        elif action == "answer" and self._is_asked():
             self._answer_questions()
             await page.submit()
         elif action == "regenerate" and page.messages:
@@ -188,8 +197,8 @@ class Chat:
         return bool(page.messages and page.parts("input-available") and not page.parts("approval-requested"))
 
     def _answer_questions(self) -> None:
-        while self.page.parts("input-available"):
-            self.page.answer("where", {"there": True})
+        for part in self.page.parts("input-available"):
+            self.page.answer(part["type"].removeprefix("tool-"), {"there": True})
 
     async def _end(self, how: str, after: int) -> None:
         """Says something, and ends the run from outside when so many events have come, if it still goes on."""
@@ -218,7 +227,7 @@ async def converse(chat: Chat, acts: list[Act]) -> None:
     assert not any(chat.half_asked)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40))
 @given(
     script=scripts,
     acts=actions,

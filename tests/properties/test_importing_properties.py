@@ -11,6 +11,7 @@ from stream_protocol.conversation import messages_to_events
 from stream_protocol.conversation.stateless import restore
 from stream_protocol.conversation.turn import Answers
 from stream_protocol.wire.messages import ToolState, UIMessage
+from tests.properties.effort import examples
 
 AGENTS = ("root", "expert")
 
@@ -84,7 +85,7 @@ def check(events: list[Any]) -> None:
         assert event.invocation_id
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(messages)
 def test_an_imported_history_is_sound(chat: list[Any]) -> None:
     try:
@@ -95,7 +96,7 @@ def test_an_imported_history_is_sound(chat: list[Any]) -> None:
     assert messages_to_events(chat, agent="root", agents=AGENTS) == events
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(messages)
 def test_a_request_that_brings_its_history_is_refused_or_leaves_no_call_open(chat: list[Any]) -> None:
     told = tuple(cast("UIMessage", {"id": "", **message}) for message in chat)

@@ -30,6 +30,8 @@ from tests.serving.support import begin, chat, chunks, client, only, said, strea
 
 PNG = b"\x89PNG\xfb\xff"
 IMAGE = types.Part.from_bytes(data=PNG, mime_type="image/png")
+CODE = types.Part(executable_code=types.ExecutableCode(code="plot()", language=types.Language.PYTHON))
+RAN = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="ok"))
 UPLOAD = {
     "type": "file",
     "mediaType": "image/png",
@@ -118,9 +120,7 @@ async def test_an_image_of_the_models_that_a_callback_saved_is_a_link(mode: Stre
 
 @each_mode
 async def test_an_image_that_gemini_s_own_code_made_is_the_artifact_that_adk_makes_of_it(mode: StreamingMode) -> None:
-    code = types.Part(executable_code=types.ExecutableCode(code="plot()", language=types.Language.PYTHON))
-    ran = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="ok"))
-    page = page_for(["I plot. ", code, ran, IMAGE, " There."], "Well.", mode=mode, code_executor=BuiltInCodeExecutor())
+    page = page_for(["I plot. ", CODE, RAN, IMAGE, " There."], "Well.", mode=mode, code_executor=BuiltInCodeExecutor())
     await page.send("plot")
     (artifact,) = shown(page, "data-adk-artifact")
     assert await loaded(page, artifact["data"]["url"]) == PNG
@@ -139,6 +139,18 @@ async def test_an_image_that_executed_code_left_is_an_artifact(mode: StreamingMo
     stored = await page.stored()
     for kind in ("data-adk-artifact", "file", "dynamic-tool"):
         assert [part for part in stored[-1]["parts"] if part["type"] == kind] == shown(page, kind)
+
+
+@pytest.mark.parametrize(
+    "ran", [[], [RAN], [RAN, " There."], [RAN, IMAGE, " There."], [RAN, IMAGE, CODE, RAN], [RAN, CODE]], ids=len
+)
+async def test_gemini_s_own_code_whose_stream_broke_off_is_kept(ran: list[Any]) -> None:
+    page = page_for(["I plot. ", CODE, *ran, RuntimeError("x")], "Better.", code_executor=BuiltInCodeExecutor())
+    await page.send("plot")
+    assert shown(page, "dynamic-tool")
+    await assert_stored_is_shown(page)
+    await page.send("again")
+    await assert_stored_is_shown(page)
 
 
 async def test_an_image_whose_stream_broke_off_is_kept() -> None:

@@ -11,6 +11,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
+from stream_protocol.conversation.metadata import told_events
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.sealing import Fragments, sealing_events
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
@@ -229,3 +230,25 @@ def test_a_call_that_an_agent_works_on_stays_open_after_an_error() -> None:
 
 def test_a_run_that_stored_nothing_seals_nothing() -> None:
     assert sealing_events([USER], Fragments(), "error", begun_at=1, agent="root") == []
+
+
+def test_what_adk_keeps_from_the_model_with_an_approval_is_told_to_it_alone() -> None:
+    asked = event("a", call("P"), long_running_tool_ids={"P"})
+    assert asked.content is not None
+    assert asked.content.parts is not None
+    asked.content.parts[0].function_call = types.FunctionCall(id="P", name="adk_request_confirmation", args={})
+    closed = [
+        types.Part(function_response=types.FunctionResponse(id=call_id, name=name, response={"error": "Aborted."}))
+        for call_id, name in (("A", "f"), ("P", "adk_request_confirmation"))
+    ]
+    stored = [
+        USER,
+        event("a", call("A"), long_running_tool_ids={"A"}),
+        asked,
+        event("a", *closed, error_code="INVOCATION_ABORTED"),
+    ]
+    (sealed,) = sealing_events(stored, Fragments(), "abort", begun_at=0, agent="root")
+    (response,) = sealed.get_function_responses()
+    assert (response.id, response.response) == ("A", {"error": "Aborted."})
+    assert told_events([*stored, sealed]) == stored
+    assert sealing_events([*stored, sealed], Fragments(), "abort", begun_at=0, agent="root") == []

@@ -1,0 +1,74 @@
+"""Agents that speak at the same time: history shows what the page has folded, but for the order in which they spoke."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+from hypothesis import given, settings, strategies as st
+
+from stream_protocol.conversation import canonical
+from stream_protocol.serving import ChatService, create_app, emit_data
+from stream_protocol.testing import Call, ScriptedLlm, Wait
+from tests.properties.effort import examples
+from tests.properties.test_history_properties import with_ids
+from tests.serving.chat_client import Page
+
+pytestmark = pytest.mark.filterwarnings("ignore:(Parallel|Sequential)Agent is deprecated:DeprecationWarning")
+
+IMAGE = types.Part.from_bytes(data=b"\xfb\xff", mime_type="image/png")
+
+
+async def look(city: str, tool_context: ToolContext) -> dict[str, str]:
+    """Looks."""
+    await asyncio.sleep(0)
+    emit_data(tool_context, "weather", {"city": city})
+    return {"city": city}
+
+
+async def draw(name: str, returned: bool, tool_context: ToolContext) -> types.Part | None:
+    """Draws."""
+    await tool_context.save_artifact(name, IMAGE)
+    await asyncio.sleep(0)
+    return IMAGE if returned else None
+
+
+texts = st.lists(st.sampled_from(["one ", "two ", "three "]), min_size=1, max_size=4).map("".join)
+calls = st.one_of(
+    st.builds(lambda city: Call("look", {"city": city}), st.sampled_from(["Rome", "Oslo"])),
+    st.builds(
+        lambda name, returned: Call("draw", {"name": name, "returned": returned}),
+        st.sampled_from(["a.png", "b.png"]),
+        st.booleans(),
+    ),
+)
+turns = st.builds(
+    lambda said, called: [*said, *called],
+    st.lists(st.one_of(texts, texts, st.just(Wait(0)), st.just(IMAGE)), max_size=4),
+    st.lists(calls, min_size=1, max_size=2),
+)
+scripts = st.lists(turns, max_size=2)
+
+
+def speaker(name: str, script: list[Any]) -> LlmAgent:
+    left: Iterator[Any] = iter(with_ids(script, name))
+    model = ScriptedLlm(respond=lambda _request: next(left, "That is all."))
+    return LlmAgent(name=name, model=model, tools=[look, draw])
+
+
+async def check(script: list[list[Any]]) -> None:
+    first, *several, last = [speaker(f"a{number}", turns) for number, turns in enumerate(script)]
+    together = ParallelAgent(name="together", sub_agents=[*several])
+    page = Page(create_app(ChatService(SequentialAgent(name="root", sub_agents=[first, together, last]))))
+    for words in ("go", "again"):
+        await page.send(words)
+        assert canonical(await page.stored()) == canonical(page.messages)  # type: ignore[arg-type]
+
+
+@settings(max_examples=examples(20))
+@given(script=st.lists(scripts, min_size=4, max_size=5))
+def test_history_of_agents_in_parallel_equals_the_folded_stream(script: list[list[Any]]) -> None:
+    asyncio.run(check(script))
