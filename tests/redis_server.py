@@ -32,6 +32,10 @@ class RedisServer:
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def running(self) -> bool:
+        return self._process is not None
+
     def start(self) -> None:
         where = ("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder))
         command = ["redis-server", *where, "--save", "", "--appendonly", "no", *self._options]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from google.adk.cli.service_registry import get_service_registry
-from google.adk.sessions import DatabaseSessionService
 
 if TYPE_CHECKING:
     from google.adk.sessions import BaseSessionService
@@ -18,6 +17,12 @@ ASYNC_DRIVERS: Final = (("postgres://", "postgresql+asyncpg://"), ("postgresql:/
 """What people write, and what SQLAlchemy needs for it: ADK takes no driver that blocks."""
 
 PROBE_SECONDS: Final = 10.0
+
+PROBES: Final = 3
+"""Workers that start at once on an empty database all make its tables, and the database lets only one."""
+
+BETWEEN_PROBES: Final = 0.2
+"""Seconds."""
 
 
 class SessionServiceError(Exception):
@@ -34,11 +39,28 @@ def load_session_service(uri: str) -> BaseSessionService:
         if uri.startswith(written):
             uri = meant + uri.removeprefix(written)
     try:
-        asyncio.run(_probe(uri))
+        asyncio.run(_prepare(uri))
         return _make(uri)  # a new one: connections belong to the loop that made them
     except Exception as error:
         reason = next(iter(str(error).splitlines()), "")
         raise SessionServiceError(f"cannot use {_shown(uri)}: {type(error).__name__}: {reason}") from error
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+async def _prepare(uri: str) -> None:
+    if _names_driver(uri):
+        from sqlalchemy.exc import DBAPIError
+
+        for _ in range(PROBES - 1):
+            try:
+                return await _probe(uri)
+            except DBAPIError:
+                await asyncio.sleep(BETWEEN_PROBES)
+    return await _probe(uri)
 
 
 async def _probe(uri: str) -> None:
@@ -53,17 +75,24 @@ async def _probe(uri: str) -> None:
             await asyncio.to_thread(thread.join, PROBE_SECONDS)
         raise
     finally:
-        if isinstance(service, DatabaseSessionService):
+        if isinstance(service, _Closable):
             await service.close()
 
 
 def _make(uri: str) -> BaseSessionService:
-    if "+" in urlsplit(uri).scheme:
+    if _names_driver(uri):
+        from google.adk.sessions import DatabaseSessionService
+
         return DatabaseSessionService(uri)
     service = get_service_registry().create_session_service(uri)
     if service is None:
         raise ValueError("no such kind of session service")
     return service
+
+
+def _names_driver(uri: str) -> bool:
+    """Whether it is SQLAlchemy's: that comes with an extra."""
+    return "+" in urlsplit(uri).scheme
 
 
 def _shown(uri: str) -> str:

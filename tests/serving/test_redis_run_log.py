@@ -369,6 +369,26 @@ async def test_a_replica_that_cannot_be_written_gives_no_chat(redis: RedisServer
         await log.aclose()
 
 
+async def test_each_script_stays_on_one_node_of_a_cluster(tmp_path: Path) -> None:
+    with redis_server(tmp_path, "--cluster-enabled", "yes") as redis:
+        await command(redis, "CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+
+        async def ready() -> bool:
+            return b"cluster_state:ok" in repr(await command(redis, "CLUSTER", "INFO")).encode()
+
+        await eventually(ready)
+        async with two_workers(redis.url, LogBounds(coalesce_above=1)) as logs:
+            owner, lease = await begin(logs[0])
+            owner.say("one ")
+            early = await reader(logs[1])
+            assert await logs[1].stop(CHAT)
+            await happens(owner.stopped)
+            owner.finish()
+            assert said(await rest(early)) == "one "
+            lease.release()
+            await freed(logs[1])
+
+
 async def test_a_client_of_the_app_is_used_and_left_open(redis: RedisServer) -> None:
     async with Redis.from_url(redis.url, protocol=3) as client:
         first, second = RedisRunLog(client), RedisRunLog(client)

@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,10 @@ from google.adk.tools.function_tool import FunctionTool
 from stream_protocol.serving import ChatService, Prepared, create_app
 from stream_protocol.serving.session_services import SessionServiceError, load_session_service
 from stream_protocol.testing import Call, ScriptedLlm, Wait
+from tests.postgres import Postgres
 from tests.serving.support import answered, approval, begin, chat, chunks, client, only, post, said, stream, text, types
+
+ROOT = Path(__file__).parents[2]
 
 
 def counting(sessions: BaseSessionService) -> ChatService:
@@ -128,3 +133,18 @@ def test_a_service_that_does_not_answer_is_one_line_without_its_password(uri: st
     assert str(refused.value).startswith(reason)
     assert "\n" not in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+def test_what_needs_no_sqlalchemy_works_without_it(tmp_path: Path) -> None:
+    load = "from stream_protocol.serving.session_services import load_session_service as load"
+    script = f"import sys; sys.modules['sqlalchemy'] = None; {load}; load('memory://'); load('sqlite:///chat.db')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+async def test_workers_may_start_at_once_on_an_empty_database(postgres: Postgres) -> None:
+    uri = postgres.new_database()
+    services = await asyncio.gather(*(asyncio.to_thread(load_session_service, uri) for _ in range(4)))
+    assert len(services) == 4

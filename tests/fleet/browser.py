@@ -1,0 +1,125 @@
+"""The real client's pages, in Node."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from stream_protocol.wire.chunks import AiSdkVersion
+from tests.conformance.fixtures import PROJECT
+from tests.fleet.workers import HANG
+from tests.tools import require_node_project
+
+LINE_BYTES = 2**24
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page at rest."""
+
+    status: str
+    error: str | None
+    messages: list[Json]
+
+    def text(self) -> str:
+        """Of the last message."""
+        return "".join(part["text"] for part in self.messages[-1]["parts"] if part["type"] == "text")
+
+    def tool(self, name: str) -> Json:
+        """Its last call of this tool."""
+        calls: list[Json] = [part for part in self.messages[-1]["parts"] if part["type"] == f"tool-{name}"]
+        return calls[-1]
+
+
+class Page:
+    """A page of a chat. What begins a response does not wait for its end."""
+
+    def __init__(self, browser: "Browser", name: str) -> None:
+        self._browser = browser
+        self._name = name
+
+    async def turn(self, worker: int | None) -> None:
+        """What is sent from now on goes to this worker."""
+        await self._do("turn", worker=worker)
+
+    async def send(self, text: str) -> None:
+        await self._do("send", text=text)
+
+    async def approve(self, tool: str) -> None:
+        await self._do("approve", tool=tool, approved=True)
+
+    async def answer(self, tool: str, output: Any) -> None:
+        await self._do("answer", tool=tool, output=output)
+
+    async def resume(self) -> None:
+        await self._do("resume")
+
+    async def until(self, **part: Any) -> None:
+        """Waits until the last message has a part with all of this."""
+        await self._do("until", part=part)
+
+    async def stop(self) -> int:
+        """Asks the server; returns the status of its answer."""
+        status: int = await self._do("stop")
+        return status
+
+    async def settled(self) -> Shown:
+        return Shown(**await self._do("settle"))
+
+    async def stored(self) -> list[Json]:
+        messages: list[Json] = await self._do("stored")
+        return messages
+
+    async def _do(self, what: str, **command: Any) -> Any:
+        return await self._browser.ask(do=what, page=self._name, **command)
+
+
+class Browser:
+    """All pages of a test. A command is done when the next one is taken."""
+
+    def __init__(self, process: asyncio.subprocess.Process, url: str, ai_sdk: AiSdkVersion) -> None:
+        self._process = process
+        self._url = url
+        self._ai_sdk = ai_sdk
+        self._opened = 0
+
+    async def page(self, chat: str, *, worker: int | None = None, stored: bool = False) -> Page:
+        """A new page, with what is stored or with nothing, that asks this worker."""
+        self._opened += 1
+        name = str(self._opened)
+        where = {"ai": self._ai_sdk, "url": self._url, "chat": chat, "worker": worker, "stored": stored}
+        await self.ask(do="open", page=name, **where)
+        return Page(self, name)
+
+    async def reloaded(self, chat: str, *, worker: int) -> Page:
+        """A page that is reloaded while something may be written: it resumes."""
+        page = await self.page(chat, worker=worker, stored=True)
+        await page.resume()
+        return page
+
+    async def ask(self, **command: Any) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(command).encode() + b"\n")
+        async with asyncio.timeout(HANG):
+            line = await self._process.stdout.readline()
+        assert line, f"the pages have gone at {command}"
+        return json.loads(line)
+
+
+@asynccontextmanager
+async def browser(url: str, ai_sdk: AiSdkVersion) -> AsyncIterator[Browser]:
+    """Pages of the servers behind this address."""
+    node = require_node_project(PROJECT)
+    pipe = asyncio.subprocess.PIPE
+    script = PROJECT / "scripts" / "fleet-pages.mjs"
+    process = await asyncio.create_subprocess_exec(node, script, stdin=pipe, stdout=pipe, limit=LINE_BYTES)
+    try:
+        yield Browser(process, url, ai_sdk)
+    finally:
+        process.kill()
+        await process.communicate()

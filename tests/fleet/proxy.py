@@ -1,0 +1,64 @@
+"""A load balancer without sticky sessions."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+PIN = "x-worker"
+"""The header of a request that is to go to the worker with this number."""
+
+HOP = {"connection", "keep-alive", "transfer-encoding", "date", "server"}
+"""Headers of one connection, which do not go on."""
+
+
+class Proxy:
+    """Gives each request to the next worker. One that is not there is passed over, as balancers do."""
+
+    def __init__(self, ports: Sequence[int]) -> None:
+        self._ports = ports
+        self._turns = count()
+        methods = ["GET", "POST", "DELETE"]
+        self.app = Starlette(routes=[Route("/{path:path}", self._serve, methods=methods)], lifespan=self._lifespan)
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        unbounded = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        async with httpx.AsyncClient(timeout=None, limits=unbounded, trust_env=False) as self._client:
+            yield
+
+    async def _serve(self, request: Request) -> Response:
+        headers = [(name, value) for name, value in request.headers.raw if name.decode() not in {*HOP, PIN}]
+        body = await request.body()
+        async with AsyncExitStack() as stack:
+            for port in self._choice(request.headers.get(PIN)):
+                url = f"http://127.0.0.1:{port}{request.url.path}"
+                sent = self._client.stream(request.method, url, headers=headers, content=body)
+                try:
+                    answer = await stack.enter_async_context(sent)
+                except httpx.ConnectError:
+                    continue
+                except httpx.RequestError:
+                    break  # it may have begun: nobody else may be asked
+                kept = {name: value for name, value in answer.headers.items() if name not in HOP}
+                return StreamingResponse(_body(answer, stack.pop_all()), answer.status_code, kept)
+        return Response(status_code=502)
+
+    def _choice(self, pin: str | None) -> Sequence[int]:
+        """The ports to be tried, in this order."""
+        if pin is not None:
+            return [self._ports[int(pin)]]
+        first = next(self._turns) % len(self._ports)
+        return [*self._ports[first:], *self._ports[:first]]
+
+
+async def _body(answer: httpx.Response, stack: AsyncExitStack) -> AsyncIterator[bytes]:
+    """If it breaks off, so does what the client reads."""
+    async with stack:
+        async for piece in answer.aiter_raw():
+            yield piece

@@ -1,0 +1,193 @@
+"""The real clients before two real servers, without sticky sessions: what one began, the other serves."""
+
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+
+from tests.conformance.fixtures import VERSIONS
+from tests.conformance.test_chat_against_server import served
+from tests.conformance.test_resume_against_client import comparable
+from tests.fleet.browser import Browser, Page, Shown, browser
+from tests.fleet.proxy import Proxy
+from tests.fleet.workers import Fleet
+
+pytestmark = [
+    pytest.mark.fleet,
+    pytest.mark.node,
+    pytest.mark.parametrize("house", VERSIONS, ids=["ai@6", "ai@7"], indirect=True),
+]
+
+MASKED = "An error occurred."
+
+
+@pytest.fixture
+async def pages(house: Fleet) -> AsyncIterator[Browser]:
+    """A browser before a fleet that is whole."""
+    house.mend()
+    with served(Proxy(house.ports).app) as url:
+        async with browser(url, house.ai_sdk) as opened:
+            yield opened
+
+
+@pytest.fixture
+def chat() -> str:
+    return uuid4().hex
+
+
+async def shows_what_is_stored(page: Page) -> Shown:
+    """At rest, without an error."""
+    shown = await page.settled()
+    assert (shown.status, shown.error) == ("ready", None)
+    assert comparable(shown.messages) == comparable(await page.stored())
+    return shown
+
+
+async def asks_again(page: Page) -> None:
+    """The chat goes on."""
+    await page.send("say again")
+    shown = await page.settled()
+    assert (shown.status, shown.error, shown.text()) == ("ready", None, "Said again.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "half"),
+    [("slow", {"type": "text"}), ("argument", {"type": "tool-note", "state": "input-streaming"})],
+    ids=["text", "argument"],
+)
+async def test_what_one_worker_says_is_read_on_at_the_other(
+    kind: str, half: dict[str, str], house: Fleet, pages: Browser, chat: str
+) -> None:
+    first = await pages.page(chat, worker=0)
+    await first.send(f"{kind} {chat}")
+    await first.until(**half)
+    readers = [first, await pages.reloaded(chat, worker=1), await pages.reloaded(chat, worker=0)]
+    for page in readers:
+        await page.until(**half)
+    house.ledger.open(chat)
+    first_shown, *others = [await shows_what_is_stored(page) for page in readers]
+    assert first_shown.text().endswith(f"{chat}.")
+    assert [comparable(shown.messages) for shown in others] == [comparable(first_shown.messages)] * 2
+    assert [deed.key for deed in house.ledger.deeds(chat)] == ([chat] if kind == "argument" else [])
+
+
+async def test_what_one_worker_asked_is_approved_at_the_other(house: Fleet, pages: Browser, chat: str) -> None:
+    page = await pages.page(chat, worker=0)
+    await page.send(f"pay {chat}")
+    await page.until(type="tool-pay", state="approval-requested")
+    await page.settled()
+    assert house.ledger.deeds(chat) == []
+    await page.turn(1)
+    await page.approve("pay")
+    shown = await shows_what_is_stored(page)
+    assert shown.text() == f"Shall I? Done {chat}."
+    assert [deed.tool for deed in house.ledger.deeds(chat)] == ["pay"]
+
+
+async def test_two_pages_that_approve_by_two_workers_have_it_done_once(house: Fleet, pages: Browser, chat: str) -> None:
+    first = await pages.page(chat, worker=0)
+    await first.send(f"pay {chat}")
+    await first.settled()
+    second = await pages.page(chat, worker=1, stored=True)
+    await first.approve("pay")
+    await second.approve("pay")
+    for page in (first, second):
+        shown = await page.settled()
+        assert shown.status in {"ready", "error"}
+    assert [deed.tool for deed in house.ledger.deeds(chat)] == ["pay"]
+    await asks_again(await pages.page(chat, worker=1, stored=True))
+
+
+async def test_what_one_worker_asks_the_page_is_answered_to_the_other(house: Fleet, pages: Browser, chat: str) -> None:
+    page = await pages.page(chat, worker=0)
+    await page.send(f"where {chat}")
+    await page.until(type="tool-where", state="input-available")
+    await page.settled()
+    await page.turn(1)
+    await page.answer("where", "Oslo")
+    shown = await shows_what_is_stored(page)
+    assert (shown.text(), shown.tool("where")["output"]) == (f"Where? Done {chat}.", "Oslo")
+
+
+@pytest.mark.parametrize("kind", ["later", "dig"])
+async def test_what_one_worker_runs_is_stopped_at_the_other(kind: str, house: Fleet, pages: Browser, chat: str) -> None:
+    running = {"type": "tool-dig", "state": "input-available"} if kind == "dig" else {"type": "text"}
+    first = await pages.page(chat, worker=0)
+    await first.send(f"{kind} {chat}")
+    await first.until(**running)
+    second = await pages.reloaded(chat, worker=1)
+    await second.until(**running)
+    assert await second.stop() == 202
+    for page in (first, second):
+        assert (await page.settled()).status == "ready"
+    house.ledger.open(chat)
+    await asks_again(second)
+    assert [deed.tool for deed in house.ledger.deeds(chat)] == (["dig"] if kind == "dig" else [])
+    assert comparable((await first.settled()).messages)[-1] == comparable(await first.stored())[1]
+
+
+async def test_a_redis_that_comes_back_soon_is_not_missed(house: Fleet, pages: Browser, chat: str) -> None:
+    page = await pages.page(chat, worker=0)
+    await page.send(f"argument {chat}")
+    await page.until(type="tool-note", state="input-streaming")
+    house.redis.kill()
+    house.redis.start()
+    house.ledger.open(chat)
+    shown = await shows_what_is_stored(page)
+    assert shown.text() == f"Done {chat}."
+    assert [deed.key for deed in house.ledger.deeds(chat)] == [chat]
+    await page.turn(1)
+    await asks_again(page)
+
+
+async def test_a_redis_that_stays_away_ends_the_run_and_all_works_when_it_is_back(
+    house: Fleet, pages: Browser, chat: str
+) -> None:
+    first = await pages.page(chat, worker=0)
+    await first.send(f"later {chat}")
+    await first.until(type="text")
+    second = await pages.reloaded(chat, worker=1)
+    await second.until(type="text")
+    house.redis.kill()
+    for page in (first, second):
+        shown = await page.settled()
+        assert (shown.status, shown.error, shown.text().strip()) == ("error", MASKED, "Soon.")
+    house.ledger.open(chat)
+    assert await first.stop() == 503
+    house.redis.start()
+    await asks_again(second)
+    await first.turn(1)
+    await asks_again(first)
+    assert house.ledger.deeds(chat) == []
+
+
+async def test_a_chat_goes_round_the_workers_turn_by_turn(house: Fleet, pages: Browser, chat: str) -> None:
+    page = await pages.page(chat)
+    for turn in range(3):
+        await page.send(f"pay {chat}.{turn}")
+        await page.settled()
+        await page.approve("pay")
+        shown = await shows_what_is_stored(page)
+        assert shown.text() == f"Shall I? Done {chat}.{turn}."
+    assert [deed.key for deed in house.ledger.deeds(chat)] == [f"{chat}.{turn}" for turn in range(3)]
+
+
+async def test_a_worker_that_is_killed_frees_its_chat_and_its_readers_are_told(
+    house: Fleet, pages: Browser, chat: str
+) -> None:
+    running = {"type": "tool-dig", "state": "input-available"}
+    first = await pages.page(chat, worker=0)
+    await first.send(f"dig {chat}")
+    await first.until(**running)
+    second = await pages.reloaded(chat, worker=1)
+    await second.until(**running)
+    house.workers[0].kill()
+    assert (await first.settled()).status == "error"
+    told = await second.settled()
+    assert (told.status, told.error, told.tool("dig")["state"]) == ("error", MASKED, "output-error")
+    stored = await second.stored()
+    assert [part["text"] for part in stored[1]["parts"] if part["type"] == "text"] == ["I dig. "]
+    house.ledger.open(chat)
+    await first.turn(None)
+    await asks_again(first)
+    assert [deed.tool for deed in house.ledger.deeds(chat)] == ["dig"]
