@@ -16,7 +16,7 @@ logging.basicConfig(stream=sys.stderr, format="%(message)s")
 from google.adk.agents import LlmAgent
 from stream_protocol.serving import ChatService, MemoryRunLog, create_app
 from stream_protocol.testing import ScriptedLlm
-app = create_app(ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=[])){log}))
+app = create_app(ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."])){log}))
 print("made", file=sys.stderr, flush=True)
 """
 ROOT = Path(__file__).parents[2]
@@ -32,8 +32,9 @@ def started(folder: Path, workers: int, log: str = "") -> str:
         try:
             while made < workers:
                 line = server.stderr.readline()
-                assert line, said
                 said += line
+                assert line, said
+                assert "Error" not in line, said
                 made += line == "made\n"
         finally:
             os.killpg(server.pid, signal.SIGKILL)  # uvicorn can miss a politer signal while it starts its workers
