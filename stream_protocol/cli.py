@@ -58,7 +58,7 @@ main.add_command(replay)
 @click.option(
     "--disconnect-grace",
     type=click.FloatRange(min=0),
-    help="Seconds that a run goes on after its page has left; 0 lets the page's Stop end it.  [default: to its end]",
+    help="Seconds that a run goes on after its last reader has left; 0 stops it at once.  [default: to its end]",
 )
 @click.option(
     "--session-service-uri",

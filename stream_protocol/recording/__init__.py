@@ -1,7 +1,7 @@
 """Recorded events and streams: record, load, replay, check. ADK is imported by what needs it, not by this package."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stream_protocol.recording.lenient import LenientReader
@@ -37,8 +37,12 @@ _HOMES = {
     "replay": "recording",
 }
 
+if not TYPE_CHECKING:  # a type checker that saw these would take any name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+    def __dir__() -> list[str]:
+        return [*globals(), *_HOMES]

@@ -1,13 +1,39 @@
-"""How fast a replay server lets its responses out: a ``float``, how many times as fast as they were recorded."""
+"""How fast a replay is: a ``float``, how many times as fast as it was recorded."""
 
-from typing import Any, Final
+import math
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from stream_protocol.recording.replay_command import Pace
+if TYPE_CHECKING:
+    FloatParam = click.ParamType[float]
+else:
+    FloatParam = click.ParamType  # generic for type checkers alone, before click 8.4
+
+INSTANT: Final = math.inf
+"""All at once."""
 
 HELD: Final = 0.0
-"""Each chunk waits until somebody releases it."""
+"""Each chunk waits until somebody releases it, as only a server can."""
+
+
+class Pace(FloatParam):
+    """``instant``, ``recorded`` or a factor: 4, 4x, 0.5."""
+
+    name = "pace"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """How much faster than recorded; infinite for ``instant``."""
+        named = {"instant": INSTANT, "recorded": 1.0}
+        if isinstance(value, float):
+            return value
+        try:
+            speed = named[value] if value in named else float(str(value).removesuffix("x"))
+        except ValueError:
+            speed = math.nan
+        if not speed > 0 or (speed == INSTANT and value != "instant"):
+            self.fail(f"{value!r} is neither instant, nor recorded, nor a factor such as 4 or 0.5", param, ctx)
+        return speed
 
 
 class ServerPace(Pace):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import tempfile
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 import orjson
 
+from stream_protocol.recording.pace import INSTANT, Pace
 from stream_protocol.usage import AI_SDK_VERSIONS, HELD_OUTPUT, ai_sdk_version, refuse
 from stream_protocol.wire.sse import SSE_DONE
 
@@ -21,32 +21,7 @@ if TYPE_CHECKING:
     from stream_protocol.recording.replaying import Turns
     from stream_protocol.wire.messages import UIMessage
 
-    FloatParam = click.ParamType[float]
-else:
-    FloatParam = click.ParamType  # generic for type checkers alone, before click 8.4
-
 Target = Literal["sse", "chunks", "messages"]
-
-INSTANT: Final = math.inf
-
-
-class Pace(FloatParam):
-    """``instant``, ``recorded`` or a factor: 4, 4x, 0.5."""
-
-    name = "pace"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """How much faster than recorded; infinite for ``instant``."""
-        named = {"instant": INSTANT, "recorded": 1.0}
-        if isinstance(value, float):
-            return value
-        try:
-            speed = named[value] if value in named else float(str(value).removesuffix("x"))
-        except ValueError:
-            speed = math.nan
-        if not speed > 0 or (speed == INSTANT and value != "instant"):
-            self.fail(f"{value!r} is neither instant, nor recorded, nor a factor such as 4 or 0.5", param, ctx)
-        return speed
 
 
 @click.command()

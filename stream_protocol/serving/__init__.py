@@ -1,6 +1,6 @@
 """Chats over HTTP: everything that waits. Imports ADK and Starlette."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stream_protocol.conversation.file_policy import FilePolicy
 from stream_protocol.serving.app import create_app
@@ -58,10 +58,11 @@ __all__ = [
     "local_user",
 ]
 
+if not TYPE_CHECKING:  # a type checker that saw this would take any name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name == "RedisRunLog":  # which needs an extra
-        from stream_protocol.serving.redis_run_log import RedisRunLog
+    def __getattr__(name: str) -> object:
+        if name == "RedisRunLog":  # which needs an extra
+            from stream_protocol.serving.redis_run_log import RedisRunLog
 
-        return RedisRunLog
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return RedisRunLog
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

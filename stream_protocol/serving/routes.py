@@ -1,6 +1,7 @@
 """The chat endpoint as Starlette routes, for any Starlette or FastAPI app."""
 
 import json
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Final
 
@@ -45,61 +46,85 @@ def chat_routes(
     the stream's one masked ``error`` chunk.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
+    chat = _Endpoints(service, identify, prepare, max_body_bytes=max_body_bytes, keep_alive=keep_alive)
+    return [
+        Route(path, plainly(chat.post), methods=["POST"], name="chat"),
+        Route(path + "/{chat_id}", plainly(chat.history), methods=["GET"], name="chat_history"),
+        Route(path + "s", plainly(chat.list), methods=["GET"], name="chats"),
+        Route(path + "/{chat_id}/stream", plainly(chat.resume), methods=["GET"], name="resume_chat"),
+        Route(path + "/{chat_id}/stop", plainly(chat.stop), methods=["POST"], name="stop_chat"),
+        Route(path + "/{chat_id}", plainly(chat.delete), methods=["DELETE"], name="delete_chat"),
+        Route(path + "/{chat_id}/artifacts/{name:path}", plainly(chat.artifact), methods=["GET"], name="artifact"),
+        Route("/healthz", _healthz, methods=["GET"], name="healthz"),
+    ]
 
-    async def post_chat(request: Request) -> Response:
-        user_id = await identified(identify, request)
+
+class _Endpoints:
+    """What each route answers, with the options of ``chat_routes``."""
+
+    def __init__(
+        self,
+        service: ChatService,
+        identify: Identify,
+        prepare: Prepare | None,
+        *,
+        max_body_bytes: int,
+        keep_alive: float | None,
+    ) -> None:
+        self._service = service
+        self._identify = identify
+        self._prepare = prepare
+        self._max_body_bytes = max_body_bytes
+        self._keep_alive = keep_alive
+
+    async def post(self, request: Request) -> Response:
+        user_id = await identified(self._identify, request)
         _require_json(request)
-        body = await _read_body(request, max_body_bytes)
-        chat_request = parse_chat_request(body)
-        how = await prepared(prepare, request, chat_request)
+        chat_request = parse_chat_request(await _read_body(request, self._max_body_bytes))
+        how = await prepared(self._prepare, request, chat_request)
         if how.artifact_base is None:
             how = replace(how, artifact_base=artifact_base(request, request.url.path))
-        events = await service.respond(chat_request, user_id=user_id, prepared=how)
-        return UIMessageStreamResponse(events, keep_alive=keep_alive)
+        return self._stream(await self._service.respond(chat_request, user_id=user_id, prepared=how))
 
-    async def resume_chat(request: Request) -> Response:
-        user_id = await identified(identify, request)
-        events = await service.resume(request.path_params["chat_id"], user_id=user_id)
-        return Response(status_code=204) if events is None else UIMessageStreamResponse(events, keep_alive=keep_alive)
+    async def resume(self, request: Request) -> Response:
+        events = await self._service.resume(_chat_id(request), user_id=await identified(self._identify, request))
+        return Response(status_code=204) if events is None else self._stream(events)
 
-    async def get_chat(request: Request) -> Response:
-        user_id = await identified(identify, request)
+    async def history(self, request: Request) -> Response:
+        user_id = await identified(self._identify, request)
         base = artifact_base(request, request.url.path.rpartition("/")[0])
-        messages = await service.history(request.path_params["chat_id"], user_id=user_id, artifact_base=base)
+        messages = await self._service.history(_chat_id(request), user_id=user_id, artifact_base=base)
         if messages is None:
             raise ChatRequestError("There is no such chat.", status=404)
         return Response(json.dumps({"messages": messages}), media_type="application/json")
 
-    async def get_artifact(request: Request) -> Response:
-        user_id = await identified(identify, request)
+    async def artifact(self, request: Request) -> Response:
+        user_id = await identified(self._identify, request)
         name, version = request.path_params["name"], parse_version(request.query_params.get("version"))
-        part = await service.artifact(request.path_params["chat_id"], name, version, user_id=user_id)
+        part = await self._service.artifact(_chat_id(request), name, version, user_id=user_id)
         return artifact_response(part, name)
 
-    async def list_chats(request: Request) -> Response:
-        user_id = await identified(identify, request)
+    async def list(self, request: Request) -> Response:
+        user_id = await identified(self._identify, request)
         limit, cursor = parse_limit(request.query_params.get("limit")), request.query_params.get("cursor")
-        page = await service.chats(user_id=user_id, limit=limit, cursor=cursor)
+        page = await self._service.chats(user_id=user_id, limit=limit, cursor=cursor)
         return JSONResponse({"chats": page.chats, "nextCursor": page.next_cursor})
 
-    async def stop_chat(request: Request) -> Response:
-        await service.stop(request.path_params["chat_id"], user_id=await identified(identify, request))
+    async def stop(self, request: Request) -> Response:
+        await self._service.stop(_chat_id(request), user_id=await identified(self._identify, request))
         return Response(status_code=202)
 
-    async def delete_chat(request: Request) -> Response:
-        await service.delete(request.path_params["chat_id"], user_id=await identified(identify, request))
+    async def delete(self, request: Request) -> Response:
+        await self._service.delete(_chat_id(request), user_id=await identified(self._identify, request))
         return Response(status_code=204)
 
-    return [
-        Route(path, plainly(post_chat), methods=["POST"], name="chat"),
-        Route(path + "/{chat_id}", plainly(get_chat), methods=["GET"], name="chat_history"),
-        Route(path + "s", plainly(list_chats), methods=["GET"], name="chats"),
-        Route(path + "/{chat_id}/stream", plainly(resume_chat), methods=["GET"], name="resume_chat"),
-        Route(path + "/{chat_id}/stop", plainly(stop_chat), methods=["POST"], name="stop_chat"),
-        Route(path + "/{chat_id}", plainly(delete_chat), methods=["DELETE"], name="delete_chat"),
-        Route(path + "/{chat_id}/artifacts/{name:path}", plainly(get_artifact), methods=["GET"], name="artifact"),
-        Route("/healthz", _healthz, methods=["GET"], name="healthz"),
-    ]
+    def _stream(self, events: AsyncIterator[bytes]) -> Response:
+        return UIMessageStreamResponse(events, keep_alive=self._keep_alive)
+
+
+def _chat_id(request: Request) -> str:
+    chat_id: str = request.path_params["chat_id"]
+    return chat_id
 
 
 async def _healthz(_request: Request) -> Response:
