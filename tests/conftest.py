@@ -28,8 +28,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests that need a server which is not Python's: Redis or PostgreSQL."""
     for item in items:
         if isinstance(item, pytest.Function):
-            chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
-            if STORES.intersection(item.fixturenames) or any(isinstance(it, str) and it in STORES for it in chosen):
+            params = item.callspec.params if hasattr(item, "callspec") else {}
+            if STORES & {*item.fixturenames, params.get("new_sessions")}:
                 item.add_marker("store")
 
 
