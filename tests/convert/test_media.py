@@ -5,8 +5,8 @@ from google.adk.events import EventActions
 from google.genai.types import Blob, FileData, FunctionCall, FunctionResponse, FunctionResponsePart, Part
 
 from stream_protocol.convert.media import document_type, is_web_url
-from tests.convert.building import event, fragment, picture, text
-from tests.convert.running import body, kinds, only
+from tests.convert.building import event, fragment, picture, text, thought
+from tests.convert.running import body, kinds, only, run
 
 
 def shown(part: Part) -> list[dict[str, Any]]:
@@ -99,3 +99,16 @@ BYTES = "data:image/png;base64"
 )
 def test_a_picture_that_was_saved_is_the_address_of_its_artifact(urls: list[str], expected: list[str]) -> None:
     assert urls == expected
+
+
+@pytest.mark.parametrize("send_reasoning", [True, False])
+def test_what_waits_behind_a_file_whose_stream_breaks_off_is_shown_as_it_is(*, send_reasoning: bool) -> None:
+    """Where artifacts are linked, a streamed file waits for the complete event, and what is streamed behind it too."""
+    events = [fragment(picture()), fragment(thought("Hm.", b"signed")), fragment(text("So."))]
+    chunks = run(events, error=RuntimeError("gone"), artifact_url=lambda *_: "/a", send_reasoning=send_reasoning)
+    thoughts = ["reasoning-start", "reasoning-delta", "reasoning-end"] if send_reasoning else []
+    said = [chunk["type"] for chunk in chunks if chunk["type"].startswith(("file", "reasoning", "text"))]
+    assert said == ["file", *thoughts, "text-start", "text-delta", "text-end"]
+    assert [chunk["providerMetadata"]["google"] for chunk in chunks if chunk["type"] == "reasoning-end"] == (
+        [{"thoughtSignature": "c2lnbmVk"}] if send_reasoning else []
+    )
