@@ -6,6 +6,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from google.adk.version import __version__ as adk_version
+from packaging.version import Version
+
+OLD_ADK = Version(adk_version) < Version("2.13")
+"""Whether ADK may do what these tests know of 2.11: reasons to skip say what that is."""
 
 
 def missing(reason: str) -> NoReturn:

@@ -318,7 +318,7 @@ def test_two_replays_in_two_processes_are_equal_byte_for_byte(file: Path) -> Non
     file.write_bytes(b"".join(turn.read_bytes() for turn in turns))
     streams = [
         subprocess.run(
-            [sys.executable, "-W", "error", "-c", PROGRAM, str(file)],
+            [sys.executable, "-c", PROGRAM, str(file)],
             capture_output=True,
             check=True,
             timeout=120,

@@ -16,6 +16,7 @@ from stream_protocol.serving import ChatService, FilePolicy, create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.chat_client import Page
 from tests.serving.support import client
+from tests.tools import OLD_ADK
 
 
 @pytest.fixture(params=["memory", "files"])
@@ -109,6 +110,8 @@ async def test_an_edited_first_turn_finds_nothing(artifacts: BaseArtifactService
 async def test_an_artifact_of_a_turn_that_was_taken_back_is_gone_and_the_users_own_stays(
     artifacts: BaseArtifactService,
 ) -> None:
+    if OLD_ADK and isinstance(artifacts, FileArtifactService):
+        pytest.skip("ADK 2.11 leaves an empty file of an artifact that a rewind takes back")
     studio = Studio(
         artifacts, written("one"), written("two", "extra.txt"), written("mine", "user:me.txt"), written("x")
     )

@@ -22,6 +22,7 @@ from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.chat_client import Page
 from tests.serving.support import chat, client, post, said
+from tests.tools import OLD_ADK
 
 pytestmark = pytest.mark.filterwarnings("ignore:.EXPERIMENTAL.:UserWarning")  # ADK about its own classes
 
@@ -144,7 +145,14 @@ class Calendar:
         assert [secret for secret in secrets if secret in told] == []
 
 
-@pytest.mark.parametrize("client_secret", [CLIENT_SECRET, None], ids=["confidential client", "public client"])
+PUBLIC = pytest.param(
+    None,
+    id="public client",
+    marks=pytest.mark.skipif(OLD_ADK, reason="ADK 2.11 has no PKCE for clients without a secret"),
+)
+
+
+@pytest.mark.parametrize("client_secret", [pytest.param(CLIENT_SECRET, id="confidential client"), PUBLIC])
 async def test_a_signed_in_user_s_tool_gets_the_token_and_the_browser_nothing(
     provider: Provider, client_secret: str | None
 ) -> None:
@@ -177,6 +185,7 @@ async def test_a_sign_in_that_comes_twice_is_exchanged_once(provider: Provider) 
     await app.assert_kept(CODE, ACCESS_TOKEN)
 
 
+@pytest.mark.skipif(OLD_ADK, reason="ADK 2.11 goes on with a credential that the provider refused")
 async def test_a_sign_in_that_the_provider_refuses_ends_its_call_and_the_next_one_asks_again(
     provider: Provider,
 ) -> None:
