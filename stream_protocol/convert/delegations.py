@@ -24,7 +24,8 @@ def delegated_tools(events: "Iterable[Event]") -> frozenset[str]:
     for event in events:
         if event.isolation_scope is not None:
             spoken.add((event.isolation_scope, event.author))
-        called.update((call.id, call.name) for call in event.get_function_calls())
+        if not event.partial:  # a complete event repeats what its fragments called
+            called.update((call.id, call.name) for call in event.get_function_calls())
     return frozenset(name for _, name in called & spoken if name)
 
 
