@@ -66,9 +66,9 @@ async def _time_async(turns: Turns, bridge: AsyncBridge) -> float:
     chunks, seconds = 0, 0.0
     gc.disable()
     for index, turn in enumerate(turns):
-        stream = bridge(index, _replay(turn))
+        events = _replay(turn)
         start = perf_counter()
-        async for _ in stream:
+        async for _ in bridge(index, events):
             chunks += 1
         seconds += perf_counter() - start
     gc.enable()

@@ -20,11 +20,12 @@ def delegated_tools(events: "Iterable[Event]") -> frozenset[str]:
     a model may use an id again.
     """
     called: set[tuple[str | None, str | None]] = set()
-    spoken: set[tuple[str | None, str | None]] = set()
+    spoken: set[tuple[str, str]] = set()
     for event in events:
-        if event.isolation_scope is not None:
-            spoken.add((event.isolation_scope, event.author))
-        if not event.partial:  # a complete event repeats what its fragments called
+        fields = event.__dict__  # as `Conversion.feed` reads them: this, too, is done for every event
+        if fields["isolation_scope"] is not None:
+            spoken.add((fields["isolation_scope"], fields["author"]))
+        if not fields["partial"]:  # a complete event repeats what its fragments called
             called.update((call.id, call.name) for call in event.get_function_calls())
     return frozenset(name for _, name in called & spoken if name)
 
