@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from stream_protocol.conversation.history import answered, folded
 from stream_protocol.conversation.stretches import is_user_text
 from stream_protocol.conversation.user_message import user_message
-from stream_protocol.convert.conversion import Conversion
+from stream_protocol.convert.conversion import Conversion, Ending
 from stream_protocol.convert.converter import chunk_conversion, sse_conversion
 from stream_protocol.convert.delegations import hiding
 from stream_protocol.convert.options import ConverterOptions, Settings
@@ -79,22 +79,28 @@ def _settings(response: Response, delegated: frozenset[str], options: ConverterO
 
 
 def _converted(conversion: Conversion[T], steps: Iterable[Step]) -> Iterator[T]:
-    end: EndRecord | None = None
+    end: Ending | None = None
+    failure = ""
     for step in steps:
         if isinstance(step, Moment):
             conversion.feed(step.event)
             yield from conversion.written
             conversion.written.clear()
         elif isinstance(step, EndRecord):
-            end = step
+            end, failure = step.end, step.failure
+    end_as_recorded(conversion, end, failure)
+    yield from conversion.written
+
+
+def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
+    """Ends a response as the recording says that it ended; ``None``: as its events say."""
     match end:
-        case EndRecord("error", failure):
+        case "error":
             conversion.fail(RecordedFailureError(failure))
-        case EndRecord("abort"):
+        case "abort":
             conversion.abort()
         case _:
             conversion.finish()
-    yield from conversion.written
 
 
 Told = tuple[UIMessage | None, UIMessage, bool]

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 import anyio.to_thread
 
+from stream_protocol.conversation.history import folded
+from stream_protocol.convert.options import Settings
 from stream_protocol.replay_server.matching import Place, find, target_of
 from stream_protocol.replay_server.playback import Playback, TimedChunk, timed_chunks
 from stream_protocol.replay_server.shelf import Shelf, Tape
 from stream_protocol.wire.chunks import AiSdkVersion, AnyChunk
-from stream_protocol.wire.errors import ClientStreamError
 from stream_protocol.wire.inverse import message_to_chunks
 from stream_protocol.wire.messages import ChatRequest, UIMessage
-from stream_protocol.wire.reducer import MessageReducer
 
 MAX_CHATS: Final = 1000
 """Chats that are remembered, the newest: a server may see many test runs."""
@@ -38,7 +37,7 @@ class Chat:
             return list(self.before)
         *earlier, target = self.before
         continued = target if target["role"] == "assistant" else None
-        answer = _folded(self.playback.released, continued, ai_sdk)
+        answer = folded(self.playback.released, continued, Settings(ai_sdk=ai_sdk))
         return [*(earlier if continued else self.before), *([answer] if answer["id"] else [])]
 
 
@@ -142,11 +141,3 @@ def _before(messages: Sequence[UIMessage], target: UIMessage) -> tuple[UIMessage
     known = (index for index, message in enumerate(messages) if target["id"] and message["id"] == target["id"])
     end = next(known, len(messages) - 1)
     return (*messages[:end], target)
-
-
-def _folded(chunks: list[AnyChunk], message: UIMessage | None, ai_sdk: AiSdkVersion) -> UIMessage:
-    reducer = MessageReducer(ai_sdk=ai_sdk, message=message)
-    with suppress(ClientStreamError):  # an `error` chunk: the page keeps what it has
-        for chunk in chunks:
-            reducer.apply(chunk)
-    return reducer.message

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from stream_protocol.convert.converter import StreamProtocolConverter
+from stream_protocol.convert.conversion import RUN_STOPPED
+from stream_protocol.convert.converter import chunk_conversion
 from stream_protocol.convert.delegations import hiding
+from stream_protocol.convert.options import Settings
 from stream_protocol.recording.pace import HELD
 from stream_protocol.recording.recording import Turn
-from stream_protocol.recording.replaying import RecordedFailureError
-from stream_protocol.wire.chunks import AbortChunk, AiSdkVersion, AnyChunk
+from stream_protocol.recording.replaying import end_as_recorded
+from stream_protocol.wire.chunks import AiSdkVersion, AnyChunk
+from stream_protocol.wire.closing import close_stream
+from stream_protocol.wire.sinks import ChunkSink
 
 
 @dataclass(frozen=True)
@@ -28,24 +31,18 @@ def timed_chunks(turn: Turn, delegated: frozenset[str], ai_sdk: AiSdkVersion) ->
 
     ``delegated`` is that of the turn's recording.
     """
-    options = hiding(delegated, {**turn.options, "ai_sdk": ai_sdk})
-    converter = StreamProtocolConverter(past=turn.past, message_id=turn.message_id, **options)
+    settings = Settings(**hiding(delegated, {**turn.options, "ai_sdk": ai_sdk}))
+    conversion = chunk_conversion(turn.past, turn.message_id, settings)
     now = 0.0
     for index, event in enumerate(turn.events):
         now = turn.at[index] if turn.at is not None else now
-        for chunk in converter.convert(event):
+        conversion.feed(event)
+        for chunk in conversion.written:
             yield TimedChunk(now, chunk)
-    for chunk in _end(converter, turn):
+        conversion.written.clear()
+    end_as_recorded(conversion, turn.end, turn.failure)
+    for chunk in conversion.written:
         yield TimedChunk(now, chunk)
-
-
-def _end(converter: StreamProtocolConverter, turn: Turn) -> list[AnyChunk]:
-    match turn.end:
-        case "error":
-            return converter.fail(RecordedFailureError(turn.failure))
-        case "abort":
-            return converter.abort()
-    return converter.finish()
 
 
 class Playback:
@@ -101,7 +98,12 @@ class Playback:
         if not self.ended:
             if self._clock is not None:
                 self._clock.cancel()
-            self._send([*_endings(self.released), AbortChunk(type="abort")], last=True)
+            if not self.released:
+                self.release(1)  # `start`
+            sink = ChunkSink()
+            close_stream(sink, self.released, past=self._rebuilt, unanswered=RUN_STOPPED)
+            sink.abort(None)
+            self._send(sink.written, last=True)
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -116,16 +118,3 @@ class Playback:
         self.ended = last
         self._news.set()
         self._news = asyncio.Event()
-
-
-def _endings(chunks: Sequence[AnyChunk]) -> list[AnyChunk]:
-    """Ends for the texts and reasonings that are open behind these chunks."""
-    open_parts: dict[tuple[str, object], AnyChunk] = {}
-    for chunk in chunks:
-        match chunk:
-            case {"type": "text-start" | "reasoning-start" as kind, "id": part_id}:
-                lane = kind.removesuffix("-start")
-                open_parts[lane, part_id] = cast("AnyChunk", {"type": f"{lane}-end", "id": part_id})
-            case {"type": "text-end" | "reasoning-end" as kind, "id": part_id}:
-                open_parts.pop((kind.removesuffix("-end"), part_id), None)
-    return list(open_parts.values())

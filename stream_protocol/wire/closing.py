@@ -6,29 +6,35 @@ from typing import Any, Final
 from stream_protocol.wire.chunks import AnyChunk
 from stream_protocol.wire.errors import ClientStreamError
 from stream_protocol.wire.reducer import MessageReducer
-from stream_protocol.wire.sinks import SseSink
+from stream_protocol.wire.sinks import Sink, SseSink
 from stream_protocol.wire.sse import SSE_DONE
 
 _SETTLED: Final = ("output-available", "output-error", "output-denied", "approval-requested")
 """States of a call that no writer has to answer: it has an end, or a person is asked."""
 
 
-def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
-    """The SSE events that close a stream which broke off behind ``chunks``; ``data: [DONE]`` is the last.
+def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
+    """Writes what ends all that is open behind ``chunks``: texts, reasoning, the calls that the lost run would have
+    answered, with ``unanswered``, and the step. Returns whether the stream has its terminal already.
 
-    What is open ends: texts, reasoning, the step, and the calls that the lost run would have answered, with
-    ``unanswered``. Then comes the one ``error``, unless the stream has its terminal. ``past`` rebuilds what the message
-    held before: its calls that waited for the client go on waiting.
+    ``past`` rebuilds what the message held before: its calls that waited for the client go on waiting.
     """
-    sink = SseSink()
     stream = _Stream()
     try:
         stream.fold(chunks, past)
     except ClientStreamError:  # a stream that the client gives up has no open parts
-        pass
-    else:
-        stream.close(sink, unanswered)
-    if not stream.ended:
+        return stream.ended
+    stream.close(sink, unanswered)
+    return stream.ended
+
+
+def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
+    """The SSE events that close a stream which broke off behind ``chunks``; ``data: [DONE]`` is the last.
+
+    What is open ends as by ``close_stream``. Then comes the one ``error``, unless the stream has its terminal.
+    """
+    sink = SseSink()
+    if not close_stream(sink, chunks, past=past, unanswered=unanswered):
         sink.error(error)
     return [*sink.written, SSE_DONE]
 
@@ -50,7 +56,7 @@ class _Stream:
                 self._waiting = {part["toolCallId"] for part in self._calls() if part["state"] == "input-available"}
                 first = False
 
-    def close(self, sink: SseSink, unanswered: str) -> None:
+    def close(self, sink: Sink[Any], unanswered: str) -> None:
         if self.ended:
             return
         for part_id in self._reducer.open_ids("text"):

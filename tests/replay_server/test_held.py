@@ -170,10 +170,19 @@ async def test_stop_ends_a_held_response_as_a_run_that_is_stopped(app: Starlette
         assert (await http.post("/api/chat/streamed_arguments--1/stop")).status_code == 202
         assert await exchange.status() == 200
         await exchange.until("text-delta")
-        assert [(await exchange.chunk())["type"] for _ in range(2)] == ["text-end", "abort"]
+        assert [(await exchange.chunk())["type"] for _ in range(3)] == ["text-end", "finish-step", "abort"]
         assert await exchange.event() == "data: [DONE]"
         messages = (await http.get("/api/chat/streamed_arguments--1")).json()["messages"]
         assert messages[-1]["parts"][-1]["type"] == "text"
+
+
+async def test_a_call_that_is_stopped_in_mid_argument_is_closed_as_a_live_one_is(app: Starlette) -> None:
+    async with client(app) as http, begin(app, WEATHER) as exchange:
+        await step(http, to="tool-input-delta")
+        await http.post("/api/chat/streamed_arguments--1/stop")
+        assert await exchange.status() == 200
+        await exchange.until("tool-output-error")
+        assert [(await exchange.chunk())["type"] for _ in range(2)] == ["finish-step", "abort"]
 
 
 async def test_a_chat_that_is_deleted_is_new_again(app: Starlette) -> None:
@@ -200,4 +209,4 @@ async def test_nothing_that_is_held_keeps_a_server_from_stopping(app: Starlette)
     async with begin(app, WEATHER) as exchange:
         assert await exchange.status() == 200
         await lifespan.__aexit__(None, None, None)
-        assert await exchange.chunk() == {"type": "abort"}
+        assert [(await exchange.chunk())["type"] for _ in range(2)] == ["start", "abort"]
