@@ -4,8 +4,9 @@ Importing this package costs next to nothing: each name is loaded from its home 
 loads ADK or Starlette; ``stream_protocol.serving`` loads both.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from stream_protocol.lazy import names_at_home
 
 if TYPE_CHECKING:
     from stream_protocol.convert import (
@@ -65,12 +66,5 @@ _HOMES = {
     "stream_sse": "convert",
 }
 
-if not TYPE_CHECKING:  # a type checker that saw these would take any name for one of ours
-
-    def __getattr__(name: str) -> object:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-    def __dir__() -> list[str]:
-        return [*globals(), *_HOMES]
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_at_home(__name__, _HOMES)

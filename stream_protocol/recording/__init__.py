@@ -1,7 +1,8 @@
 """Recorded events and streams: record, load, replay, check. ADK is imported by what needs it, not by this package."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from stream_protocol.lazy import names_at_home
 
 if TYPE_CHECKING:
     from stream_protocol.recording.lenient import LenientReader
@@ -37,12 +38,5 @@ _HOMES = {
     "replay": "recording",
 }
 
-if not TYPE_CHECKING:  # a type checker that saw these would take any name for one of ours
-
-    def __getattr__(name: str) -> object:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-    def __dir__() -> list[str]:
-        return [*globals(), *_HOMES]
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_at_home(__name__, _HOMES)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from stream_protocol.conversation.file_policy import FilePolicy
+from stream_protocol.lazy import names_at_home
 from stream_protocol.serving.app import create_app
 from stream_protocol.serving.client_tools import client_tool
 from stream_protocol.serving.content import default_run_config
@@ -58,11 +59,7 @@ __all__ = [
     "local_user",
 ]
 
-if not TYPE_CHECKING:  # a type checker that saw this would take any name for one of ours
+_HOMES = {"RedisRunLog": "redis_run_log"}  # which needs an extra
 
-    def __getattr__(name: str) -> object:
-        if name == "RedisRunLog":  # which needs an extra
-            from stream_protocol.serving.redis_run_log import RedisRunLog
-
-            return RedisRunLog
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_at_home(__name__, _HOMES)

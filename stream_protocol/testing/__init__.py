@@ -1,7 +1,8 @@
 """What a test or a demo of an ADK agent needs to run without a model. ADK is imported by what needs it."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from stream_protocol.lazy import names_at_home
 
 if TYPE_CHECKING:
     from stream_protocol.testing.finding import RecordingFinder
@@ -34,14 +35,7 @@ __all__ = [
     "words",
 ]
 
-_HOMES = {"RecordingFinder": "finding", "StreamMatcher": "matching"}
+_HOMES = dict.fromkeys(__all__, "scripted_llm") | {"RecordingFinder": "finding", "StreamMatcher": "matching"}
 
-if not TYPE_CHECKING:  # a type checker that saw these would take any name for one of ours
-
-    def __getattr__(name: str) -> object:
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'scripted_llm')}"), name)
-
-    def __dir__() -> list[str]:
-        return [*globals(), *__all__]
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_at_home(__name__, _HOMES)

@@ -1,7 +1,6 @@
 """The AI SDK's own chat before the replay server: every fixture, played as the user played it."""
 
 import json
-import subprocess
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -11,10 +10,10 @@ from stream_protocol.conversation import canonical
 from stream_protocol.convert.delegations import delegated_tools
 from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_shelf
 from stream_protocol.wire.chunks import AiSdkVersion
-from tests.conformance.fixtures import PROJECT, VERSIONS, fixture_names, load_fixture
-from tests.conformance.test_chat_against_server import TIMEOUT, served
+from tests.conformance.fixtures import VERSIONS, fixture_names, load_fixture
+from tests.conformance.node_scripts import run_script
 from tests.replay_server.tapes import write_tape
-from tests.tools import require_node_project
+from tests.served import served
 
 pytestmark = pytest.mark.node
 
@@ -44,22 +43,12 @@ def version(request: pytest.FixtureRequest) -> AiSdkVersion:
 @pytest.fixture(scope="module")
 def played(version: AiSdkVersion, tmp_path_factory: pytest.TempPathFactory) -> Played:
     """All fixtures by one version of the client, in one process, before one server."""
-    node = require_node_project(PROJECT)
     shelf = load_shelf(write_tape(tmp_path_factory.mktemp("tapes"), *NAMES))
     with served(create_replay_app(Chats(shelf, INSTANT, version), page=False)) as url:
         turns = {name: [turn.actions for turn in load_fixture(name).turns] for name in NAMES}
-        lines = [json.dumps({"ai": version, "url": url, "id": f"{name}--1", "turns": turns[name]}) for name in NAMES]
-        run = subprocess.run(
-            [node, PROJECT / "scripts" / "play-chats.mjs"],
-            input="\n".join(lines),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-    assert run.returncode == 0, run.stderr
-    told = run.stdout.rstrip("\n").split("\n")  # a text may hold U+2028, where `splitlines` would cut
-    return dict(zip(NAMES, map(json.loads, told), strict=True))
+        asked = [{"ai": version, "url": url, "id": f"{name}--1", "turns": turns[name]} for name in NAMES]
+        told = run_script("play-chats.mjs", asked)
+    return dict(zip(NAMES, told, strict=True))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,16 +1,12 @@
 """The AI SDK's own chat before the running app, over many turns, with people in the loop."""
 
 import asyncio
-import json
-import subprocess
-import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 import pytest
-import uvicorn
 from google.adk.models.llm_request import LlmRequest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -19,17 +15,14 @@ from starlette.routing import Mount, Route
 
 from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving.server import address, bind
 from stream_protocol.wire.chunks import AiSdkVersion
 from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_visits import VISITS, Step, Visit
-from tests.conformance.fixtures import PROJECT
-from tests.tools import require_node_project
+from tests.conformance.node_scripts import run_script
+from tests.served import served
 
 pytestmark = [pytest.mark.node, pytest.mark.parametrize("visit", VISITS, ids=[visit.name for visit in VISITS])]
 
-TIMEOUT = 300
-"""Seconds: to fail a hang, not to measure."""
 
 CHAT = ("local", "c1")
 """The user and the chat of every visit."""
@@ -73,40 +66,16 @@ class House:
             await service.aclose()
 
 
-@contextmanager
-def served(app: Starlette) -> Iterator[str]:
-    """The address of the app, served by a thread."""
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
-    with bind("127.0.0.1", 0) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield address(listener)
-        finally:
-            server.should_exit = True
-            thread.join(TIMEOUT)
-
-
 @pytest.fixture(scope="module", params=VERSIONS, ids=["ai@6", "ai@7"])
 def visits(request: pytest.FixtureRequest) -> Visits:
     """All visits by one version of the client, in one process."""
-    node = require_node_project(PROJECT)
     house = House(request.param)
     with served(house.app) as url:
-        lines = [
-            json.dumps({"ai": request.param, "url": f"{url}/{number}", "steps": [step.do for step in visit.steps]})
+        asked = [
+            {"ai": request.param, "url": f"{url}/{number}", "steps": [step.do for step in visit.steps]}
             for number, visit in enumerate(VISITS)
         ]
-        run = subprocess.run(
-            [node, PROJECT / "scripts" / "visit-chats.mjs"],
-            input="\n".join(lines),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-    assert run.returncode == 0, run.stderr
-    told = map(json.loads, run.stdout.splitlines())
+        told = run_script("visit-chats.mjs", asked)
     return {name: (desk, seen) for (name, desk), seen in zip(house.desks.items(), told, strict=True)}
 
 

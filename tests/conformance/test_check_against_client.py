@@ -1,7 +1,5 @@
 """The real ``ai`` package dies of exactly those bad streams that ``check`` says are fatal."""
 
-import json
-import subprocess
 from typing import Any
 
 import pytest
@@ -9,13 +7,11 @@ import pytest
 from stream_protocol.recording.check import check_file
 from stream_protocol.recording.rules import Rule
 from stream_protocol.wire.chunks import AiSdkVersion
-from tests.conformance.fixtures import PROJECT
+from tests.conformance.node_scripts import run_script
 from tests.recording import bad_streams
-from tests.tools import require_node_project
 
 VERSIONS: tuple[AiSdkVersion, ...] = (6, 7)
 USER = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
-TIMEOUT = 300  # seconds: to fail a hang, not to measure
 
 
 def one_response() -> list[Rule]:
@@ -25,21 +21,11 @@ def one_response() -> list[Rule]:
 
 
 def client_status(cases: list[tuple[Rule, AiSdkVersion]]) -> list[str]:
-    node = require_node_project(PROJECT)
     requests: list[dict[str, Any]] = []
     for rule, ai_sdk in cases:
         body = bad_streams.path(rule).read_bytes().decode()
         requests.append({"ai": ai_sdk, "body": body, "messages": [USER], "trigger": "submit"})
-    run = subprocess.run(
-        [node, PROJECT / "scripts" / "fold-streams.mjs"],
-        input="".join(f"{json.dumps(request)}\n" for request in requests),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    return [json.loads(line)["status"] for line in run.stdout.splitlines()]
+    return [answer["status"] for answer in run_script("fold-streams.mjs", requests)]
 
 
 @pytest.mark.node

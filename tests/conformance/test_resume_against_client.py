@@ -1,8 +1,6 @@
 """The real clients take up a response: reloaded, in a second tab, and on the page whose connection broke."""
 
 import asyncio
-import json
-import subprocess
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,9 +19,11 @@ from stream_protocol.conversation.canonical import canonical
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from stream_protocol.wire.chunks import AiSdkVersion
-from tests.conformance.fixtures import PROJECT, VERSIONS
-from tests.conformance.test_chat_against_server import TIMEOUT, served
-from tests.tools import require_node_project
+from tests.conformance.fixtures import VERSIONS
+from tests.conformance.node_scripts import run_script
+from tests.served import served
+
+pytestmark = pytest.mark.node
 
 GATE = object()
 """In a script: the agent waits here for readers."""
@@ -133,23 +133,13 @@ def where(question: str) -> None:
 @pytest.fixture(scope="module", params=VERSIONS, ids=["ai@6", "ai@7"])
 def seen(request: pytest.FixtureRequest) -> dict[str, Any]:
     """What came of each scene, by one version of the client."""
-    node = require_node_project(PROJECT)
     house = House(request.param)
     with served(house.app) as url:
-        lines = [
-            json.dumps({"ai": request.param, "url": f"{url}/{number}", "texts": ["hi"], **scene.does})
+        asked = [
+            {"ai": request.param, "url": f"{url}/{number}", "texts": ["hi"], **scene.does}
             for number, scene in enumerate(SCENES)
         ]
-        run = subprocess.run(
-            [node, PROJECT / "scripts" / "resume-chats.mjs"],
-            input="\n".join(lines),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-    assert run.returncode == 0, run.stderr
-    told = map(json.loads, run.stdout.splitlines())
+        told = run_script("resume-chats.mjs", asked)
     return {scene.name: {**tale, "ran": house.ran[scene.name]} for scene, tale in zip(SCENES, told, strict=True)}
 
 

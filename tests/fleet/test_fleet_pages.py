@@ -6,11 +6,11 @@ from uuid import uuid4
 import pytest
 
 from tests.conformance.fixtures import VERSIONS
-from tests.conformance.test_chat_against_server import served
 from tests.conformance.test_resume_against_client import comparable
 from tests.fleet.browser import Browser, Page, Shown, browser
 from tests.fleet.proxy import Proxy
 from tests.fleet.workers import Fleet
+from tests.served import served
 
 pytestmark = [
     pytest.mark.fleet,

@@ -216,7 +216,7 @@ class Chat:
         self.page.take(received)
 
     async def assert_stored_is_shown(self) -> None:
-        assert canonical(await self.page.stored()) == canonical(self.page.messages)  # type: ignore[arg-type]
+        assert canonical(await self.page.stored()) == canonical(self.page.messages)
 
 
 async def converse(chat: Chat, acts: list[Act]) -> None:

@@ -65,7 +65,7 @@ async def check(script: list[list[Any]]) -> None:
     page = Page(create_app(ChatService(SequentialAgent(name="root", sub_agents=[first, together, last]))))
     for words in ("go", "again"):
         await page.send(words)
-        assert canonical(await page.stored()) == canonical(page.messages)  # type: ignore[arg-type]
+        assert canonical(await page.stored()) == canonical(page.messages)
 
 
 @settings(max_examples=examples(20))

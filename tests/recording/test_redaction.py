@@ -239,12 +239,13 @@ async def test_an_apps_own_redaction_has_the_last_word_on_every_kind(tmp_path: P
         return {**cleaned, "author": "root"} if kind == "event" else cleaned
 
     path = tmp_path / "chat.jsonl"
-    request = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type": "text", "text": "I am Ada"}]}]}
+    parts = [{"type": "text", "text": "I am Ada"}]
+    request = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": parts}]}
     await drained(record(source([said("Hello Ada.")]), path, request=request, redact=redact))
     (turn,) = turns(path)
     assert "Ada" not in path.read_text()
     assert turn.chunks == []
-    assert request["messages"][0]["parts"] == [{"type": "text", "text": "I am Ada"}]  # type: ignore[index]
+    assert parts == [{"type": "text", "text": "I am Ada"}]
     assert turn.request is not None
 
 

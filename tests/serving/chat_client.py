@@ -12,6 +12,8 @@ from stream_protocol.wire.reducer import MessageReducer
 from tests.serving.support import chunks, client, post
 
 Message = dict[str, Any]
+Messages = list[Any]
+"""JSON, as a page has it: taken for `UIMessage` and for plain dictionaries alike."""
 
 
 class Page:
@@ -22,7 +24,7 @@ class Page:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._sent = 0
         self.chat_id = chat_id
-        self.messages: list[Message] = []
+        self.messages: Messages = []
 
     async def send(self, text: str, *files: Message) -> None:
         """``sendMessage({text, files})``."""
@@ -80,7 +82,7 @@ class Page:
     def take(self, stream: Iterable[Any]) -> None:
         """What ``AbstractChat`` does with a response: a chunk that writes puts the message into the list."""
         last = self.messages[-1]
-        reducer = MessageReducer(ai_sdk=self._ai_sdk, message=last if last["role"] == "assistant" else None)  # type: ignore[arg-type]
+        reducer = MessageReducer(ai_sdk=self._ai_sdk, message=last if last["role"] == "assistant" else None)
         try:
             for chunk in stream:
                 if reducer.apply(chunk) != "nothing":
@@ -89,12 +91,12 @@ class Page:
             if error.error_class != "Error":
                 raise
 
-    async def stored(self) -> list[Message]:
+    async def stored(self) -> Messages:
         """``GET /api/chat/{id}``."""
         async with client(self._app) as http:
             response = await http.get(f"/api/chat/{self.chat_id}")
         assert response.status_code == 200, response.text
-        messages: list[Message] = response.json()["messages"]
+        messages: Messages = response.json()["messages"]
         return messages
 
     def _put(self, message: Any) -> None:

@@ -68,7 +68,7 @@ def page_for(target: Any, ai_sdk: AiSdkVersion = 6, **options: Any) -> Page:
 
 
 async def assert_stored_is_shown(page: Page) -> None:
-    assert canonical(await page.stored()) == canonical(page.messages)  # type: ignore[arg-type]
+    assert canonical(await page.stored()) == canonical(page.messages)
 
 
 @each_version

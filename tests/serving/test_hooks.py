@@ -191,9 +191,9 @@ async def test_on_finish_gets_the_stored_chat_whatever_the_client_says_of_it(ai_
     await page.submit()
     await service.aclose()
     messages, message, _ = told.calls[-1]
-    assert canonical(messages[:-1]) == canonical(answering[:-1])  # type: ignore[arg-type]
+    assert canonical(messages[:-1]) == canonical(answering[:-1])
     assert messages[-1] is message
-    assert canonical(messages) == canonical(await page.stored())  # type: ignore[arg-type]
+    assert canonical(messages) == canonical(await page.stored())
     (part,) = [part for part in cast("list[Any]", message["parts"]) if "approval" in part]
     assert part["approval"]["reason"] == "why not"
 

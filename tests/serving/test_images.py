@@ -85,7 +85,7 @@ async def loaded(page: Page, url: str) -> bytes:
 
 
 async def assert_stored_is_shown(page: Page) -> None:
-    assert canonical(await page.stored()) == canonical(page.messages)  # type: ignore[arg-type]
+    assert canonical(await page.stored()) == canonical(page.messages)
 
 
 @each_mode
@@ -207,7 +207,7 @@ async def test_an_upload_that_adk_saves_as_an_artifact_is_a_file_in_history(way:
     link = {"type": "file", "mediaType": "image/jpeg", "url": "https://example.com/b.jpg"}
     await page.send("what is this?", link, UPLOAD, {**UPLOAD, "filename": "dog.png"})
     stored = await page.stored()
-    assert canonical(stored[1:]) == canonical(page.messages[1:])  # type: ignore[arg-type]
+    assert canonical(stored[1:]) == canonical(page.messages[1:])
     for kept, sent in zip(stored[0]["parts"], page.messages[0]["parts"], strict=True):
         if saved and sent.get("url") == UPLOAD["url"]:
             assert await loaded(page, kept["url"]) == PNG

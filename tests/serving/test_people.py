@@ -25,7 +25,7 @@ def page_for(*turns: Any, tools: list[Any]) -> Page:
 
 
 async def assert_stored_is_shown(page: Page) -> None:
-    assert canonical(await page.stored()) == canonical(page.messages)  # type: ignore[arg-type]
+    assert canonical(await page.stored()) == canonical(page.messages)
 
 
 class Bank:

@@ -14,7 +14,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from starlette.requests import Request
 
-from stream_protocol import SSE_DONE, ChatRequest
+from stream_protocol import SSE_DONE, ChatRequest, parse_chat_request
 from stream_protocol.recording import ChatRecorder, FileRecorder, load_recording, replay
 from stream_protocol.recording.recorder import file_name
 from stream_protocol.serving import ChatService, Prepared, create_app
@@ -214,7 +214,7 @@ async def test_chats_and_users_have_files_of_their_own_that_only_their_owner_rea
         LlmAgent(name="root", model=ScriptedLlm(respond=lambda _: ["Hi."])), recorder=ChatRecorder(tmp_path / "new")
     )
     for user, chat_id in [("ada", "c1"), ("bob", "c1"), ("ada", "c2"), ("ada", "c1")]:
-        request = ChatRequest(id=chat_id, messages=(said("hi", f"{user}{chat_id}"),))  # type: ignore[arg-type]
+        request = parse_chat_request(chat(said("hi", f"{user}{chat_id}"), chat_id=chat_id))
         async for _ in await service.respond(request, user_id=user):
             pass
     await service.aclose()

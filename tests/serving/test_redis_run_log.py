@@ -54,7 +54,7 @@ async def two_workers(url: str, bounds: LogBounds | None = None, expiry: float =
 
 async def command(redis: RedisServer, *words: str | int) -> object:
     async with Redis.from_url(redis.url) as client:
-        answer: object = await client.execute_command(*words)  # type: ignore[no-untyped-call]
+        answer: object = await client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's
         return answer
 
 

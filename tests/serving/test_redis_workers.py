@@ -73,13 +73,14 @@ async def test_a_run_of_one_worker_is_resumed_on_another_in_the_middle_of_an_arg
         async with resumed(two.app, chat_id) as second:
             assert await second.status() == 200
             reducer = MessageReducer(ai_sdk=ai_sdk, replay=True)
-            while (chunk := await second.chunk())["type"] != "tool-input-delta":
-                reducer.apply(chunk)  # type: ignore[arg-type]
-            reducer.apply(chunk)  # type: ignore[arg-type]
+            chunk: Any = start
+            while chunk["type"] != "tool-input-delta":
+                chunk = await second.chunk()
+                reducer.apply(chunk)
             assert reducer.message["id"] == start["messageId"]
             go_on.set()
             for chunk in await drained(second):
-                reducer.apply(chunk)  # type: ignore[arg-type]
+                reducer.apply(chunk)
         whole = await drained(first)
         assert text(whole) == "Noted."
         assert pen.notes == ["to be or not"]

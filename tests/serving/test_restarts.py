@@ -84,7 +84,7 @@ class House:
 
 
 async def assert_stored_is_shown(page: Page) -> None:
-    assert canonical(await page.stored()) == canonical(page.messages)  # type: ignore[arg-type]
+    assert canonical(await page.stored()) == canonical(page.messages)
 
 
 def shown(page: Page) -> str:

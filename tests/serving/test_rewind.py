@@ -99,7 +99,7 @@ async def test_what_a_chat_of_two_turns_becomes(act: Callable[[Page], Awaitable[
     stored = await page.stored()
     assert texts(stored) == expected
     if act is not edit_under_a_new_id:
-        assert canonical(stored) == canonical(page.messages)  # type: ignore[arg-type]
+        assert canonical(stored) == canonical(page.messages)
     kept = len(expected) - 2
     assert [message["id"] for message in stored][:kept] == before[:kept]
     assert stored[-1]["id"] not in before

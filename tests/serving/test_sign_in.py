@@ -138,7 +138,7 @@ class Calendar:
 
     async def assert_kept(self, *secrets: str) -> None:
         """Neither an answer of the server nor a request to the model has ever held one of these."""
-        assert canonical(await self.page.stored()) == canonical(self.page.messages)  # type: ignore[arg-type]
+        assert canonical(await self.page.stored()) == canonical(self.page.messages)
         async with client(self.app) as http:
             await http.get("/api/chats")
         told = self.app.answered.decode() + "".join(request.model_dump_json() for request in self.model.requests)

@@ -99,7 +99,7 @@ async def test_start_goes_out_before_the_model_says_a_word(kind: str, resumable:
     assert [part["text"] for message in page.messages for part in message["parts"] if part["type"] == "text"] == [
         *("hi", "Hello.", "pay", "Paid.", "bye", "Bye."),
     ]
-    assert canonical(await page.stored()) == canonical(page.messages)  # type: ignore[arg-type]  # plain dictionaries
+    assert canonical(await page.stored()) == canonical(page.messages)
     session = await stored(sessions)
     answers = [message["id"] for message in page.messages if message["role"] == "assistant"]
     assert list(dict.fromkeys(event.invocation_id for event in session.events)) == answers

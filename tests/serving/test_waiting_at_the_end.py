@@ -89,7 +89,7 @@ class Chat:
         return {part["toolCallId"]: part["state"] for part in parts if "toolCallId" in part}
 
     async def assert_stored_is_shown(self) -> None:
-        assert canonical(await self.page.stored()) == canonical(self.page.messages)  # type: ignore[arg-type]
+        assert canonical(await self.page.stored()) == canonical(self.page.messages)
 
 
 each_version = pytest.mark.parametrize("ai_sdk", [6, 7])

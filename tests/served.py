@@ -1,0 +1,28 @@
+"""An app behind a real socket."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import uvicorn
+from starlette.applications import Starlette
+
+from stream_protocol.serving.server import address, bind
+
+STOPPING: Final = 300.0
+"""Seconds after which a server that should stop hangs."""
+
+
+@contextmanager
+def served(app: Starlette) -> Iterator[str]:
+    """The address of the app, served by a thread."""
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
+    with bind("127.0.0.1", 0) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield address(listener)
+        finally:
+            server.should_exit = True
+            thread.join(STOPPING)
