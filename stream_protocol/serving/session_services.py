@@ -18,11 +18,9 @@ ASYNC_DRIVERS: Final = (("postgres://", "postgresql+asyncpg://"), ("postgresql:/
 
 PROBE_SECONDS: Final = 10.0
 
-PROBES: Final = 3
-"""Workers that start at once on an empty database all make its tables, and the database lets only one."""
-
-BETWEEN_PROBES: Final = 0.2
-"""Seconds."""
+BETWEEN_PROBES: Final = (0.1, 0.2, 0.4, 0.8)
+"""Seconds. Workers that start at once on an empty database all make its tables, and the database lets only one; the
+others may find tables that are not filled yet, which ADK takes for malformed (``ValueError``)."""
 
 
 class SessionServiceError(Exception):
@@ -55,11 +53,11 @@ async def _prepare(uri: str) -> None:
     if _names_driver(uri):
         from sqlalchemy.exc import DBAPIError
 
-        for _ in range(PROBES - 1):
+        for seconds in BETWEEN_PROBES:
             try:
                 return await _probe(uri)
-            except DBAPIError:
-                await asyncio.sleep(BETWEEN_PROBES)
+            except (DBAPIError, ValueError):
+                await asyncio.sleep(seconds)
     return await _probe(uri)
 
 

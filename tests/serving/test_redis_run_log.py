@@ -30,7 +30,7 @@ from stream_protocol.wire.errors import StreamProtocolError
 from stream_protocol.wire.reducer import MessageReducer
 from stream_protocol.wire.sse import SSE_DONE
 from stream_protocol.wire.sse_reader import parse_sse
-from tests.redis_server import RedisServer, redis_server
+from tests.redis_server import RedisServer, free_port, redis_server
 from tests.serving.redis_workers import LEASE, die
 
 Logs = tuple[RedisRunLog, RedisRunLog]
@@ -370,7 +370,8 @@ async def test_a_replica_that_cannot_be_written_gives_no_chat(redis: RedisServer
 
 
 async def test_each_script_stays_on_one_node_of_a_cluster(tmp_path: Path) -> None:
-    with redis_server(tmp_path, "--cluster-enabled", "yes") as redis:
+    bus = ("--cluster-port", str(free_port()))  # by default 10000 above the other, which may be no port at all
+    with redis_server(tmp_path, "--cluster-enabled", "yes", *bus) as redis:
         await command(redis, "CLUSTER", "ADDSLOTSRANGE", 0, 16383)
 
         async def ready() -> bool:

@@ -13,7 +13,7 @@ from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMe
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
-from stream_protocol.serving import ChatService, Prepared, create_app
+from stream_protocol.serving import ChatService, Prepared, create_app, session_services
 from stream_protocol.serving.session_services import SessionServiceError, load_session_service
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.postgres import Postgres
@@ -142,6 +142,29 @@ def test_what_needs_no_sqlalchemy_works_without_it(tmp_path: Path) -> None:
         [sys.executable, "-c", script], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_tables_that_another_worker_is_still_filling_are_waited_for(
+    times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ADK tells them by a ``ValueError``: it reads a version that is not there yet."""
+    probed = []
+    probe = session_services._probe
+
+    async def early(uri: str) -> None:
+        probed.append(uri)
+        if len(probed) <= times:
+            raise ValueError("Schema version not found in adk_internal_metadata.")
+        await probe(uri)
+
+    monkeypatch.setattr(session_services, "_probe", early)
+    monkeypatch.setattr(session_services, "BETWEEN_PROBES", (0.0,) * 4)
+    load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db")
+    assert len(probed) == times + 1
+    times, probed = 5, []
+    with pytest.raises(SessionServiceError, match="ValueError: Schema version not found"):
+        load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db")
 
 
 async def test_workers_may_start_at_once_on_an_empty_database(postgres: Postgres) -> None:
