@@ -1,8 +1,5 @@
 import json
-import sys
-from collections.abc import Callable
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -10,6 +7,7 @@ from google.genai.types import PartialArg
 
 from stream_protocol.convert.arguments import GrowingText, Path, PathText, RawText, integral, parse_path
 from stream_protocol.wire.values import json_value
+from tests.convert.counting import calls_made
 
 
 def fragment(path: str, value: Any = ..., *, more: bool | None = None) -> PartialArg:
@@ -292,22 +290,6 @@ def test_a_path_is_accepted_where_it_can_be_appended() -> None:
         "$.c[1]": False,
         "$": False,
     }
-
-
-def calls_made(work: Callable[[], object]) -> int:
-    """How many functions, ours and the interpreter's, this work calls."""
-    count = 0
-
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in {"call", "c_call"}
-
-    sys.setprofile(profile)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def test_a_megabyte_in_many_fragments_goes_out_piece_by_piece() -> None:

@@ -1,8 +1,6 @@
 """Events that no sane agent sends: what a model makes up, what an adapter forgets, and very many of anything."""
 
-import sys
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ from tests.convert.building import (
     results,
     text,
 )
+from tests.convert.counting import calls_made
 from tests.convert.running import inputs, judge, kinds, only, outputs, run, texts
 
 
@@ -116,23 +115,11 @@ def test_an_on_error_that_returns_no_text_is_replaced_by_the_default(junk: Any) 
 
 
 def cost_of(*events: Event, after: list[Event], **options: Any) -> int:
-    """How many functions of ours are called to convert these events after those."""
+    """How many calls it takes to convert these events after those."""
     converter = StreamProtocolConverter(**options)
     for earlier in after:
         converter.convert(earlier)
-    count = 0
-
-    def profile(frame: FrameType, kind: str, argument: object) -> None:
-        nonlocal count
-        count += kind == "call"
-
-    sys.setprofile(profile)
-    try:
-        for newest in events:
-            converter.convert(newest)
-    finally:
-        sys.setprofile(None)
-    return count
+    return calls_made(lambda: [converter.convert(newest) for newest in events])
 
 
 def one_by_one(number: int) -> list[Event]:
