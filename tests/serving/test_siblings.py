@@ -10,32 +10,31 @@ import pytest
 from stream_protocol.serving.siblings import WARNING, warn_of_siblings
 
 APP = """
-import logging, os, sys
+import logging, sys
 sys.path.insert(0, {root!r})
 logging.basicConfig(stream=sys.stderr, format="%(message)s")
 from google.adk.agents import LlmAgent
 from stream_protocol.serving import ChatService, MemoryRunLog, create_app
 from stream_protocol.testing import ScriptedLlm
 app = create_app(ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."])){log}))
-print("made", file=sys.stderr, flush=True)
 """
 ROOT = Path(__file__).parents[2]
+STARTED = "Application startup complete."
 
 
 def started(folder: Path, workers: int, log: str = "") -> str:
     """What the workers of a real server say while they start."""
     (folder / "app.py").write_text(APP.format(root=str(ROOT), log=log))
     command = [sys.executable, "-m", "uvicorn", "app:app", "--port", "0", "--workers", str(workers)]
-    said, made = "", 0
+    said = ""
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True) as server:
         assert server.stderr is not None
         try:
-            while made < workers:
+            while said.count(STARTED) < workers:
                 line = server.stderr.readline()
                 said += line
                 assert line, said
                 assert "Error" not in line, said
-                made += line == "made\n"
         finally:
             os.killpg(server.pid, signal.SIGKILL)  # uvicorn can miss a politer signal while it starts its workers
     return said
