@@ -37,7 +37,7 @@ class Follower:
     """``follow`` is its one task. Slow readers, late readers and bounds are the buffer's business.
 
     A run whose lease is gone has lost its worker, unless its log has an end. Redis may have forgotten the lease, so the
-    owner is given time to come back; Redis itself is given as long. If another run has the chat, it is over.
+    owner is given time to come back; Redis itself is given as long. If a newer run has the chat, it is over.
     """
 
     def __init__(
@@ -60,6 +60,8 @@ class Follower:
         """How many Redis has, when it was last asked."""
         self._ask_at = 0.0
         self._missing_since: float | None = None
+        self._token = 0
+        """The run's, once that has been seen. After a fail-over the chat may seem to be an older run's for a while."""
         self._superseded = False
 
     async def begin(self) -> bool:
@@ -116,12 +118,13 @@ class Follower:
         """Whether the run has its chat. Also says that it is read here."""
         lease_ms = milliseconds(self._times.lease)
         reply = await self._store.script(scripts.WATCH, self._names(), self._run_id, self._worker, lease_ms)
-        run, worker, self._there = reply
+        run, worker, token, self._there = reply
         ours = bool(run.decode() == self._run_id)
-        self._superseded = not ours and bool(run)
+        self._superseded = not ours and int(token) > self._token
         if not ours:
             self._missing_since = self._missing_since or _now()
         else:
+            self._token = int(token)
             if not self._ask_at:
                 await self._store.nudge(worker.decode(), self._run_id)
             self._missing_since = None
@@ -173,7 +176,7 @@ class Follower:
         """Tells the owner that nobody reads the run here."""
         if not self.buffer.closed:
             with suppress(RunLogError):
-                _, worker, _ = await self._store.script(scripts.WATCH, self._names(), self._run_id, self._worker, 0)
+                _, worker, *_ = await self._store.script(scripts.WATCH, self._names(), self._run_id, self._worker, 0)
                 await self._store.nudge(worker.decode(), self._run_id)
 
     def _names(self) -> tuple[str, str, str]:

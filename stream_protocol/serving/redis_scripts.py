@@ -41,9 +41,12 @@ return {lease[1], lease[2], phase, redis.call('PTTL', KEYS[1])}
 RENEW: Final = """
 -- KEYS lease token log head readers; ARGV run token worker request phase lease-ms token-ms log-ms
 local lease = redis.call('HMGET', KEYS[1], 'run', 'token', 'stop')
-if lease[1] and (lease[1] ~= ARGV[1] or lease[2] ~= ARGV[2]) then return {0} end
-local token = redis.call('GET', KEYS[2])
-if not lease[1] and token and token ~= ARGV[2] then return {0} end
+local newest = math.max(tonumber(lease[2] or '0'), tonumber(redis.call('GET', KEYS[2]) or '0'))
+if newest > tonumber(ARGV[2]) then return {0} end
+if lease[1] and lease[1] ~= ARGV[1] then
+    redis.call('DEL', KEYS[1])
+    lease[3] = false
+end
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[7])
 redis.call('HSET', KEYS[1], 'run', ARGV[1], 'token', ARGV[2], 'worker', ARGV[3], 'request', ARGV[4], 'phase', ARGV[5])
@@ -54,8 +57,8 @@ local now = redis.call('TIME')
 redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now[1] * 1000 + math.floor(now[2] / 1000))
 return {1, lease[3] and 1 or 0, redis.call('ZCARD', KEYS[5])}
 """
-"""-> 0 if the chat is another run's, else 1, whether the run is to stop, and how many workers read it. A lease that a
-fail-over forgot is written anew, unless another run has had the chat since."""
+"""-> 0 if a newer run has had the chat, else 1, whether the run is to stop, and how many workers read it. A lease that
+a fail-over forgot is written anew, also where the server that took over still has that of the run before."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
@@ -113,7 +116,7 @@ return 1
 WATCH: Final = """
 -- KEYS lease head readers; ARGV run reader until-ms
 local count = redis.call('HGET', KEYS[2], 'count')
-local lease = redis.call('HMGET', KEYS[1], 'run', 'worker')
+local lease = redis.call('HMGET', KEYS[1], 'run', 'worker', 'token')
 if lease[1] == ARGV[1] and ARGV[3] ~= '0' then
     local now = redis.call('TIME')
     redis.call('PEXPIRE', KEYS[3], ARGV[3])
@@ -122,10 +125,10 @@ if lease[1] == ARGV[1] and ARGV[3] ~= '0' then
 elseif lease[1] == ARGV[1] then
     redis.call('ZREM', KEYS[3], ARGV[2])
 end
-return {lease[1] or '', lease[2] or '', tonumber(count or '-1')}
+return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
-"""A worker that reads a run says so, or no longer (0 ms); -> whose the chat is, that run's worker, and how many
-events are there, -1 if there is no log."""
+"""A worker that reads a run says so, or no longer (0 ms); -> whose the chat is, that run's worker and token, and how
+many events are there, -1 if there is no log."""
 
 STOP: Final = """
 -- KEYS lease

@@ -1,0 +1,237 @@
+"""A primary with a replica behind one address, and what becomes of runs when the replica takes over."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from stream_protocol.serving import RedisRunLog, RunLogError
+from stream_protocol.testing.run_logs import (
+    CHAT,
+    TEXT,
+    begin,
+    eventually,
+    freed,
+    reader,
+    rest,
+    said,
+    until,
+)
+from tests.redis_server import RedisServer, redis_server
+
+LEASE = 4.5
+"""Seconds. Two thirds of it are more than a fail-over takes here, on a machine that is busy."""
+
+READERS_FIRST = 0.4
+"""Seconds for which only they have found the new primary."""
+
+
+class Address:
+    """Where whichever server is the primary is found. Its connections break when that changes."""
+
+    def __init__(self, primary: RedisServer) -> None:
+        self._primary = primary
+        self._connections: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self.url = ""
+
+    async def open(self) -> None:
+        self._server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
+        self.url = f"redis://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/0"
+
+    async def lead_to(self, primary: RedisServer) -> None:
+        self._primary = primary
+        connections = list(self._connections)
+        for connection in connections:
+            connection.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+    async def aclose(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        await self.lead_to(self._primary)
+        await self._server.wait_closed()
+
+    def _connect(self, reads: asyncio.StreamReader, writes: asyncio.StreamWriter) -> None:
+        connection = asyncio.create_task(self._pass_on(reads, writes))
+        self._connections.add(connection)
+        connection.add_done_callback(self._connections.discard)
+
+    async def _pass_on(self, reads: asyncio.StreamReader, writes: asyncio.StreamWriter) -> None:
+        writers = [writes]
+        try:
+            there_reads, there_writes = await asyncio.open_connection("127.0.0.1", self._primary.port)
+            writers.append(there_writes)
+            directions = [_copied(reads, there_writes), _copied(there_reads, writes)]
+            tasks = [asyncio.create_task(direction) for direction in directions]
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+        except OSError:
+            pass  # the server is gone; so is the connection to it
+        finally:
+            for writer in writers:
+                writer.close()
+
+
+async def _copied(reads: asyncio.StreamReader, writes: asyncio.StreamWriter) -> None:
+    while data := await reads.read(65536):
+        writes.write(data)
+        await writes.drain()
+
+
+class Pair:
+    """A worker that runs agents and one that reads, each with its way to the two servers."""
+
+    def __init__(self, primary: RedisServer, replica: RedisServer) -> None:
+        self._primary = primary
+        self._replica = replica
+        self._addresses = Address(primary), Address(primary)
+
+    async def open(self) -> None:
+        for address in self._addresses:
+            await address.open()
+        self.here, self.elsewhere = (RedisRunLog(address.url, lease=LEASE) for address in self._addresses)
+        await self.replicated()
+
+    async def aclose(self) -> None:
+        for worker in (self.here, self.elsewhere):
+            await worker.aclose()
+        for address in self._addresses:
+            await address.aclose()
+
+    async def replicated(self) -> None:
+        """Waits until the replica holds what the primary does."""
+
+        async def linked() -> bool:
+            async with Redis.from_url(self._replica.url) as client:
+                status: str = (await client.info("replication"))["master_link_status"]
+                return status == "up"
+
+        await eventually(linked)
+        async with Redis.from_url(self._primary.url) as client:
+            await client.set("written", "last")
+            assert await client.wait(1, 10_000) == 1
+
+    async def detach(self) -> None:
+        """The replica hears no more of the primary, which goes on."""
+        await self.replicated()
+        await self._promote()
+
+    async def fail_over(self) -> None:
+        """The primary dies, and the replica takes its place with what it has. Readers find it first."""
+        self._primary.kill()
+        await self._promote()
+        writing, reading = self._addresses
+        await reading.lead_to(self._replica)
+        await asyncio.sleep(READERS_FIRST)
+        await writing.lead_to(self._replica)
+
+    async def _promote(self) -> None:
+        async with Redis.from_url(self._replica.url) as client:
+            await client.replicaof("NO", "ONE")
+
+
+@pytest.fixture
+async def pair(redis: RedisServer, tmp_path: Path) -> AsyncIterator[Pair]:
+    folder = tmp_path / "replica"
+    folder.mkdir()
+    async with Redis.from_url(redis.url) as client:
+        await client.config_set("repl-diskless-sync-delay", "0")
+    with redis_server(folder, "--replicaof", "127.0.0.1", str(redis.port)) as replica:
+        pair = Pair(redis, replica)
+        await pair.open()
+        try:
+            yield pair
+        finally:
+            await pair.aclose()
+
+
+async def test_a_run_goes_on_when_a_replica_takes_over(pair: Pair) -> None:
+    owner, lease = await begin(pair.here)
+    owner.say("before ")
+    early = await reader(pair.elsewhere)
+    seen = await until(early, b"before")
+    await pair.replicated()
+    await pair.fail_over()
+    owner.say("behind ")
+    seen += await until(early, b"behind")
+    owner.say("end")
+    owner.finish()
+    late = await reader(pair.elsewhere)
+    assert said(seen + await rest(early)) == said(await rest(late)) == "before behind end"
+    assert lease.held
+    assert not owner.lost.is_set()
+    lease.release()
+    await freed(pair.elsewhere)
+
+
+async def test_what_a_replica_had_not_heard_is_told_to_it_when_it_takes_over(pair: Pair) -> None:
+    owner, lease = await begin(pair.here)
+    owner.say("before ")
+    early = await reader(pair.elsewhere)
+    seen = await until(early, b"before")
+    await pair.detach()
+    owner.say("unheard ")
+    seen += await until(early, b"unheard")
+    await pair.fail_over()
+    owner.say("behind ")
+    seen += await until(early, b"behind")
+    owner.finish()
+    late = await reader(pair.elsewhere)
+    assert said(seen + await rest(early)) == said(await rest(late)) == "before unheard behind "
+    assert lease.held
+    lease.release()
+    await freed(pair.elsewhere)
+
+
+@pytest.mark.parametrize("released", [True, False])
+async def test_a_run_that_a_replica_never_heard_of_has_the_chat_all_the_same(pair: Pair, *, released: bool) -> None:
+    """The replica knows of the run before: that it was, and perhaps not even that it is over."""
+    first, its_lease = await begin(pair.here)
+    first.finish()
+    assert said(await rest(await reader(pair.elsewhere))) == ""
+    if not released:
+        assert await pair.elsewhere.stop(CHAT)
+        await pair.detach()
+    its_lease.release()
+    await freed(pair.elsewhere)
+    if released:
+        await pair.detach()
+    owner, lease = await begin(pair.here)
+    early = await reader(pair.elsewhere)
+    seen = await until(early, TEXT)
+    await pair.fail_over()
+    owner.say("word")
+    seen += await until(early, b"word")
+    assert lease.held
+    assert not owner.lost.is_set()
+    assert not owner.stopped.is_set()
+    owner.finish()
+    assert said(seen + await rest(early)) == "word"
+    lease.release()
+    await freed(pair.elsewhere)
+
+
+async def test_a_stop_reaches_a_run_behind_a_fail_over(pair: Pair) -> None:
+    owner, lease = await begin(pair.here)
+    await pair.replicated()
+    await pair.fail_over()
+
+    async def asked() -> bool:
+        try:
+            return await pair.elsewhere.stop(CHAT)
+        except RunLogError:
+            return False
+
+    await eventually(asked)
+    async with asyncio.timeout(LEASE):
+        await owner.stopped.wait()
+    owner.finish()
+    lease.release()
+    await freed(pair.elsewhere)
