@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.conversation.files import MAX_FILE_BYTES, InlineFile, LinkedFile
+from stream_protocol.conversation.files import MAX_FILE_BYTES, InlineFile, LinkedFile, Said
 from stream_protocol.wire.errors import ChatRequestError, StreamProtocolError
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ class FilePolicy:
         if self.max_bytes > MAX_FILE_BYTES:
             raise StreamProtocolError(f"`max_bytes` is {MAX_FILE_BYTES} at most.")
 
-    def check(self, said: Iterable[str | InlineFile | LinkedFile]) -> None:
+    def check(self, said: Iterable[Said]) -> None:
         """Raises ``ChatRequestError`` for the first file that is not taken (413 size, 415 media type, 422 scheme)."""
         for file in said:
-            if not isinstance(file, str):
+            if isinstance(file, InlineFile | LinkedFile):
                 self._check_file(file)
 
     def _check_file(self, file: InlineFile | LinkedFile) -> None:

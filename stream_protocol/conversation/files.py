@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from stream_protocol.wire.errors import ChatRequestError
@@ -44,6 +44,23 @@ class LinkedFile:
     media_type: str
     url: str
     name: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedFile:
+    """A file of an earlier message that lies in the artifact service: ADK put a line of text in its place."""
+
+    line: str
+    artifact: str
+    """The artifact's name,"""
+    version: int
+    media_type: str
+    name: str | None
+    """and the file's own."""
+
+
+Said: TypeAlias = str | InlineFile | LinkedFile | SavedFile
+"""A piece of what a user says."""
 
 
 def read_file(part: FilePart) -> InlineFile | LinkedFile:

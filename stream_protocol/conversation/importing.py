@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.conversation.files import URL_SAFE, InlineFile, LinkedFile, read_file
+from stream_protocol.conversation.files import URL_SAFE, Said, read_file
 from stream_protocol.conversation.metadata import METADATA_KEY
 from stream_protocol.conversation.parts import said_part
 from stream_protocol.convert.options import CONTROL_TOOLS
@@ -189,7 +189,7 @@ class _History:
         self._said, self._results = [], []
 
 
-def _said(message: UIMessage) -> Iterator[str | InlineFile | LinkedFile]:
+def _said(message: UIMessage) -> Iterator[Said]:
     for part in message["parts"]:
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
             yield text

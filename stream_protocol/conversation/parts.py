@@ -2,11 +2,11 @@
 
 from google.genai import types
 
-from stream_protocol.conversation.files import InlineFile, LinkedFile
+from stream_protocol.conversation.files import InlineFile, LinkedFile, Said, SavedFile
 
 
-def said_part(said: str | InlineFile | LinkedFile) -> types.Part:
-    """The part for a text or a file, with the file's name where there is one."""
+def said_part(said: Said) -> types.Part:
+    """The part for a text or a file, with the file's name where there is one; the line of one that was not loaded."""
     match said:
         case InlineFile():
             blob = types.Blob(mime_type=said.media_type, data=said.data, display_name=said.name)
@@ -14,5 +14,7 @@ def said_part(said: str | InlineFile | LinkedFile) -> types.Part:
         case LinkedFile():
             link = types.FileData(mime_type=said.media_type, file_uri=said.url, display_name=said.name)
             return types.Part(file_data=link)
+        case SavedFile():
+            return types.Part(text=said.line)
         case str():
             return types.Part(text=said)

@@ -10,12 +10,14 @@ An answer that came before is no error: the client may have lost the response. I
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from stream_protocol.conversation.answering import PROVIDED, check_input, completed_credential
 from stream_protocol.conversation.calls import CallKind, OutsideCall, outside_calls
-from stream_protocol.conversation.files import InlineFile, LinkedFile, read_file
+from stream_protocol.conversation.files import InlineFile, LinkedFile, Said, SavedFile, read_file
 from stream_protocol.conversation.metadata import client_message_id
+from stream_protocol.conversation.saved_files import artifact_path, stored_parts
 from stream_protocol.conversation.stretches import current_stretch, is_user_text, live_events, stretch_id
 from stream_protocol.convert.people import is_confirmed
 from stream_protocol.convert.results import RESULT
@@ -26,14 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from google.adk.events import Event
+    from google.genai import types
 
     from stream_protocol.wire.messages import ChatRequest, FilePart, TextPart, ToolPart, UIMessage
 
 CONFLICT: Final = 409
 
 _CLIENTS: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
-
-Said: TypeAlias = str | InlineFile | LinkedFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +106,13 @@ def _user_turn(request: ChatRequest, message: UIMessage, events: Sequence[Event]
     """
     known = next((index for index in reversed(range(len(events))) if _is_message(events[index], message["id"])), None)
     if known is None:
-        return _new_text(_said(message), message["id"])
+        return _new_text(_said(message, {}), message["id"])
     event = events[known]
     if any(earlier.invocation_id == event.invocation_id for earlier in events[:known]):
         raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
-    said = _stored(event) if request.trigger == "regenerate-message" else _said(message)
+    behind = takewhile(lambda later: not is_user_text(later), events[known + 1 :])
+    stored = list(stored_parts(event, [event, *behind]))
+    said = _stored(stored) if request.trigger == "regenerate-message" else _edited(request, message, stored)
     return _new_text(said, message["id"], rewind_before=event.invocation_id)
 
 
@@ -124,11 +127,13 @@ def _new_text(said: list[Said], message_id: str, *, rewind_before: str | None = 
     return NewText(texts_and_files=tuple(said), client_message_id=message_id, rewind_before=rewind_before)
 
 
-def _stored(event: Event) -> list[Said]:
+def _stored(parts: list[types.Part | SavedFile]) -> list[Said]:
     """What the user said, as it is stored: a page that was reloaded may have only links to its files."""
     said: list[Said] = []
-    for part in (event.content.parts if event.content is not None else None) or ():
-        if part.text:
+    for part in parts:
+        if isinstance(part, SavedFile):
+            said.append(part)
+        elif part.text:
             said.append(part.text)
         elif (blob := part.inline_data) is not None:
             said.append(InlineFile(media_type=blob.mime_type or "", data=blob.data or b"", name=blob.display_name))
@@ -137,14 +142,23 @@ def _stored(event: Event) -> list[Said]:
     return said
 
 
-def _said(message: UIMessage) -> list[Said]:
+def _edited(request: ChatRequest, message: UIMessage, stored: list[types.Part | SavedFile]) -> list[Said]:
+    """What the user says instead. A link to a file that the message had stands for that file, and for no other."""
+    files = [part for part in stored if isinstance(part, SavedFile)]
+    links = {artifact_path(request.id, file.artifact, file.version): file for file in files}
+    return _said(message, links)
+
+
+def _said(message: UIMessage, links: Mapping[str, SavedFile]) -> list[Said]:
     said: list[Said] = []
     for part in message["parts"]:
         match part["type"]:
             case "text":
                 said.append(cast("TextPart", part)["text"])
             case "file":
-                said.append(read_file(cast("FilePart", part)))
+                file = cast("FilePart", part)
+                kept = next((saved for link, saved in links.items() if file["url"].endswith(link)), None)
+                said.append(kept or read_file(file))
     return said
 
 

@@ -6,6 +6,7 @@ told to believe the media type, to run nothing, and to show nothing but plain im
 
 from __future__ import annotations
 
+import logging
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -13,16 +14,22 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from stream_protocol.conversation.files import MEDIA_TYPE
+from stream_protocol.conversation.files import MEDIA_TYPE, InlineFile, SavedFile
+from stream_protocol.conversation.saved_files import artifact_path
 from stream_protocol.wire.errors import ChatRequestError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from google.adk.runners import Runner
     from google.adk.sessions import Session
     from google.genai import types
     from starlette.requests import Request
 
+    from stream_protocol.conversation.files import Said
     from stream_protocol.convert.media import ArtifactUrl
+
+logger = logging.getLogger(__name__)
 
 UNKNOWN: Final = "application/octet-stream"
 
@@ -56,6 +63,21 @@ async def load_artifact(runner: Runner, session: Session, name: str, version: in
     if part is None or _content(part) is None:
         raise ChatRequestError("There is no such artifact.", status=404)
     return part
+
+
+async def with_their_bytes(runner: Runner, session: Session, said: Iterable[Said]) -> tuple[Said, ...]:
+    """What was said, with the files that lie in the artifact service. One that is gone from there stays as it is."""
+    return tuple([await _loaded(runner, session, each) if isinstance(each, SavedFile) else each for each in said])
+
+
+async def _loaded(runner: Runner, session: Session, file: SavedFile) -> Said:
+    try:
+        part = await load_artifact(runner, session, file.artifact, file.version)
+    except ChatRequestError:
+        logger.warning("Artifact %s, version %d, is not there any more.", file.artifact, file.version)
+        return file
+    data, _ = _content(part) or (b"", UNKNOWN)
+    return InlineFile(media_type=file.media_type, data=data, name=file.name)
 
 
 def artifact_response(part: types.Part, name: str) -> Response:
@@ -105,7 +127,7 @@ def artifact_urls(base: str | None, chat_id: str) -> ArtifactUrl:
 
 def artifact_url(base: str, chat_id: str, name: str, version: int) -> str:
     """Where the route serves this version; ``base`` is the chat endpoint's own URL, as the page knows it."""
-    return f"{base}/{quote(chat_id, safe='')}/artifacts/{quote(name)}?version={version}"
+    return base + artifact_path(chat_id, name, version)
 
 
 def _no_url(_name: str, _version: int) -> None:

@@ -8,11 +8,11 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.conversation.calls import KEPT_FROM_THE_MODEL, CallKind, outside_calls
-from stream_protocol.conversation.files import InlineFile
+from stream_protocol.conversation.files import InlineFile, Said
 from stream_protocol.conversation.metadata import METADATA_KEY, UNTOLD
 from stream_protocol.conversation.parts import said_part
 from stream_protocol.conversation.stretches import current_stretch, live_events
-from stream_protocol.conversation.turn import Answer, Answers, NewText, Said
+from stream_protocol.conversation.turn import Answer, Answers, NewText
 
 TOOL_THREADS: Final = 32
 """Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Unpack
 
 from stream_protocol.conversation.file_policy import FilePolicy
@@ -15,7 +16,7 @@ from stream_protocol.conversation.turn import Answers, AsItStands, NewText, plan
 from stream_protocol.convert.delegations import hiding
 from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.convert.streams import iter_sse
-from stream_protocol.serving.artifacts import artifact_urls, load_artifact
+from stream_protocol.serving.artifacts import artifact_urls, load_artifact, with_their_bytes
 from stream_protocol.serving.chats import PAGE_SIZE, ChatPage, delete_chat, list_chats
 from stream_protocol.serving.content import default_run_config
 from stream_protocol.serving.finished import OnFinish, tell
@@ -24,6 +25,7 @@ from stream_protocol.serving.job import Job
 from stream_protocol.serving.memory_run_log import MemoryRunLog
 from stream_protocol.serving.prepared import NOTHING, Prepared, runner_for
 from stream_protocol.serving.recorder import Recorder, Unrecorded
+from stream_protocol.serving.rewinding import rewind
 from stream_protocol.serving.run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving.runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving.sealing import sealing_events
@@ -133,9 +135,13 @@ class ChatService:
         if isinstance(turn, AsItStands):
             return turn
         if isinstance(turn, NewText):
+            if session is not None:  # before the rewind, which takes artifacts back
+                said = await with_their_bytes(self.runner, session, turn.texts_and_files)
+                turn = replace(turn, texts_and_files=said)
             self._files.check(turn.texts_and_files)
-            if turn.rewind_before is not None:
-                session = await self._rewind(key, turn.rewind_before)
+            if session is not None and turn.rewind_before is not None:
+                await rewind(self.runner, session, turn.rewind_before)
+                session = await self._find_session(key)
         session = session or await self._create_session(key)
         return self._job(request, turn, session, prepared, runner_for(prepared.agent, self.runner))
 
@@ -296,12 +302,6 @@ class ChatService:
         return await self.runner.session_service.get_session(
             app_name=self.runner.app_name, user_id=user_id, session_id=chat_id
         )
-
-    async def _rewind(self, key: ChatKey, invocation_id: str) -> Session | None:
-        """Takes back an invocation and all that came after it, with its state and artifacts, as ADK does that."""
-        user_id, chat_id = key
-        await self.runner.rewind_async(user_id=user_id, session_id=chat_id, rewind_before_invocation_id=invocation_id)
-        return await self._find_session(key)
 
     async def _create_session(self, key: ChatKey) -> Session:
         user_id, chat_id = key

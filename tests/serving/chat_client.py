@@ -33,10 +33,10 @@ class Page:
         self.messages.append({"id": f"{self.chat_id}-u{self._sent}", "role": "user", "parts": parts})
         await self.submit()
 
-    async def edit(self, message_id: str, text: str) -> None:
-        """``sendMessage({text, messageId})``."""
+    async def edit(self, message_id: str, text: str, *files: Message) -> None:
+        """``sendMessage({text, files, messageId})``."""
         del self.messages[self._index(message_id) :]
-        self.messages.append({"id": message_id, "role": "user", "parts": [{"type": "text", "text": text}]})
+        self.messages.append({"id": message_id, "role": "user", "parts": [*files, {"type": "text", "text": text}]})
         await self.submit(messageId=message_id)
 
     async def regenerate(self, message_id: str | None = None) -> None:

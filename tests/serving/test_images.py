@@ -10,6 +10,7 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
+from google.adk.artifacts import InMemoryArtifactService
 from google.adk.code_executors import BaseCodeExecutor, BuiltInCodeExecutor
 from google.adk.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult, File
 from google.adk.models.llm_response import LlmResponse
@@ -26,7 +27,7 @@ from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, FilePolicy, chat_routes, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Message, Page
-from tests.serving.support import begin, chat, chunks, client, only, said, stream
+from tests.serving.support import begin, chat, chunks, client, only, post, said, stream
 
 PNG = b"\x89PNG\xfb\xff"
 IMAGE = types.Part.from_bytes(data=PNG, mime_type="image/png")
@@ -193,28 +194,98 @@ UPLOADERS: dict[str, tuple[type[BaseAgent], list[BasePlugin], bool]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:(deprecated|The 'save_input_blobs):DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("way", UPLOADERS)
-async def test_an_upload_that_adk_saves_as_an_artifact_is_a_file_in_history(way: str) -> None:
-    kind, plugins, saved = UPLOADERS[way]
-    model = ScriptedLlm(turns=["A cat.", "Still a cat."])
+def uploading(way: str) -> Page:
+    kind, plugins, _ = UPLOADERS[way]
+    model = ScriptedLlm(turns=["A cat.", "Still a cat.", "Still a cat."])
     agent: BaseAgent = LlmAgent(name="root", model=model)
     if kind is SequentialAgent:
         agent = SequentialAgent(name="root", sub_agents=[LlmAgent(name="one", model=model)])
     config = RunConfig(streaming_mode=StreamingMode.SSE, save_input_blobs_as_artifacts=way.startswith("run config"))
-    page = Page(create_app(ChatService(App(name="root", root_agent=agent, plugins=plugins), run_config=config)))
+    return Page(create_app(ChatService(App(name="root", root_agent=agent, plugins=plugins), run_config=config)))
+
+
+def each_uploader(test: Any) -> Any:
+    ignored = ["(deprecated|The 'save_input_blobs)", "SequentialAgent is deprecated"]
+    for words in ignored:
+        test = pytest.mark.filterwarnings(f"ignore:{words}:DeprecationWarning")(test)
+    return pytest.mark.parametrize("way", UPLOADERS)(test)
+
+
+@each_uploader
+async def test_an_upload_that_adk_saves_as_an_artifact_is_a_file_in_history(way: str) -> None:
+    page = uploading(way)
     link = {"type": "file", "mediaType": "image/jpeg", "url": "https://example.com/b.jpg"}
     await page.send("what is this?", link, UPLOAD, {**UPLOAD, "filename": "dog.png"})
     stored = await page.stored()
     assert canonical(stored[1:]) == canonical(page.messages[1:])
     for kept, sent in zip(stored[0]["parts"], page.messages[0]["parts"], strict=True):
-        if saved and sent.get("url") == UPLOAD["url"]:
+        if UPLOADERS[way][2] and sent.get("url") == UPLOAD["url"]:
             assert await loaded(page, kept["url"]) == PNG
             kept["url"] = sent["url"]
         assert kept == sent
     await page.send("and now?")
     assert (await page.stored())[2:] == page.messages[2:]
+
+
+async def regenerate(page: Page) -> None:
+    await page.regenerate()
+
+
+async def edit(page: Page) -> None:
+    file, _ = page.messages[0]["parts"]
+    await page.edit(page.messages[0]["id"], "what is that?", file)
+
+
+@each_uploader
+@pytest.mark.parametrize("again", [regenerate, edit])
+async def test_an_upload_is_still_there_when_a_page_that_was_reloaded_says_it_again(way: str, again: Any) -> None:
+    page = uploading(way)
+    await page.send("what is this?", UPLOAD)
+    for _ in range(2):
+        page.messages = await page.stored()
+        await again(page)
+        [said, answer] = await page.stored()
+        file, _ = said["parts"]
+        assert {**file, "url": UPLOAD["url"]} == UPLOAD
+        assert file["url"] == UPLOAD["url"] or await loaded(page, file["url"]) == PNG
+        assert only(answer["parts"], "text")[0]["text"] == "Still a cat."
+
+
+@each_uploader
+async def test_an_edit_may_link_to_the_files_of_its_own_message_only(way: str) -> None:
+    page = uploading(way)
+    await page.send("what is this?", UPLOAD)
+    await page.send("and now?")
+    stored = page.messages = await page.stored()
+    url = "/api/chat/c1/artifacts/cat.png?version=0"
+    file = {"type": "file", "mediaType": "image/png", "url": url}
+    body = chat({"id": stored[2]["id"], "role": "user", "parts": [file]}, messageId=stored[2]["id"])
+    response = await post(page._app, body)
+    assert (response.status_code, response.text) == (422, "Attached files must be data URLs or http(s) URLs.")
+    assert await page.stored() == stored
+
+
+async def test_an_upload_whose_artifact_is_gone_is_the_line_that_stands_for_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    service = InMemoryArtifactService()
+    runner = Runner(
+        app=App(
+            name="root",
+            root_agent=LlmAgent(name="root", model=ScriptedLlm(turns=["A cat.", "A line."])),
+            plugins=[SaveFilesAsArtifactsPlugin()],
+        ),
+        artifact_service=service,
+        session_service=InMemorySessionService(),
+    )
+    page = Page(create_app(ChatService(runner)))
+    await page.send("what is this?", UPLOAD)
+    service.artifacts.clear()
+    await page.regenerate()
+    [said, answer] = await page.stored()
+    assert [part.get("text") for part in said["parts"]] == ['[Uploaded Artifact: "cat.png"]', "what is this?"]
+    assert answer["parts"][-1]["text"] == "A line."
+    assert "cat.png" in caplog.text
 
 
 def drawing(**options: Any) -> ChatService:
