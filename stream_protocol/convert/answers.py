@@ -9,8 +9,8 @@ from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.people import REQUEST_CREDENTIAL, credential_input, is_confirmed
 from stream_protocol.convert.results import client_output, failure_text
-from stream_protocol.convert.skipped import Skipped
 from stream_protocol.convert.tools import ToolCalls
+from stream_protocol.convert.warn_once import WarnOnce
 from stream_protocol.wire.sinks import Sink
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ class Answers:
     """Finds the call that an answer is for, and what the answer means."""
 
     def __init__(
-        self, sink: Sink[Any], settings: Settings, *, book: CallBook, tools: ToolCalls, skipped: Skipped
+        self, sink: Sink[Any], settings: Settings, *, book: CallBook, tools: ToolCalls, warn: WarnOnce
     ) -> None:
         self._sink = sink
         self._settings = settings
         self._book = book
         self._tools = tools
-        self._skipped = skipped
+        self._warn = warn
 
     def take_user_event(self, event: "Event") -> None:
         """A user event. Its text is the user's own message; its responses answer calls, whoever made them."""
@@ -59,7 +59,7 @@ class Answers:
             call = self._book.approval(response.id) or call
         if call is None:
             # The client dies of an output whose call is in another message; history shows it where the call is.
-            self._skipped.add(f"a response of `{response.name}` to a call outside this message")
+            self._warn(f"Skipped a response of `{response.name}` to a call outside this message")
             return
         failed = failure_text(response.response) is not None
         if event.error_code == ABORTED:

@@ -19,10 +19,10 @@ from stream_protocol.convert.finish import ABORTED, DEFAULT_ERROR_TEXT, FINISH_R
 from stream_protocol.convert.lanes import NOBODY, Kind, Lane, LaneKey, Ordinals
 from stream_protocol.convert.options import Settings
 from stream_protocol.convert.people import PERSON_ASKED, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL
-from stream_protocol.convert.skipped import Skipped
 from stream_protocol.convert.sources import Sources
 from stream_protocol.convert.steps import Steps
 from stream_protocol.convert.tools import NO_RESULT, ToolCalls
+from stream_protocol.convert.warn_once import WarnOnce
 from stream_protocol.convert.whole_parts import WholeParts, is_media, other_kind
 from stream_protocol.wire.chunks import FinishReason
 from stream_protocol.wire.errors import StreamProtocolError
@@ -63,9 +63,9 @@ class Conversion(Generic[T]):
         self._book = CallBook()
         self._steps = Steps(sink, self._book)
         self._tools = ToolCalls(sink, settings, self._book, self._steps)
-        self._skipped = Skipped()
-        self._answers = Answers(sink, settings, book=self._book, tools=self._tools, skipped=self._skipped)
-        self._whole = WholeParts(sink, settings, book=self._book, tools=self._tools, skipped=self._skipped)
+        self._warn = WarnOnce()
+        self._answers = Answers(sink, settings, book=self._book, tools=self._tools, warn=self._warn)
+        self._whole = WholeParts(sink, settings, book=self._book, tools=self._tools, warn=self._warn)
         self._sources = Sources(sink)
         self._usage = Usage()
         self._model_id: str | None = None

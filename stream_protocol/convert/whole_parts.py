@@ -6,8 +6,8 @@ from stream_protocol.convert.calls import CallBook
 from stream_protocol.convert.lanes import Lane
 from stream_protocol.convert.media import write_media
 from stream_protocol.convert.options import Settings
-from stream_protocol.convert.skipped import Skipped
 from stream_protocol.convert.tools import ToolCalls
+from stream_protocol.convert.warn_once import WarnOnce
 from stream_protocol.wire.sinks import Sink
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ class WholeParts:
     """Writes them."""
 
     def __init__(
-        self, sink: Sink[Any], settings: Settings, *, book: CallBook, tools: ToolCalls, skipped: Skipped
+        self, sink: Sink[Any], settings: Settings, *, book: CallBook, tools: ToolCalls, warn: WarnOnce
     ) -> None:
         self._sink = sink
         self._settings = settings
         self._book = book
         self._tools = tools
-        self._skipped = skipped
+        self._warn = warn
 
     def take(self, lane: Lane, part: "Part", event: "Event | None") -> None:
         """A part of this complete event; of a fragment where that is ``None``, whose actions are not its own yet."""
@@ -49,7 +49,7 @@ class WholeParts:
             name = _server_tool(server_response.tool_type)
             self._answer(lane, server_response.id, name, server_response.response)
         elif not part.thought_signature:
-            self._skipped.add(f"a part with {other_kind(part) or 'nothing in it'}")
+            self._warn(f"Skipped a part with {other_kind(part) or 'nothing in it'}")
 
     def _answer(self, lane: Lane, adk_id: str | None, name: str, output: Any) -> None:
         call = self._book.answered_by(adk_id, name, lane.known)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from stream_protocol.convert.warn_once import WarnOnce
 from stream_protocol.recording.conformance import is_conformance, read_conformance
 from stream_protocol.recording.evalsets import cases_of, read_case
 from stream_protocol.recording.fields import field, time_of
@@ -12,7 +13,6 @@ from stream_protocol.recording.own_form import is_header, read_own
 from stream_protocol.recording.records import EventRecord, Record
 from stream_protocol.recording.sessions import choose
 from stream_protocol.recording.unreadable import RecordingError
-from stream_protocol.recording.warn_once import WarnOnce
 from stream_protocol.recording.yaml_text import parsed_yaml
 
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 from google.adk.events import Event
 from pydantic import ValidationError
 
+from stream_protocol.convert.warn_once import WarnOnce
 from stream_protocol.recording.sentences import SHOWN_LENGTH, shown
-from stream_protocol.recording.warn_once import WarnOnce
 
 MISSING: Final = "missing"
 """pydantic's name for the error that a value lacks a field; then the value itself is what cannot be read."""

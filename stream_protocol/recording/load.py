@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from stream_protocol.convert.warn_once import WarnOnce
 from stream_protocol.recording.captures import read_capture
 from stream_protocol.recording.detect import PIECE, Form, form_of, nothing_known
 from stream_protocol.recording.documents import read_json, read_yaml
@@ -16,7 +17,6 @@ from stream_protocol.recording.lines import Lines
 from stream_protocol.recording.records import Record
 from stream_protocol.recording.stores import read_store
 from stream_protocol.recording.unreadable import RecordingError
-from stream_protocol.recording.warn_once import WarnOnce
 
 
 def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:

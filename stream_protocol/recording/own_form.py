@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from stream_protocol.convert.options import ConverterOptions, Settings
+from stream_protocol.convert.warn_once import WarnOnce
 from stream_protocol.recording.lines import Lines, parsed
 from stream_protocol.recording.records import ChunkRecord, EndRecord, EventRecord, Record, TurnRecord
 from stream_protocol.recording.sentences import shown
 from stream_protocol.recording.sessions import choose
 from stream_protocol.recording.unreadable import RecordingError
-from stream_protocol.recording.warn_once import WarnOnce
 from stream_protocol.wire.errors import StreamProtocolError
 
 HEADER_KEY: Final = "adk_ui_stream_recording"

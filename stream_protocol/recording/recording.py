@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from stream_protocol.convert.conversion import Ending
 from stream_protocol.convert.delegations import delegated_tools
 from stream_protocol.convert.options import ConverterOptions
+from stream_protocol.convert.warn_once import WarnOnce
 from stream_protocol.recording.lenient import LenientReader
 from stream_protocol.recording.load import read_records
 from stream_protocol.recording.records import ChunkRecord, EndRecord, EventRecord, TurnRecord
@@ -21,7 +22,6 @@ from stream_protocol.recording.replaying import replay_sse, selected
 from stream_protocol.recording.splitting import Moment, Response, Step, responses
 from stream_protocol.recording.times import Times
 from stream_protocol.recording.unreadable import RecordingError
-from stream_protocol.recording.warn_once import WarnOnce
 from stream_protocol.wire.chunks import AnyChunk
 
 

@@ -149,4 +149,4 @@ def test_an_output_for_a_call_outside_the_message_is_never_sent(caplog: pytest.L
     stray = response("f", {"r": 1}, "elsewhere")
     chunks = run([user(stray), results(stray), results(response("f", {"r": 1})), event(text("Hi"), author=AGENT)])
     assert outputs(chunks) == {}
-    assert set(caplog.messages) == {"skipped a response of `f` to a call outside this message"}
+    assert set(caplog.messages) == {"Skipped a response of `f` to a call outside this message"}

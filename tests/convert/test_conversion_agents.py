@@ -183,10 +183,10 @@ def test_unknown_part_is_skipped_not_fatal(caplog: pytest.LogCaptureFixture) -> 
     with caplog.at_level(logging.WARNING, "stream_protocol"):
         chunks = run([event(text("a"), unknown, text("b"))])
     assert texts(chunks) == ["ab"]
-    assert set(caplog.messages) == {"skipped a part with video_metadata"}
+    assert set(caplog.messages) == {"Skipped a part with video_metadata"}
 
 
 def test_what_is_skipped_is_logged_once_a_response(caplog: pytest.LogCaptureFixture) -> None:
     unknown = Part(video_metadata=VideoMetadata(fps=1))
     list(iter_chunks([event(unknown, unknown, Part()), fragment(unknown), event(Part())]))
-    assert caplog.messages == ["skipped a part with video_metadata", "skipped a part with nothing in it"]
+    assert caplog.messages == ["Skipped a part with video_metadata", "Skipped a part with nothing in it"]

@@ -1,4 +1,4 @@
-"""Warnings that are given once, however often a recording is read and whatever repeats in it."""
+"""Warnings that are given once, whatever repeats in a stream or a recording and however often that is read."""
 
 import logging
 
