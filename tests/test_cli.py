@@ -128,6 +128,13 @@ def test_a_bad_target_is_one_line_on_stderr(tmp_path: Path, target: str) -> None
     assert done.stderr.count("\n") == 1
 
 
+def test_a_grace_that_is_no_time_is_one_line_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    done = cli("serve", "agent:root_agent", "--disconnect-grace", "nan", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "adk-ui-stream: `disconnect_grace` must be 0 or more seconds, or None.\n"
+
+
 def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     with serving(serve("agent:root_agent", "--cors-origin", "https://page.example"), tmp_path) as (_, url):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
@@ -60,8 +61,8 @@ class RedisRunLog:
         expiry: float = EXPIRY_SECONDS,
         bounds: LogBounds | None = None,
     ) -> None:
-        if not (lease > 0 and expiry > 0):
-            raise StreamProtocolError("`lease` and `expiry` must be positive.")
+        if not (0 < lease < inf and 0 < expiry < inf):
+            raise StreamProtocolError("`lease` and `expiry` must be positive numbers of seconds.")
         self.bounds = bounds or LogBounds()
         self._times = Times(lease=lease, expiry=expiry)
         self._store = RedisStore(server, prefix=prefix, patience=min(MAX_PATIENCE, lease))

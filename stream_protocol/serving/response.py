@@ -41,7 +41,7 @@ class UIMessageStreamResponse(Response):
         keep_alive: float | None = KEEP_ALIVE,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        if keep_alive is not None and keep_alive <= 0:
+        if keep_alive is not None and not keep_alive > 0:
             raise StreamProtocolError("`keep_alive` must be positive, or None.")
         self.content = content
         self.keep_alive = keep_alive

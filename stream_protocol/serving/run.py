@@ -21,6 +21,7 @@ from stream_protocol.convert.options import Settings
 from stream_protocol.convert.streams import fail_response
 from stream_protocol.serving.recorder import Unrecorded
 from stream_protocol.serving.sealing import Fragments
+from stream_protocol.wire.errors import StreamProtocolError
 from stream_protocol.wire.sse import SSE_DONE
 
 if TYPE_CHECKING:
@@ -68,12 +69,21 @@ class ResponseFullError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """How long a run may live. Seconds everywhere; ``None`` is for ever."""
+    """How long a run may live. Seconds everywhere; ``None`` is for ever.
+
+    Raises ``StreamProtocolError`` for what is no such time.
+    """
 
     disconnect_grace: float | None = None
     """How long a run goes on without a reader; 0 stops it as soon as the last one leaves."""
     run_timeout: float | None = RUN_TIMEOUT
     """How long a run may take in all. Its response ends in an error then."""
+
+    def __post_init__(self) -> None:
+        if self.disconnect_grace is not None and not self.disconnect_grace >= 0:  # so is NaN refused, too
+            raise StreamProtocolError("`disconnect_grace` must be 0 or more seconds, or None.")
+        if self.run_timeout is not None and not self.run_timeout > 0:
+            raise StreamProtocolError("`run_timeout` must be a positive number of seconds, or None.")
 
 
 class Run:

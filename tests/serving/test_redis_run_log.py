@@ -416,9 +416,12 @@ def test_what_is_no_url_is_refused_without_its_password() -> None:
     assert "s3cret" not in str(refusal.value)
 
 
-def test_times_must_be_positive() -> None:
-    with pytest.raises(StreamProtocolError):
-        RedisRunLog("redis://127.0.0.1", lease=0)
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
+def test_times_must_be_positive_and_end(seconds: float) -> None:
+    with pytest.raises(StreamProtocolError, match="positive"):
+        RedisRunLog("redis://127.0.0.1", lease=seconds)
+    with pytest.raises(StreamProtocolError, match="positive"):
+        RedisRunLog("redis://127.0.0.1", expiry=seconds)
 
 
 @pytest.mark.parametrize("version", [6, 7])

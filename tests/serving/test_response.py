@@ -152,6 +152,7 @@ async def test_content_that_raises_ends_in_one_masked_error(caplog: pytest.LogCa
     assert caplog.records[-1].levelno == logging.ERROR
 
 
-def test_a_keep_alive_without_a_pause_is_refused() -> None:
+@pytest.mark.parametrize("seconds", [0, -1, float("nan")])
+def test_a_keep_alive_without_a_pause_is_refused(seconds: float) -> None:
     with pytest.raises(StreamProtocolError):
-        UIMessageStreamResponse(chunks(), keep_alive=0)
+        UIMessageStreamResponse(chunks(), keep_alive=seconds)

@@ -9,6 +9,7 @@ from google.adk.agents import LlmAgent
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
+from stream_protocol.wire.errors import StreamProtocolError
 from stream_protocol.wire.messages import parse_chat_request
 from tests.serving.support import HANG, begin, chat, chunks, post, said, soon, stream, text
 
@@ -272,3 +273,15 @@ async def test_the_apps_lifespan_closes_the_service() -> None:
         await exchange.status()
         await exchange.until("text-delta")
     assert len(service._runs) == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        *[({"disconnect_grace": seconds}, "`disconnect_grace` must be 0 or more") for seconds in (-1, float("nan"))],
+        *[({"run_timeout": seconds}, "`run_timeout` must be a positive") for seconds in (0, -1, float("nan"))],
+    ],
+)
+def test_a_limit_that_is_no_time_is_refused(limits: dict[str, float], message: str) -> None:
+    with pytest.raises(StreamProtocolError, match=message):
+        service_for("Hi.", **limits)
