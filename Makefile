@@ -26,22 +26,25 @@ PYTHON_ALONE := not node and not browser and not store
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup demo test test-python test-oldest check static coverage bench lock page clean node-missing
+.PHONY: help setup setup-oldest demo test test-python test-oldest check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(PYTHON_READY) $(NODE_READY)  ## make .venv with the locked packages; npm ci where Node is there
+setup-oldest: $(OLDEST_READY)
 
-$(PYTHON_READY): pyproject.toml requirements/ci.txt
+python-there:
 	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or later is needed: install it, or say make PYTHON=/path/to/python" >&2; exit 1; }
+
+$(PYTHON_READY): pyproject.toml requirements/ci.txt | python-there
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/ci.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --requirement requirements/ci.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(OLDEST_READY): pyproject.toml requirements/oldest.txt $(PYTHON_READY)
-	$(BIN)/python -m venv --clear .venv-oldest
+$(OLDEST_READY): pyproject.toml requirements/oldest.txt | python-there
+	$(PYTHON) -m venv --clear .venv-oldest
 	$(OLDEST)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements/oldest.txt
 	$(OLDEST)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -57,7 +60,7 @@ demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.
 	@$(BIN)/python -m server --host $(HOST) --port $(PORT)
 
 test: setup  ## every test, with coverage; make test ARGS="-k name" for some
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 2 --dist loadfile --cov)
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 3 --dist loadfile --cov)
 
 test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis or PostgreSQL
 	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 --dist loadfile $(ARGS)
