@@ -1,14 +1,16 @@
 """The examples as they stand, with a model that needs no key."""
 
 import asyncio
+import importlib
 import json
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -45,6 +47,42 @@ async def test_the_fastapi_example_answers_its_users(monkeypatch: pytest.MonkeyP
         assert "secret" not in session.model_dump_json()
         (listed,) = (await http.get("/api/chats", headers=user)).json()["chats"]
         assert listed["title"] == "hi"
+
+
+@pytest.fixture
+def django_app(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The Django example with a database of its own; Django can be set up once in a process."""
+    if "examples.django_app" not in sys.modules:
+        monkeypatch.setenv("DJANGO_DB", str(tmp_path_factory.mktemp("django") / "db.sqlite3"))
+        module = importlib.import_module("examples.django_app")
+        module.django.core.management.call_command("migrate", verbosity=0)
+    return importlib.import_module("examples.django_app")
+
+
+async def test_the_django_example_answers_whom_django_has_signed_in(
+    django_app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(django_app.root_agent, "model", ScriptedLlm(turns=["Hello there."]))
+    async with django_app.lifespan(django_app.application), client(django_app.application) as http:
+        assert (await http.get("/hello")).json() == {"hello": "world"}
+        assert (await http.post("/api/chat", json=chat(said("hi")))).status_code == 401
+        http.cookies["sessionid"] = await asyncio.to_thread(_signed_in, "ann")
+        answer = await http.post("/api/chat", json=chat(said("hi")))
+        assert text(chunks(answer.text)) == "Hello there."
+        assert len((await http.get("/api/chat/c1")).json()["messages"]) == 2
+        http.cookies["sessionid"] = await asyncio.to_thread(_signed_in, "bob")
+        assert (await http.get("/api/chat/c1")).status_code == 404
+
+
+def _signed_in(name: str) -> str:
+    """The session cookie of a user of Django's."""
+    from django.contrib.auth.models import User  # noqa: PLC0415  # once the example has set Django up
+    from django.test import Client  # noqa: PLC0415
+
+    browser = Client()
+    browser.force_login(User.objects.create_user(name))
+    cookie: str = browser.cookies["sessionid"].value
+    return cookie
 
 
 @pytest.fixture(scope="module")
