@@ -20,9 +20,8 @@ from stream_protocol.wire.errors import StreamProtocolError
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from redis.asyncio import Redis
-
     from stream_protocol.serving.event_buffer import RunReader
+    from stream_protocol.serving.redis_store import Client
     from stream_protocol.serving.run_log import Owner, RunInfo
 
 LEASE_SECONDS: Final = 15.0
@@ -44,8 +43,9 @@ CLOSING_SECONDS: Final = 5.0
 class RedisRunLog:
     """Keeps the responses that are being written where every worker finds them; any worker resumes and stops any run.
 
-    ``server``: a URL (``redis://``, ``rediss://``, ``unix://``), or a client without ``decode_responses``, which stays
-    the app's to close. Redis 6.2 or later. ``prefix`` begins all keys. ``lease``: seconds until a worker that is not
+    ``server``: a URL (``redis://``, ``rediss://``, ``unix://``, for a cluster ``redis+cluster://``,
+    ``rediss+cluster://``), or a client without ``decode_responses`` (``Redis``, ``RedisCluster``), which stays the
+    app's to close. Redis 6.2 or later. ``prefix`` begins all keys. ``lease``: seconds until a worker that is not
     heard of loses its chats; a run that cannot renew for two thirds of that ends itself. The same for all workers.
     ``expiry``: seconds that a log stays behind its end, for readers elsewhere. ``bounds`` are those of each log.
 
@@ -54,7 +54,7 @@ class RedisRunLog:
 
     def __init__(
         self,
-        server: str | Redis,
+        server: str | Client,
         *,
         prefix: str = "adk-ui-stream",
         lease: float = LEASE_SECONDS,

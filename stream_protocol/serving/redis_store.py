@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from stream_protocol.serving.run_log import RunLogError
@@ -13,14 +13,23 @@ from stream_protocol.wire.errors import StreamProtocolError
 
 try:
     from redis.asyncio import Redis
+    from redis.asyncio.cluster import RedisCluster
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
-    from redis.exceptions import ConnectionError as RedisConnectionError, RedisError
+    from redis.exceptions import ConnectionError as RedisConnectionError, RedisClusterException, RedisError
 except ImportError as error:
     raise ImportError("RedisRunLog needs the extra `redis`: pip install 'adk-ui-stream[redis]'.") from error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+
+Client: TypeAlias = Redis | RedisCluster
+
+FAILURES: Final = (RedisError, RedisClusterException, OSError)
+"""What a client raises; a TimeoutError is an OSError."""
+
+CLUSTER: Final = "+cluster"
+"""Behind the scheme of a cluster's URL."""
 
 LISTEN_SECONDS: Final = 1.0
 
@@ -82,15 +91,19 @@ class ChatKeys:
 class RedisStore:
     """One worker's connection. Every method raises ``RunLogError`` if Redis does not do what it is asked, in time."""
 
-    def __init__(self, server: str | Redis, *, prefix: str, patience: float) -> None:
+    def __init__(self, server: str | Client, *, prefix: str, patience: float) -> None:
         self._prefix = prefix
         self._patience = patience
         self._owns = isinstance(server, str)
         self._where = _shown(server) if isinstance(server, str) else "Redis"
         self._redis = _connected(server, patience) if isinstance(server, str) else server
         self._execute: Callable[..., Awaitable[Any]] = self._redis.execute_command
-        if self._redis.connection_pool.connection_kwargs.get("decode_responses"):
+        if self._redis.get_encoder().decode_responses:
             raise StreamProtocolError("The Redis client must give bytes: make it without `decode_responses`.")
+        if not hasattr(self._redis, "pubsub"):
+            raise StreamProtocolError(
+                "A Redis cluster needs a newer redis-py: this one's `RedisCluster` has no `pubsub`."
+            )
 
     async def aclose(self) -> None:
         """Closes the connections, unless they are the app's."""
@@ -122,7 +135,7 @@ class RedisStore:
                         message = await listening.get_message(timeout=LISTEN_SECONDS)
                         if message is not None:
                             yield message["data"].decode()
-            except (RedisError, OSError):
+            except FAILURES:
                 await asyncio.sleep(LISTEN_SECONDS)
 
     async def script(self, script: str, keys: Sequence[str], *arguments: object) -> Any:
@@ -148,7 +161,7 @@ class RedisStore:
         try:
             async with asyncio.timeout(self._patience + wait):
                 return await self._execute(*command)
-        except (RedisError, OSError) as error:  # a TimeoutError is an OSError
+        except FAILURES as error:
             raise RunLogError(f"{self._where}: {_reason(error)}") from error
 
 
@@ -163,16 +176,19 @@ def _reason(error: BaseException) -> str:
     return said or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
-def _connected(url: str, patience: float) -> Redis:
+def _connected(url: str, patience: float) -> Client:
+    scheme, colon, rest = url.partition(":")
+    options: dict[str, Any] = {"protocol": 2, "socket_connect_timeout": patience}
     try:
+        if scheme.endswith(CLUSTER):
+            return RedisCluster.from_url(scheme.removesuffix(CLUSTER) + colon + rest, **options)
         redis: Redis = Redis.from_url(
             url,
-            protocol=2,
-            socket_connect_timeout=patience,
+            **options,
             retry=Retry(NoBackoff(), 1),  # a pooled connection may have died while nobody used it
             retry_on_error=[RedisConnectionError],
         )
-    except ValueError as error:  # which may say part of a password
+    except (ValueError, RedisClusterException) as error:  # which may say part of a password
         raise StreamProtocolError("The URL of Redis must be like redis://:password@host:6379/0.") from error
     return redis
 

@@ -30,7 +30,7 @@ from stream_protocol.wire.errors import StreamProtocolError
 from stream_protocol.wire.reducer import MessageReducer
 from stream_protocol.wire.sse import SSE_DONE
 from stream_protocol.wire.sse_reader import parse_sse
-from tests.redis_server import RedisServer, free_port, redis_server
+from tests.redis_server import RedisServer, redis_server
 from tests.serving.redis_workers import LEASE, die
 
 Logs = tuple[RedisRunLog, RedisRunLog]
@@ -378,27 +378,6 @@ async def test_a_replica_that_cannot_be_written_gives_no_chat(redis: RedisServer
         with pytest.raises(RunLogError, match="replica"):
             await log.claim(CHAT, "request", RecordingOwner(EventBuffer()))
         await log.aclose()
-
-
-async def test_each_script_stays_on_one_node_of_a_cluster(tmp_path: Path) -> None:
-    bus = ("--cluster-port", str(free_port()))  # by default 10000 above the other, which may be no port at all
-    with redis_server(tmp_path, "--cluster-enabled", "yes", *bus) as redis:
-        await command(redis, "CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-
-        async def ready() -> bool:
-            return b"cluster_state:ok" in repr(await command(redis, "CLUSTER", "INFO")).encode()
-
-        await eventually(ready)
-        async with two_workers(redis.url, LogBounds(coalesce_above=1)) as logs:
-            owner, lease = await begin(logs[0])
-            owner.say("one ")
-            early = await reader(logs[1])
-            assert await logs[1].stop(CHAT)
-            await happens(owner.stopped)
-            owner.finish()
-            assert said(await rest(early)) == "one "
-            lease.release()
-            await freed(logs[1])
 
 
 async def test_a_client_of_the_app_is_used_and_left_open(redis: RedisServer) -> None:

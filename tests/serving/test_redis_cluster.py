@@ -1,0 +1,150 @@
+"""A cluster of three nodes, each with a part of the chats."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+from redis.asyncio.cluster import RedisCluster
+
+from stream_protocol.serving import RedisRunLog, RunLogError
+from stream_protocol.testing.run_logs import CHAT, begin, eventually, freed, reader, rest, said, until
+from tests.redis_server import RedisServer, free_port, redis_server
+from tests.serving.redis_workers import LEASE
+
+SLOTS = 16384
+
+
+class Cluster:
+    def __init__(self, nodes: list[RedisServer], buses: list[int]) -> None:
+        self.nodes = nodes
+        self._buses = buses
+        self.url = nodes[0].url.replace("redis://", "redis+cluster://")
+
+    async def form(self) -> None:
+        share = SLOTS // len(self.nodes) + 1
+        for number, node in enumerate(self.nodes):
+            await command(node, "CLUSTER", "ADDSLOTSRANGE", number * share, min((number + 1) * share, SLOTS) - 1)
+        for node, bus in zip(self.nodes[1:], self._buses[1:], strict=True):
+            await command(self.nodes[0], "CLUSTER", "MEET", "127.0.0.1", node.port, bus)
+
+        async def formed() -> bool:
+            told = [await command(node, "CLUSTER", "INFO") for node in self.nodes]
+            return all(b"cluster_state:ok" in each and b"cluster_known_nodes:3" in each for each in told)
+
+        await eventually(formed)
+
+    async def holder(self, key: str) -> RedisServer:
+        """The node that has the key."""
+        for node in self.nodes:
+            if await command(node, "KEYS", key):
+                return node
+        raise AssertionError("no node has it")
+
+    async def move(self, slot: int, here: RedisServer, there: RedisServer) -> None:
+        """Gives a slot with its keys to another node."""
+        ids = {node.port: (await command(node, "CLUSTER", "MYID")).decode() for node in (here, there)}
+        await command(there, "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[here.port])
+        await command(here, "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[there.port])
+        while keys := await command(here, "CLUSTER", "GETKEYSINSLOT", slot, 100):
+            await command(here, "MIGRATE", "127.0.0.1", there.port, "", 0, 5000, "KEYS", *keys)
+        for node in (there, here):
+            await command(node, "CLUSTER", "SETSLOT", slot, "NODE", ids[there.port])
+
+
+async def command(node: RedisServer, *words: object) -> bytes:
+    """``bytes``: or a list of them."""
+    async with Redis.from_url(node.url) as client:
+        answer: bytes = await client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's
+        return answer
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
+    with ExitStack() as servers:
+        nodes, buses = [], []
+        for number in range(3):
+            (folder := tmp_path / str(number)).mkdir()
+            buses.append(free_port())  # by default 10000 above the other, which may be no port at all
+            options = ("--cluster-enabled", "yes", "--cluster-port", str(buses[-1]))
+            nodes.append(servers.enter_context(redis_server(folder, *options)))
+        cluster = Cluster(nodes, buses)
+        await cluster.form()
+        yield cluster
+
+
+@asynccontextmanager
+async def two_workers(cluster: Cluster, lease: float = LEASE) -> AsyncIterator[tuple[RedisRunLog, RedisRunLog]]:
+    logs = RedisRunLog(cluster.url, lease=lease), RedisRunLog(cluster.url, lease=lease)
+    try:
+        yield logs
+    finally:
+        for log in logs:
+            await log.aclose()
+
+
+async def test_chats_on_every_node_are_read_and_stopped_from_everywhere(cluster: Cluster) -> None:
+    async with two_workers(cluster) as (here, elsewhere):
+        holders = set()
+        for number in range(12):
+            chat = f"chat {number}"
+            owner, lease = await begin(here, chat=chat)
+            holders.add((await cluster.holder(here._store.keys(chat).lease)).port)
+            owner.say("word")
+            info = await elsewhere.current(chat)
+            assert info is not None
+            early = await elsewhere.read(chat, info.run_id)
+            assert early is not None
+            seen = await until(early, b"word")
+            assert await elsewhere.stop(chat)
+            async with asyncio.timeout(LEASE / 4):  # it is told; it need not ask
+                await owner.stopped.wait()
+            owner.finish()
+            assert said(seen + await rest(early)) == "word"
+            lease.release()
+            await freed(elsewhere, chat)
+        assert len(holders) == 3
+
+
+async def test_a_chat_that_moves_to_another_node_harms_no_run(cluster: Cluster) -> None:
+    async with two_workers(cluster, lease=3 * LEASE) as (here, elsewhere):
+        owner, lease = await begin(here)
+        owner.say("before ")
+        early = await reader(elsewhere)
+        seen = await until(early, b"before")
+        key = here._store.keys(CHAT).lease
+        holder = await cluster.holder(key)
+        other = next(node for node in cluster.nodes if node is not holder)
+        slot = await command(holder, "CLUSTER", "KEYSLOT", key)
+        await cluster.move(int(slot), holder, other)
+        owner.say("behind ")
+        seen += await until(early, b"behind")
+        assert await cluster.holder(key) is other
+        owner.finish()
+        late = await reader(elsewhere)
+        assert said(seen + await rest(early)) == said(await rest(late)) == "before behind "
+        assert lease.held
+        lease.release()
+        await freed(elsewhere)
+
+
+async def test_a_cluster_client_of_the_app_is_used_and_left_open(cluster: Cluster) -> None:
+    async with RedisCluster.from_url(cluster.nodes[1].url) as client:
+        log = RedisRunLog(client)
+        owner, lease = await begin(log)
+        owner.finish()
+        assert said(await rest(await reader(log))) == ""
+        lease.release()
+        await log.aclose()
+        assert await client.ping()
+
+
+async def test_a_server_that_is_no_cluster_says_so_in_a_line(redis: RedisServer) -> None:
+    log = RedisRunLog(redis.url.replace("redis://", "redis+cluster://:pass@"))
+    with pytest.raises(RunLogError) as failure:
+        await log.ping()
+    assert "\n" not in str(failure.value)
+    assert "pass@" not in str(failure.value)
+    await log.aclose()
