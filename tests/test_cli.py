@@ -208,7 +208,7 @@ def test_a_redis_that_cannot_be_reached_is_told_in_one_line_without_its_password
 
 def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, shared_redis: RedisServer) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
-    command = serve("agent:root_agent", "--no-page", "--redis", shared_redis.url, "--lease", "3")
+    command = serve("agent:root_agent", "--no-page", "--redis", shared_redis.url)
     with (
         serving(command, tmp_path) as (_, one),
         serving(command, tmp_path) as (_, two),
@@ -222,7 +222,7 @@ def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, sha
 
 def test_the_readers_of_a_server_that_was_killed_are_told_by_another(tmp_path: Path, shared_redis: RedisServer) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
-    command = serve("agent:root_agent", "--no-page", "--redis", shared_redis.url, "--lease", "2")
+    command = serve("agent:root_agent", "--no-page", "--redis", shared_redis.url, "--lease", "5")
     body = {**BODY, "id": "killed"}
     with (
         serving(command, tmp_path) as (process, one),

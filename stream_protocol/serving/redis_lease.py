@@ -55,6 +55,16 @@ class Times:
         return milliseconds(self.lease + self.expiry)
 
 
+class RivalError(ChatTakenError):
+    """Another run has the chat."""
+
+    def __init__(self, run: RunInfo, worker: str, renewals: int) -> None:
+        super().__init__(run)
+        self.worker = worker
+        self.renewals = renewals
+        """How often that worker has said how things are."""
+
+
 class RedisLease:
     """``live`` is its one task: it renews the lease and copies the log until the chat is released, then frees it."""
 
@@ -88,14 +98,15 @@ class RedisLease:
         return RunInfo(run_id=self.run_id, request=self._request, phase=self._phase())
 
     async def claim(self) -> None:
-        """Asks for the chat. Raises ``ChatTakenError``."""
+        """Asks for the chat. Raises ``RivalError``."""
         asked_at = _now()
         whose = (self.run_id, self._worker, self._request)
         names = (self._keys.lease, self._keys.token)
         lease_ms = milliseconds(self._times.lease)
         given, *reply = await self._store.script(scripts.CLAIM, names, *whose, lease_ms, self._times.token_ms)
         if not given:
-            raise ChatTakenError(run_info(reply, self._times))
+            worker, renewals, *run = reply
+            raise RivalError(run_info(run, self._times), worker.decode(), int(renewals))
         (self._token,) = reply
         self._trust(asked_at)
 

@@ -12,7 +12,7 @@ from stream_protocol.serving import redis_scripts as scripts
 from stream_protocol.serving.ending import ended
 from stream_protocol.serving.event_buffer import LogBounds
 from stream_protocol.serving.redis_follower import Follower
-from stream_protocol.serving.redis_lease import RedisLease, Times, run_info
+from stream_protocol.serving.redis_lease import RedisLease, RivalError, Times, run_info
 from stream_protocol.serving.redis_store import RedisStore
 from stream_protocol.serving.run_log import ChatTakenError, RunLogError
 from stream_protocol.wire.errors import StreamProtocolError
@@ -32,9 +32,8 @@ EXPIRY_SECONDS: Final = 60.0
 MAX_PATIENCE: Final = 3.0
 """Seconds that a Redis which does not answer may hold up a request."""
 
-ON_ITS_WAY: Final = 0.5
-"""Seconds for which is asked again for a chat that another worker's run has: a page that has read its end, and sends at
-once, may be quicker than what tells Redis."""
+LOOK_SECONDS: Final = 0.02
+"""Between two looks at what a worker that was asked has answered."""
 
 CLOSING_SECONDS: Final = 5.0
 """How long ``aclose`` waits for what is not in Redis yet."""
@@ -134,17 +133,26 @@ class RedisRunLog:
         await self._store.aclose()
 
     async def _claim(self, lease: RedisLease, request: str) -> None:
-        deadline = asyncio.get_running_loop().time() + ON_ITS_WAY
+        """Claims the chat. Raises ``ChatTakenError``.
+
+        A page that has read the end of a response, and sends at once, may be quicker than what tells Redis of that end.
+        So a worker whose run seems to go on is asked first, and has the last word.
+        """
+        deadline = asyncio.get_running_loop().time() + MAX_PATIENCE
+        asked: RivalError | None = None
         while True:
             try:
                 return await lease.claim()
-            except ChatTakenError as taken:
-                other = taken.run
+            except RivalError as rival:
+                other = rival.run
                 if other.phase != "open" or other.request == request or other.run_id in self._leases:
                     raise
-                if asyncio.get_running_loop().time() > deadline:
+                if asked is None or asked.run.run_id != other.run_id:
+                    asked = rival
+                    await self._store.nudge(rival.worker, other.run_id)
+                elif asked.renewals != rival.renewals or asyncio.get_running_loop().time() > deadline:
                     raise
-            await asyncio.sleep(ON_ITS_WAY / 10)
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _live(self, chat: str, lease: RedisLease) -> None:
         try:

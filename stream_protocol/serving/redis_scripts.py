@@ -13,10 +13,10 @@ from typing import Final
 
 CLAIM: Final = """
 -- KEYS lease token; ARGV run worker request lease-ms token-ms
-local other = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'token', 'stop')
+local other = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'token', 'stop', 'worker', 'renewals')
 if other[1] and other[1] ~= ARGV[1] then
     local phase = other[5] and other[3] == 'open' and 'closed' or other[3]
-    return {0, other[1], other[2], phase, redis.call('PTTL', KEYS[1])}
+    return {0, other[6], other[7] or '0', other[1], other[2], phase, redis.call('PTTL', KEYS[1])}
 end
 if other[1] then return {1, other[4]} end
 local now = redis.call('TIME')
@@ -27,7 +27,8 @@ redis.call('HSET', KEYS[1], 'run', ARGV[1], 'worker', ARGV[2], 'request', ARGV[3
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {1, token}
 """
-"""-> 1 and the token, or 0 and the run that has the chat. Run twice, it says the same: the first reply may be lost."""
+"""-> 1 and the token; or 0, the worker that has the chat, how often it has renewed its lease, and the run. Run twice,
+it says the same: the first reply may be lost."""
 
 PEEK: Final = """
 -- KEYS lease
@@ -50,6 +51,7 @@ end
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[7])
 redis.call('HSET', KEYS[1], 'run', ARGV[1], 'token', ARGV[2], 'worker', ARGV[3], 'request', ARGV[4], 'phase', ARGV[5])
+redis.call('HINCRBY', KEYS[1], 'renewals', 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 redis.call('PEXPIRE', KEYS[4], ARGV[8])

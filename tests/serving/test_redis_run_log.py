@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -90,6 +91,30 @@ async def claimable(log: RedisRunLog) -> None:
         return True
 
     await eventually(claimed)
+
+
+async def test_who_comes_before_redis_knows_of_the_end_is_told_of_it(logs: Logs) -> None:
+    """As a page that has read the end here, and sends at once to the other worker."""
+    owner, lease = await begin(logs[0])
+    await until(await reader(logs[1]), TEXT)
+    slowly = asyncio.Event()
+    at_once = logs[0]._store._execute
+
+    async def held_back(*words: Any) -> Any:
+        await slowly.wait()
+        return await at_once(*words)
+
+    logs[0]._store._execute = held_back
+    owner.finish()
+    claim = asyncio.create_task(begin(logs[1], request="another"))
+    await asyncio.sleep(0.7)
+    assert not claim.done()
+    slowly.set()
+    with pytest.raises(ChatTakenError) as taken:
+        await claim
+    assert taken.value.run.phase == "closed"
+    lease.release()
+    await freed(logs[1])
 
 
 async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: RedisServer, logs: Logs) -> None:
