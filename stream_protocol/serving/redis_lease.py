@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+HEARTBEATS: Final = 3
+"""In the time of a lease."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
@@ -37,7 +40,7 @@ class Times:
     @property
     def heartbeat(self) -> float:
         """How often a lease is renewed."""
-        return self.lease / 3
+        return self.lease / HEARTBEATS
 
     @property
     def trusted(self) -> float:

@@ -12,7 +12,7 @@ from stream_protocol.serving import redis_scripts as scripts
 from stream_protocol.serving.ending import ended
 from stream_protocol.serving.event_buffer import LogBounds
 from stream_protocol.serving.redis_follower import Follower
-from stream_protocol.serving.redis_lease import RedisLease, RivalError, Times, run_info
+from stream_protocol.serving.redis_lease import HEARTBEATS, RedisLease, RivalError, Times, run_info
 from stream_protocol.serving.redis_store import RedisStore
 from stream_protocol.serving.run_log import ChatTakenError, RunLogError
 from stream_protocol.wire.errors import StreamProtocolError
@@ -73,6 +73,7 @@ class RedisRunLog:
         """Of other workers' runs."""
         self._living: set[asyncio.Task[None]] = set()
         self._following: set[asyncio.Task[None]] = set()
+        self._insisting: set[asyncio.Task[None]] = set()
         self._listening: asyncio.Task[None] | None = None
 
     async def ping(self) -> None:
@@ -118,18 +119,16 @@ class RedisRunLog:
         if (own := self._chats.get(chat)) is not None and own.held:
             own.owner.stop()
             return True
-        reply = await self._store.script(scripts.STOP, (self._store.keys(chat).lease,))
-        if reply:
-            run_id, worker = reply
-            with suppress(RunLogError):  # it will find the flag
-                await self._store.nudge(worker.decode(), run_id.decode())
-        return bool(reply)
+        if (stopped := await self._ask_to_stop(chat)) is not None:
+            _keep(self._insisting, self._insist(chat, stopped))
+        return stopped is not None
 
     async def aclose(self) -> None:
         """Waits, not for ever, until what was released is in Redis; ends what is read here."""
         if self._living:
             await asyncio.wait(self._living, timeout=CLOSING_SECONDS)
-        await ended([*self._living, *self._following, *([self._listening] if self._listening else ())])
+        listening = [self._listening] if self._listening else []
+        await ended([*self._living, *self._following, *self._insisting, *listening])
         await self._store.aclose()
 
     async def _claim(self, lease: RedisLease, request: str) -> None:
@@ -153,6 +152,27 @@ class RedisRunLog:
                 elif asked.renewals != rival.renewals or asyncio.get_running_loop().time() > deadline:
                     raise
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _ask_to_stop(self, chat: str) -> bytes | None:
+        """Returns the run that was asked, if there is one."""
+        reply = await self._store.script(scripts.STOP, (self._store.keys(chat).lease,))
+        if not reply:
+            return None
+        run_id, worker = reply
+        with suppress(RunLogError):  # it will find the flag
+            await self._store.nudge(worker.decode(), run_id.decode())
+        return bytes(run_id)
+
+    async def _insist(self, chat: str, run_id: bytes) -> None:
+        """Asks again if a fail-over forgot that the run was asked, before its worker had heard of it."""
+        for _ in range(HEARTBEATS):
+            await asyncio.sleep(self._times.heartbeat)
+            with suppress(RunLogError):
+                running = await self.current(chat)
+                if running is None or running.run_id != run_id.decode():
+                    return
+                if running.phase == "open":
+                    await self._ask_to_stop(chat)
 
     async def _live(self, chat: str, lease: RedisLease) -> None:
         try:

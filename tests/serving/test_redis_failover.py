@@ -32,7 +32,7 @@ class Address:
     """Where whichever server is the primary is found. Its connections break when that changes."""
 
     def __init__(self, primary: RedisServer) -> None:
-        self._primary = primary
+        self._primary: RedisServer | None = primary
         self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self.url = ""
@@ -41,7 +41,8 @@ class Address:
         self._server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
         self.url = f"redis://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/0"
 
-    async def lead_to(self, primary: RedisServer) -> None:
+    async def lead_to(self, primary: RedisServer | None) -> None:
+        """``None``: nowhere."""
         self._primary = primary
         connections = list(self._connections)
         for connection in connections:
@@ -62,6 +63,8 @@ class Address:
     async def _pass_on(self, reads: asyncio.StreamReader, writes: asyncio.StreamWriter) -> None:
         writers = [writes]
         try:
+            if self._primary is None:
+                return
             there_reads, there_writes = await asyncio.open_connection("127.0.0.1", self._primary.port)
             writers.append(there_writes)
             directions = [_copied(reads, there_writes), _copied(there_reads, writes)]
@@ -122,6 +125,10 @@ class Pair:
         """The replica hears no more of the primary, which goes on."""
         await self.replicated()
         await self._promote()
+
+    async def lose_writer(self) -> None:
+        """The worker that runs agents finds no server, until the next one has taken over."""
+        await self._addresses[0].lead_to(None)
 
     async def fail_over(self) -> None:
         """The primary dies, and the replica takes its place with what it has. Readers find it first."""
@@ -232,6 +239,21 @@ async def test_a_stop_reaches_a_run_behind_a_fail_over(pair: Pair) -> None:
     await eventually(asked)
     async with asyncio.timeout(LEASE):
         await owner.stopped.wait()
+    owner.finish()
+    lease.release()
+    await freed(pair.elsewhere)
+
+
+async def test_a_stop_that_a_replica_never_heard_of_is_asked_for_again(pair: Pair) -> None:
+    owner, lease = await begin(pair.here)
+    await until(await reader(pair.elsewhere), TEXT)
+    await pair.detach()
+    await pair.lose_writer()
+    assert await pair.elsewhere.stop(CHAT)
+    await pair.fail_over()
+    async with asyncio.timeout(LEASE):
+        await owner.stopped.wait()
+    assert lease.held
     owner.finish()
     lease.release()
     await freed(pair.elsewhere)
