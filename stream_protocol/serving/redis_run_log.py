@@ -73,7 +73,8 @@ class RedisRunLog:
         """Of other workers' runs."""
         self._living: set[asyncio.Task[None]] = set()
         self._following: set[asyncio.Task[None]] = set()
-        self._insisting: set[asyncio.Task[None]] = set()
+        self._insisting: dict[bytes, asyncio.Task[None]] = {}
+        """By the run that is to stop."""
         self._listening: asyncio.Task[None] | None = None
 
     async def ping(self) -> None:
@@ -119,8 +120,10 @@ class RedisRunLog:
         if (own := self._chats.get(chat)) is not None and own.held:
             own.owner.stop()
             return True
-        if (stopped := await self._ask_to_stop(chat)) is not None:
-            _keep(self._insisting, self._insist(chat, stopped))
+        stopped = await self._ask_to_stop(chat)
+        if stopped is not None and stopped not in self._insisting:
+            task = self._insisting[stopped] = asyncio.create_task(self._insist(chat, stopped))
+            task.add_done_callback(lambda _: self._insisting.pop(stopped))
         return stopped is not None
 
     async def aclose(self) -> None:
@@ -128,7 +131,7 @@ class RedisRunLog:
         if self._living:
             await asyncio.wait(self._living, timeout=CLOSING_SECONDS)
         listening = [self._listening] if self._listening else []
-        await ended([*self._living, *self._following, *self._insisting, *listening])
+        await ended([*self._living, *self._following, *self._insisting.values(), *listening])
         await self._store.aclose()
 
     async def _claim(self, lease: RedisLease, request: str) -> None:
@@ -153,26 +156,23 @@ class RedisRunLog:
                     raise
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _ask_to_stop(self, chat: str) -> bytes | None:
-        """Returns the run that was asked, if there is one."""
-        reply = await self._store.script(scripts.STOP, (self._store.keys(chat).lease,))
+    async def _ask_to_stop(self, chat: str, run_id: bytes = b"") -> bytes | None:
+        """Asks what runs in the chat, or only this run. Returns the run that was asked, if there is one."""
+        reply = await self._store.script(scripts.STOP, (self._store.keys(chat).lease,), run_id)
         if not reply:
             return None
-        run_id, worker = reply
+        asked, worker = reply
         with suppress(RunLogError):  # it will find the flag
-            await self._store.nudge(worker.decode(), run_id.decode())
-        return bytes(run_id)
+            await self._store.nudge(worker.decode(), asked.decode())
+        return bytes(asked)
 
     async def _insist(self, chat: str, run_id: bytes) -> None:
         """Asks again if a fail-over forgot that the run was asked, before its worker had heard of it."""
         for _ in range(HEARTBEATS):
             await asyncio.sleep(self._times.heartbeat)
             with suppress(RunLogError):
-                running = await self.current(chat)
-                if running is None or running.run_id != run_id.decode():
+                if await self._ask_to_stop(chat, run_id) is None:
                     return
-                if running.phase == "open":
-                    await self._ask_to_stop(chat)
 
     async def _live(self, chat: str, lease: RedisLease) -> None:
         try:

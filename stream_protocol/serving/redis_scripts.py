@@ -133,11 +133,12 @@ return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')
 many events are there, -1 if there is no log."""
 
 STOP: Final = """
--- KEYS lease
+-- KEYS lease; ARGV run
 local lease = redis.call('HMGET', KEYS[1], 'run', 'worker')
-if not lease[1] then return {} end
+if not lease[1] or (ARGV[1] ~= '' and ARGV[1] ~= lease[1]) then return {} end
 redis.call('PEXPIRE', KEYS[1], redis.call('PTTL', KEYS[1]))
 redis.call('HSET', KEYS[1], 'stop', 1)
 return {lease[1], lease[2]}
 """
-"""-> the run that has the chat, and its worker. The owner finds the flag when it renews its lease."""
+"""-> the run that is to stop, and its worker: the one that has the chat, if it is this one or none is named. The owner
+finds the flag when it renews its lease."""
