@@ -158,21 +158,22 @@ class RedisLease:
             logger.warning("The lease of run %s is left to expire: %s", self.run_id, error)
 
     async def _renew(self) -> None:
-        pause = self._times.heartbeat
+        """Counts from when it asked last: a slow answer must not put off the next question."""
+        asked_at, pause = _now(), self._times.heartbeat
         while self.held:
             with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
+                async with asyncio.timeout_at(asked_at + pause):
                     await self._nudged.wait()
             self._nudged.clear()
+            asked_at = _now()
             try:
-                await self._renew_once()
+                await self._renew_once(asked_at)
                 pause = self._times.heartbeat
             except RunLogError as error:
                 logger.warning("The lease of run %s could not be renewed: %s", self.run_id, error)
                 pause = min(RETRY_SECONDS, self._times.heartbeat)
 
-    async def _renew_once(self) -> None:
-        asked_at = _now()
+    async def _renew_once(self, asked_at: float) -> None:
         keys = self._keys
         names = (keys.lease, keys.token, keys.log(self.run_id), keys.head(self.run_id), keys.readers(self.run_id))
         whose = (self.run_id, self._token, self._worker, self._request, self._phase())
