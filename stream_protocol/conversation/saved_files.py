@@ -6,6 +6,7 @@ line of text in the place of each, and behind it, where a model can load the art
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -19,38 +20,60 @@ if TYPE_CHECKING:
     from google.genai import types
 
 
-def stored_parts(event: Event, stretch: Iterable[Event]) -> Iterator[types.Part | SavedFile]:
+def stored_parts(event: Event, stretch: Iterable[Event]) -> list[types.Part | SavedFile]:
     """What a user's message consists of, in its order.
 
-    ``stretch``: the events up to the next user text. In them the plugin tells names and versions; the run config does
-    not, which names a file after its invocation and place.
+    ``stretch``: the events up to the next user text. In them the plugin tells the names and the newest version of each;
+    files of one name were saved one after the other. The run config tells nothing, but names a file after its
+    invocation and place, which its line says.
     """
     told: dict[str, int] = {}
     for later in stretch:
         told = {**later.actions.artifact_delta, **told}
-    sent = dict(enumerate(sent_files(event)))
-    place, was_saved = 0, False
-    for part in (event.content.parts if event.content is not None else None) or ():
-        if was_saved and part.file_data is not None and part.file_data.display_name is not None:
-            was_saved = False
-            continue
-        file = sent.get(place) if part.text is not None else None
-        was_saved = file is not None
+    behind: Counter[str] = Counter()
+    stored: list[types.Part | SavedFile] = []
+    for part, place, file in reversed(list(_placed(event))):
         if file is None or part.text is None:
-            yield part
-        else:
-            name = file.get("filename")
-            artifact = name if name is not None and name in told else f"artifact_{event.invocation_id}_{place}"
-            yield SavedFile(
-                line=part.text,
-                artifact=artifact,
-                version=told.get(artifact, 0),
-                media_type=file["mediaType"],
-                name=name,
-            )
+            stored.append(part)
+            continue
+        name, given = file.get("filename"), f"artifact_{event.invocation_id}_{place}"
+        artifact = name if name is not None and name in told and given not in part.text else given
+        version = max(0, told.get(artifact, 0) - behind[artifact])
+        behind[artifact] += 1
+        stored.append(
+            SavedFile(line=part.text, artifact=artifact, version=version, media_type=file["mediaType"], name=name)
+        )
+    return stored[::-1]
+
+
+def _placed(event: Event) -> Iterator[tuple[types.Part, int, dict[str, str] | None]]:
+    """Each part of the user's with its place, and with the file that came there, if it is a line of text now."""
+    parts = (event.content.parts if event.content is not None else None) or []
+    sent = sent_files(event)
+    references = len(parts) - len(sent)
+    place = 0
+    file: dict[str, str] | None = None
+    for part in parts:
+        if file is not None and references > 0 and part.file_data is not None and part.file_data.display_name:
+            references -= 1
+            file = None
+            continue
+        file = sent[place] if place < len(sent) and part.text is not None else None
+        yield part, place, file
         place += 1
 
 
 def artifact_path(chat_id: str, name: str, version: int) -> str:
     """Where an artifact is served, behind the chat endpoint's URL."""
-    return f"/{quote(chat_id, safe='')}/artifacts/{quote(name)}?version={version}"
+    is_relative = {".", ".."} & {*name.split("/")}  # a browser would resolve it
+    return f"{_folder(chat_id)}{quote(name, safe='' if is_relative else '/')}?version={version}"
+
+
+def linked_path(chat_id: str, url: str) -> str | None:
+    """The part of a URL that ``artifact_path`` has made, if it has made any."""
+    _, folder, name = url.partition(_folder(chat_id))
+    return folder + name if folder else None
+
+
+def _folder(chat_id: str) -> str:
+    return f"/{quote(chat_id, safe='')}/artifacts/"

@@ -10,14 +10,14 @@ An answer that came before is no error: the client may have lost the response. I
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from stream_protocol.conversation.answering import PROVIDED, check_input, completed_credential
 from stream_protocol.conversation.calls import CallKind, OutsideCall, outside_calls
 from stream_protocol.conversation.files import InlineFile, LinkedFile, Said, SavedFile, read_file
 from stream_protocol.conversation.metadata import client_message_id
-from stream_protocol.conversation.saved_files import artifact_path, stored_parts
+from stream_protocol.conversation.saved_files import artifact_path, linked_path, stored_parts
 from stream_protocol.conversation.stretches import current_stretch, is_user_text, live_events, stretch_id
 from stream_protocol.convert.people import is_confirmed
 from stream_protocol.convert.results import RESULT
@@ -25,7 +25,7 @@ from stream_protocol.wire.errors import ChatRequestError
 from stream_protocol.wire.messages import is_tool_part, tool_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from google.adk.events import Event
     from google.genai import types
@@ -91,7 +91,7 @@ def plan(request: ChatRequest, events: Sequence[Event]) -> Turn:
     target = _target(request)
     match target["role"]:
         case "user":
-            return _user_turn(request, target, live_events(events))
+            return _user_turn(request, target, events)
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
@@ -99,21 +99,40 @@ def plan(request: ChatRequest, events: Sequence[Event]) -> Turn:
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
-def _user_turn(request: ChatRequest, message: UIMessage, events: Sequence[Event]) -> NewText:
+def _user_turn(request: ChatRequest, message: UIMessage, stored: Sequence[Event]) -> NewText:
     """New words, or words that the server knows: then what followed from them goes, and they are answered anew.
 
     Words that it does not know are new whatever else the request says: a retry after a request that failed looks so.
     """
+    events = live_events(stored)
     known = next((index for index in reversed(range(len(events))) if _is_message(events[index], message["id"])), None)
     if known is None:
-        return _new_text(_said(message, {}), message["id"])
+        return _new_text(list(_said(message)), message["id"])
     event = events[known]
     if any(earlier.invocation_id == event.invocation_id for earlier in events[:known]):
         raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
-    behind = takewhile(lambda later: not is_user_text(later), events[known + 1 :])
-    stored = list(stored_parts(event, [event, *behind]))
-    said = _stored(stored) if request.trigger == "regenerate-message" else _edited(request, message, stored)
+    if request.trigger == "regenerate-message":
+        said = _stored(_parts(events, known))
+    else:
+        links = _links(request.id, message["id"], stored)
+        said = list(_said(message, lambda url: links.pop(linked_path(request.id, url), None)))
     return _new_text(said, message["id"], rewind_before=event.invocation_id)
+
+
+def _parts(events: Sequence[Event], index: int) -> list[types.Part | SavedFile]:
+    """What the user's message with this index consists of."""
+    behind = takewhile(lambda later: not is_user_text(later), islice(events, index + 1, None))
+    return stored_parts(events[index], [events[index], *behind])
+
+
+def _links(chat_id: str, message_id: str, stored: Sequence[Event]) -> dict[str | None, SavedFile]:
+    """The path of each file that the message has, or had before it was edited: a page may not know of that yet.
+
+    Each stands for its file once: links are small, and files are not.
+    """
+    versions = [index for index, event in enumerate(stored) if _is_message(event, message_id)]
+    files = [part for index in versions for part in _parts(stored, index) if isinstance(part, SavedFile)]
+    return {artifact_path(chat_id, file.artifact, file.version): file for file in files}
 
 
 def _is_message(event: Event, message_id: str) -> bool:
@@ -142,24 +161,15 @@ def _stored(parts: list[types.Part | SavedFile]) -> list[Said]:
     return said
 
 
-def _edited(request: ChatRequest, message: UIMessage, stored: list[types.Part | SavedFile]) -> list[Said]:
-    """What the user says instead. A link to a file that the message had stands for that file, and for no other."""
-    files = [part for part in stored if isinstance(part, SavedFile)]
-    links = {artifact_path(request.id, file.artifact, file.version): file for file in files}
-    return _said(message, links)
-
-
-def _said(message: UIMessage, links: Mapping[str, SavedFile]) -> list[Said]:
-    said: list[Said] = []
+def _said(message: UIMessage, linked: Callable[[str], SavedFile | None] = lambda _: None) -> Iterator[Said]:
+    """What the message says. ``linked``: the file of its own that a URL stands for, if it does."""
     for part in message["parts"]:
         match part["type"]:
             case "text":
-                said.append(cast("TextPart", part)["text"])
+                yield cast("TextPart", part)["text"]
             case "file":
                 file = cast("FilePart", part)
-                kept = next((saved for link, saved in links.items() if file["url"].endswith(link)), None)
-                said.append(kept or read_file(file))
-    return said
+                yield linked(file["url"]) or read_file(file)
 
 
 def _target(request: ChatRequest) -> UIMessage:

@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 
 UNKNOWN: Final = "application/octet-stream"
 
+MAX_FILES_BYTES: Final = 64 * 1024 * 1024
+"""Of all files of a message that is said again: links are small, and files are not. Models take far less."""
+
 SHOWN_IN_PLACE: Final = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)|(audio|video)/.+|text/plain")
 """Everything else is a download. An ``<img>`` shows an SVG all the same; opened by itself it could hold scripts."""
 
@@ -66,8 +69,19 @@ async def load_artifact(runner: Runner, session: Session, name: str, version: in
 
 
 async def with_their_bytes(runner: Runner, session: Session, said: Iterable[Said]) -> tuple[Said, ...]:
-    """What was said, with the files that lie in the artifact service. One that is gone from there stays as it is."""
-    return tuple([await _loaded(runner, session, each) if isinstance(each, SavedFile) else each for each in said])
+    """What was said, with the files that lie in the artifact service. One that is gone from there stays as it is.
+
+    Raises ``ChatRequestError`` (413) for more than ``MAX_FILES_BYTES``.
+    """
+    whole: list[Said] = []
+    size = 0
+    for each in said:
+        loaded = await _loaded(runner, session, each) if isinstance(each, SavedFile) else each
+        size += len(loaded.data) if isinstance(loaded, InlineFile) else 0
+        if size > MAX_FILES_BYTES:
+            raise ChatRequestError("The files of this message are too large together.", status=413)
+        whole.append(loaded)
+    return tuple(whole)
 
 
 async def _loaded(runner: Runner, session: Session, file: SavedFile) -> Said:

@@ -24,7 +24,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from stream_protocol.conversation import canonical
-from stream_protocol.serving import ChatService, FilePolicy, chat_routes, create_app
+from stream_protocol.serving import ChatService, FilePolicy, artifacts, chat_routes, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Message, Page
 from tests.serving.support import begin, chat, chunks, client, only, post, said, stream
@@ -194,12 +194,12 @@ UPLOADERS: dict[str, tuple[type[BaseAgent], list[BasePlugin], bool]] = {
 }
 
 
-def uploading(way: str) -> Page:
+def uploading(way: str, *, tools: Any = (), turns: Any = ("A cat.", "Still a cat.", "Still a cat.")) -> Page:
     kind, plugins, _ = UPLOADERS[way]
-    model = ScriptedLlm(turns=["A cat.", "Still a cat.", "Still a cat."])
-    agent: BaseAgent = LlmAgent(name="root", model=model)
+    model = ScriptedLlm(turns=turns)
+    agent: BaseAgent = LlmAgent(name="root", model=model, tools=list(tools))
     if kind is SequentialAgent:
-        agent = SequentialAgent(name="root", sub_agents=[LlmAgent(name="one", model=model)])
+        agent = SequentialAgent(name="root", sub_agents=[LlmAgent(name="one", model=model, tools=list(tools))])
     config = RunConfig(streaming_mode=StreamingMode.SSE, save_input_blobs_as_artifacts=way.startswith("run config"))
     return Page(create_app(ChatService(App(name="root", root_agent=agent, plugins=plugins), run_config=config)))
 
@@ -214,8 +214,8 @@ def each_uploader(test: Any) -> Any:
 @each_uploader
 async def test_an_upload_that_adk_saves_as_an_artifact_is_a_file_in_history(way: str) -> None:
     page = uploading(way)
-    link = {"type": "file", "mediaType": "image/jpeg", "url": "https://example.com/b.jpg"}
-    await page.send("what is this?", link, UPLOAD, {**UPLOAD, "filename": "dog.png"})
+    link = {"type": "file", "mediaType": "image/jpeg", "url": "https://example.com/b.jpg", "filename": "b.jpg"}
+    await page.send("what is this?", link, UPLOAD, link, {**UPLOAD, "filename": "dog.png"})
     stored = await page.stored()
     assert canonical(stored[1:]) == canonical(page.messages[1:])
     for kept, sent in zip(stored[0]["parts"], page.messages[0]["parts"], strict=True):
@@ -232,23 +232,74 @@ async def regenerate(page: Page) -> None:
 
 
 async def edit(page: Page) -> None:
-    file, _ = page.messages[0]["parts"]
-    await page.edit(page.messages[0]["id"], "what is that?", file)
+    *kept, _ = page.messages[0]["parts"]
+    await page.edit(page.messages[0]["id"], "what are those?", *kept)
+
+
+def upload(data: bytes, name: str = "cat.png") -> Message:
+    return {**UPLOAD, "url": f"data:image/png;base64,{base64.b64encode(data).decode()}", "filename": name}
+
+
+async def files(page: Page) -> list[bytes]:
+    """What the files of the first message hold, as history has them."""
+    [said, *_] = await page.stored()
+    urls = [part["url"] for part in said["parts"] if part["type"] == "file"]
+    return [base64.b64decode(url.partition(",")[2]) if url[:5] == "data:" else await loaded(page, url) for url in urls]
 
 
 @each_uploader
+@pytest.mark.parametrize("reloads", [1, 2])
 @pytest.mark.parametrize("again", [regenerate, edit])
-async def test_an_upload_is_still_there_when_a_page_that_was_reloaded_says_it_again(way: str, again: Any) -> None:
+async def test_uploads_are_still_there_when_a_page_that_was_reloaded_says_them_again(
+    way: str, again: Any, reloads: int
+) -> None:
     page = uploading(way)
-    await page.send("what is this?", UPLOAD)
-    for _ in range(2):
-        page.messages = await page.stored()
+    await page.send("what are these?", upload(b"first"), upload(b"second"), upload(b"other", "dog.png"))
+    for number in range(2):
+        if number < reloads:
+            page.messages = await page.stored()
         await again(page)
+        assert await files(page) == [b"first", b"second", b"other"]
         [said, answer] = await page.stored()
-        file, _ = said["parts"]
-        assert {**file, "url": UPLOAD["url"]} == UPLOAD
-        assert file["url"] == UPLOAD["url"] or await loaded(page, file["url"]) == PNG
+        assert [part.get("filename") for part in said["parts"]] == ["cat.png", "cat.png", "dog.png", None]
         assert only(answer["parts"], "text")[0]["text"] == "Still a cat."
+
+
+async def crop(tool_context: ToolContext) -> str:
+    """Puts another picture in the place of the upload."""
+    await tool_context.save_artifact("cat.png", types.Part.from_bytes(data=b"cropped", mime_type="image/png"))
+    return "Cropped."
+
+
+@each_uploader
+async def test_a_file_of_a_tools_by_the_name_of_an_upload_is_not_that_upload(way: str) -> None:
+    page = uploading(way, tools=[crop], turns=[Call("crop"), "Done.", "Again."])
+    await page.send("crop it", upload(b"whole"))
+    assert await files(page) == [b"whole"]
+    await page.regenerate()
+    assert await files(page) == [b"whole"]
+
+
+async def test_a_link_stands_for_a_file_once_and_all_files_together_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = uploading("plugin")
+    await page.send("look", upload(b"12345"), upload(b"67890"))
+    stored = page.messages = await page.stored()
+    first, second, _ = stored[0]["parts"]
+    for parts, status in (([first, first], 422), ([first, second], 413)):
+        monkeypatch.setattr(artifacts, "MAX_FILES_BYTES", 9)
+        body = chat({**stored[0], "parts": parts}, messageId=stored[0]["id"])
+        assert (await post(page._app, body)).status_code == status
+    assert await page.stored() == stored
+
+
+async def test_a_name_that_is_a_path_stays_in_its_link() -> None:
+    page = uploading("plugin")
+    await page.send("look", upload(b"file", "../../../../logout"))
+    [said, _] = await page.stored()
+    assert said["parts"][0]["url"] == "/api/chat/c1/artifacts/..%2F..%2F..%2F..%2Flogout?version=0"
+    assert await files(page) == [b"file"]
 
 
 @each_uploader
