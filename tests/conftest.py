@@ -19,7 +19,7 @@ settings.register_profile(
 settings.load_profile("project")
 
 
-STORES = {"redis", "shared_redis", "postgres"}
+STORES = {"redis", "shared_redis", "cluster", "postgres"}
 """Fixtures that start a server."""
 
 

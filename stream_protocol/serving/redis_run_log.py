@@ -75,6 +75,7 @@ class RedisRunLog:
         self._following: set[asyncio.Task[None]] = set()
         self._insisting: dict[bytes, asyncio.Task[None]] = {}
         """By the run that is to stop."""
+        self._closing = False
         self._listening: asyncio.Task[None] | None = None
 
     async def ping(self) -> None:
@@ -121,13 +122,14 @@ class RedisRunLog:
             own.owner.stop()
             return True
         stopped = await self._ask_to_stop(chat)
-        if stopped is not None and stopped not in self._insisting:
+        if stopped is not None and stopped not in self._insisting and not self._closing:
             task = self._insisting[stopped] = asyncio.create_task(self._insist(chat, stopped))
             task.add_done_callback(lambda _: self._insisting.pop(stopped))
         return stopped is not None
 
     async def aclose(self) -> None:
         """Waits, not for ever, until what was released is in Redis; ends what is read here."""
+        self._closing = True
         if self._living:
             await asyncio.wait(self._living, timeout=CLOSING_SECONDS)
         listening = [self._listening] if self._listening else []
@@ -167,12 +169,11 @@ class RedisRunLog:
         return bytes(asked)
 
     async def _insist(self, chat: str, run_id: bytes) -> None:
-        """Asks again if a fail-over forgot that the run was asked, before its worker had heard of it."""
+        """Asks again, since a fail-over may have forgotten it before the run's worker had heard of it."""
         for _ in range(HEARTBEATS):
             await asyncio.sleep(self._times.heartbeat)
             with suppress(RunLogError):
-                if await self._ask_to_stop(chat, run_id) is None:
-                    return
+                await self._ask_to_stop(chat, run_id)
 
     async def _live(self, chat: str, lease: RedisLease) -> None:
         try:

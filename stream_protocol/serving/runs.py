@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from stream_protocol.serving.event_buffer import EventBuffer
 from stream_protocol.serving.run import Run, RunLimits
 from stream_protocol.serving.run_log import ChatTakenError, RunLogError
-from stream_protocol.wire.errors import ChatRequestError
+from stream_protocol.wire.errors import ChatRequestError, StreamProtocolError
 
 if TYPE_CHECKING:
     from stream_protocol.serving.event_buffer import RunReader
@@ -47,6 +47,8 @@ class ActiveRuns:
     """The chats in which this worker runs something, or is about to, and what the log knows of other workers'."""
 
     def __init__(self, app_name: str, log: RunLog, stopping_wait: float) -> None:
+        if not stopping_wait >= 0:  # so is NaN refused, too
+            raise StreamProtocolError("`stopping_wait` must be 0 or more seconds.")
         self._app_name = app_name
         self._log = log
         self._stopping_wait = stopping_wait

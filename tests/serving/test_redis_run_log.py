@@ -160,6 +160,44 @@ async def test_a_redis_that_forgets_everything_is_told_again(redis: RedisServer,
     await freed(roomy_logs[1])
 
 
+async def test_a_stop_that_redis_forgot_with_all_else_is_asked_for_again(redis: RedisServer) -> None:
+    async with two_workers(redis.url, lease=9) as logs:
+        owner, lease = await begin(logs[0])
+        await until(await reader(logs[1]), TEXT)
+        back = asyncio.Event()
+        at_once = logs[0]._store._execute
+
+        async def cut_off(*words: Any) -> Any:
+            await back.wait()
+            return await at_once(*words)
+
+        logs[0]._store._execute = cut_off
+        assert await logs[1].stop(CHAT)
+        await command(redis, "FLUSHALL")
+        await asyncio.sleep(3.5)  # it is asked in vain once
+        back.set()
+        await happens(owner.stopped)
+        assert lease.held
+        owner.finish()
+        lease.release()
+        await freed(logs[1])
+
+
+async def test_a_stop_is_insisted_upon_once_however_often_it_is_asked_for(logs: Logs) -> None:
+    owner, lease = await begin(logs[0])
+    assert all([await logs[1].stop(CHAT) for _ in range(20)])
+    assert len(logs[1]._insisting) == 1
+    owner.finish()
+    lease.release()
+    await freed(logs[1])
+    next_owner, next_lease = await begin(logs[0])
+    await several_leases()
+    assert not logs[1]._insisting
+    assert not next_owner.stopped.is_set()
+    next_owner.finish()
+    next_lease.release()
+
+
 async def test_a_redis_that_was_killed_and_is_back_soon_harms_no_run(redis: RedisServer, roomy_logs: Logs) -> None:
     owner, lease = await begin(roomy_logs[0])
     owner.say("before ")

@@ -280,6 +280,7 @@ async def test_the_apps_lifespan_closes_the_service() -> None:
     [
         *[({"disconnect_grace": seconds}, "`disconnect_grace` must be 0 or more") for seconds in (-1, float("nan"))],
         *[({"run_timeout": seconds}, "`run_timeout` must be a positive") for seconds in (0, -1, float("nan"))],
+        *[({"stopping_wait": seconds}, "`stopping_wait` must be 0 or more") for seconds in (-1, float("nan"))],
     ],
 )
 def test_a_limit_that_is_no_time_is_refused(limits: dict[str, float], message: str) -> None:
