@@ -22,15 +22,20 @@ settings.load_profile("project")
 STORES = {"redis", "shared_redis", "cluster", "postgres"}
 """Fixtures that start a server."""
 
+SHRINKING_SECONDS = 900
+"""For a property that was refuted, to find the smallest example: that takes minutes."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need a server which is not Python's: Redis or PostgreSQL."""
+    """Marks the tests that need a Redis or a PostgreSQL server, and gives properties their time."""
     for item in items:
         if isinstance(item, pytest.Function):
             params = item.callspec.params if hasattr(item, "callspec") else {}
             if STORES & {*item.fixturenames, params.get("new_sessions")}:
                 item.add_marker("store")
+            if getattr(item.obj, "is_hypothesis_test", False):
+                item.add_marker(pytest.mark.timeout(SHRINKING_SECONDS))
 
 
 @pytest.fixture
