@@ -12,6 +12,7 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.conversation.history import session_to_messages
+from stream_protocol.conversation.metadata import told_events
 from stream_protocol.conversation.stretches import is_user_text, live_events, message_id
 from stream_protocol.conversation.turn import Answers, NewText
 from stream_protocol.convert.converter import sse_conversion
@@ -52,7 +53,8 @@ class Job:
         settings = Settings(**self.options)
         match self.turn:
             case Answers():
-                return Begun(sse_conversion(self.turn.past, self.turn.message_id, settings), self._rebuilt())
+                past = told_events(self.turn.past)
+                return Begun(sse_conversion(past, self.turn.message_id, settings), self._rebuilt())
             case NewText() if invocation_id is None:
                 return Begun(sse_conversion((), None, settings))
             case NewText():

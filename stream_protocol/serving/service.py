@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from stream_protocol.conversation.file_policy import FilePolicy
 from stream_protocol.conversation.history import session_to_messages
+from stream_protocol.conversation.metadata import told_events
 from stream_protocol.conversation.sameness import fingerprint
 from stream_protocol.conversation.turn import Answers, AsItStands, NewText, plan
 from stream_protocol.convert.delegations import hiding
@@ -122,8 +123,8 @@ class ChatService:
             planned = await (self._restored if self._history != "server" else self._planned)(key, request, prepared)
             if isinstance(planned, AsItStands):
                 options = self._options_for(request.id, prepared.artifact_base)
-                events = iter_sse(planned.events, past=planned.past, message_id=planned.message_id, **options)
-                return _async_iterator(list(events))
+                past, behind = told_events(planned.past), told_events(planned.events)
+                return _async_iterator(list(iter_sse(behind, past=past, message_id=planned.message_id, **options)))
             claimed.lease.open()
             self._start(claimed, planned, claim.pop_all())
             return claimed.log.read()

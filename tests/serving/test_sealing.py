@@ -9,8 +9,10 @@ from google.adk.events import Event
 from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from stream_protocol.conversation import canonical
 from stream_protocol.conversation.metadata import told_events
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.sealing import Fragments, sealing_events
@@ -252,3 +254,24 @@ def test_what_adk_keeps_from_the_model_with_an_approval_is_told_to_it_alone() ->
     assert (response.id, response.response) == ("A", {"error": "Aborted."})
     assert told_events([*stored, sealed]) == stored
     assert sealing_events([*stored, sealed], Fragments(), "abort", begun_at=0, agent="root") == []
+
+
+async def ask(tool_context: ToolContext) -> str:
+    """Asks by itself, and lets the agent go on."""
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint="Shall I?")
+        return "asked"
+    return "answered"
+
+
+async def test_code_that_a_broken_run_showed_keeps_its_id_when_the_message_goes_on() -> None:
+    code = types.Part(executable_code=types.ExecutableCode(code="plot()", language=types.Language.PYTHON))
+    ran = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="ok"))
+    turns = [Call("ask")], [code, ran, RuntimeError("the model failed")], [code, ran, "Done."]
+    chat = Chat(*turns, tools=[ask])
+    await chat.page.send("go")
+    chat.page.approve(True)
+    await chat.page.submit()
+    parts = chat.page.messages[-1]["parts"]
+    assert [part["toolCallId"] for part in parts if part["type"] == "dynamic-tool"] == ["call_0", "call_1"]
+    assert canonical(await chat.page.stored()) == canonical(chat.page.messages)
