@@ -77,7 +77,7 @@ async def test_the_django_example_answers_whom_django_has_signed_in(
 def _signed_in(name: str) -> str:
     """The session cookie of a user of Django's."""
     from django.contrib.auth.models import User  # noqa: PLC0415  # once the example has set Django up
-    from django.test import Client  # noqa: PLC0415
+    from django.test import Client  # noqa: PLC0415  # likewise
 
     browser = Client()
     browser.force_login(User.objects.create_user(name))

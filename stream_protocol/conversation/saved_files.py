@@ -69,10 +69,10 @@ def artifact_path(chat_id: str, name: str, version: int) -> str:
     return f"{_folder(chat_id)}{quote(name, safe='' if is_relative else '/')}?version={version}"
 
 
-def linked_path(chat_id: str, url: str) -> str | None:
-    """The part of a URL that ``artifact_path`` has made, if it has made any."""
+def linked_path(chat_id: str, url: str) -> str:
+    """The part of a URL that ``artifact_path`` has made; empty if it has made none."""
     _, folder, name = url.partition(_folder(chat_id))
-    return folder + name if folder else None
+    return folder + name
 
 
 def _folder(chat_id: str) -> str:

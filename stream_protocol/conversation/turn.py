@@ -125,7 +125,7 @@ def _parts(events: Sequence[Event], index: int) -> list[types.Part | SavedFile]:
     return stored_parts(events[index], [events[index], *behind])
 
 
-def _links(chat_id: str, message_id: str, stored: Sequence[Event]) -> dict[str | None, SavedFile]:
+def _links(chat_id: str, message_id: str, stored: Sequence[Event]) -> dict[str, SavedFile]:
     """The path of each file that the message has, or had before it was edited: a page may not know of that yet.
 
     Each stands for its file once: links are small, and files are not.

@@ -141,8 +141,7 @@ class ChatService:
                 turn = replace(turn, texts_and_files=said)
             self._files.check(turn.texts_and_files)
             if session is not None and turn.rewind_before is not None:
-                await rewind(self.runner, session, turn.rewind_before)
-                session = await self._find_session(key)
+                session = await rewind(self.runner, session, turn.rewind_before)
         session = session or await self._create_session(key)
         return self._job(request, turn, session, prepared, runner_for(prepared.agent, self.runner))
 

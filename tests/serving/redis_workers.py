@@ -30,6 +30,18 @@ async def die(log: RedisRunLog, *runs: asyncio.Task[None]) -> None:
         await asyncio.wait(tasks)
 
 
+def delayed(log: RedisRunLog) -> asyncio.Event:
+    """Redis hears nothing of a worker until this is set, and everything then."""
+    at_once, go_on = log._store._execute, asyncio.Event()
+
+    async def execute(*command: Any) -> Any:
+        await go_on.wait()
+        return await at_once(*command)
+
+    log._store._execute = execute
+    return go_on
+
+
 async def _silence(*command: Any) -> Any:
     raise ConnectionError("this worker is dead")
 

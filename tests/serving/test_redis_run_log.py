@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -32,7 +31,7 @@ from stream_protocol.wire.reducer import MessageReducer
 from stream_protocol.wire.sse import SSE_DONE
 from stream_protocol.wire.sse_reader import parse_sse
 from tests.redis_server import RedisServer, redis_server
-from tests.serving.redis_workers import LEASE, die
+from tests.serving.redis_workers import LEASE, delayed, die
 
 Logs = tuple[RedisRunLog, RedisRunLog]
 
@@ -97,19 +96,12 @@ async def test_who_comes_before_redis_knows_of_the_end_is_told_of_it(logs: Logs)
     """As a page that has read the end here, and sends at once to the other worker."""
     owner, lease = await begin(logs[0])
     await until(await reader(logs[1]), TEXT)
-    slowly = asyncio.Event()
-    at_once = logs[0]._store._execute
-
-    async def held_back(*words: Any) -> Any:
-        await slowly.wait()
-        return await at_once(*words)
-
-    logs[0]._store._execute = held_back
+    go_on = delayed(logs[0])
     owner.finish()
     claim = asyncio.create_task(begin(logs[1], request="another"))
     await asyncio.sleep(0.7)
     assert not claim.done()
-    slowly.set()
+    go_on.set()
     with pytest.raises(ChatTakenError) as taken:
         await claim
     assert taken.value.run.phase == "closed"
@@ -164,18 +156,11 @@ async def test_a_stop_that_redis_forgot_with_all_else_is_asked_for_again(redis: 
     async with two_workers(redis.url, lease=9) as logs:
         owner, lease = await begin(logs[0])
         await until(await reader(logs[1]), TEXT)
-        back = asyncio.Event()
-        at_once = logs[0]._store._execute
-
-        async def cut_off(*words: Any) -> Any:
-            await back.wait()
-            return await at_once(*words)
-
-        logs[0]._store._execute = cut_off
+        go_on = delayed(logs[0])
         assert await logs[1].stop(CHAT)
         await command(redis, "FLUSHALL")
         await asyncio.sleep(3.5)  # it is asked in vain once
-        back.set()
+        go_on.set()
         await happens(owner.stopped)
         assert lease.held
         owner.finish()
