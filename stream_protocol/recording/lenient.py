@@ -11,7 +11,7 @@ from google.adk.events import Event
 from pydantic import ValidationError
 
 from stream_protocol.convert.warn_once import WarnOnce
-from stream_protocol.recording.sentences import SHOWN_LENGTH, shown
+from stream_protocol.wire.strict_json import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"
 """pydantic's name for the error that a value lacks a field; then the value itself is what cannot be read."""
@@ -96,7 +96,7 @@ def _key(value: Any, step: int | str) -> int | str | None:
 
 def _named(key: str) -> str:
     """The key, or, if it could do more to a terminal than to be read, as JSON."""
-    return key if key.isascii() and key.isprintable() and len(key) <= SHOWN_LENGTH else shown(key)
+    return key if key.isascii() and key.isprintable() and len(key) <= SHORT_JSON_LENGTH else short_json(key)
 
 
 def _index(place: tuple[Any, int | str]) -> int:

@@ -7,10 +7,10 @@ from stream_protocol.convert.options import ConverterOptions, Settings
 from stream_protocol.convert.warn_once import WarnOnce
 from stream_protocol.recording.lines import Lines, parsed
 from stream_protocol.recording.records import ChunkRecord, EndRecord, EventRecord, Record, TurnRecord
-from stream_protocol.recording.sentences import shown
 from stream_protocol.recording.sessions import choose
 from stream_protocol.recording.unreadable import RecordingError
 from stream_protocol.wire.errors import StreamProtocolError
+from stream_protocol.wire.strict_json import short_json
 
 HEADER_KEY: Final = "adk_ui_stream_recording"
 """Says in the first line that this is such a recording, and of which version."""
@@ -44,7 +44,9 @@ def read_own(header: Mapping[str, Any], lines: Lines, session: str | None, warn:
     """
     version = header[HEADER_KEY]
     if version is True or version != VERSION:
-        raise RecordingError(f"the recording has version {shown(version)} of its format; this release reads {VERSION}")
+        raise RecordingError(
+            f"the recording has version {short_json(version)} of its format; this release reads {VERSION}"
+        )
     if session is not None:
         choose([header["chat"]] if isinstance(header.get("chat"), str) else [], session)
     return _records(lines, warn)

@@ -11,9 +11,9 @@ from typing import Any, Final
 from stream_protocol.recording.carried import answered, calls_only, waits
 from stream_protocol.recording.response import Response
 from stream_protocol.recording.rules import Problem, Rule
-from stream_protocol.recording.sentences import shown
 from stream_protocol.wire.chunks import AiSdkVersion
 from stream_protocol.wire.messages import UIMessage
+from stream_protocol.wire.strict_json import short_json
 
 MAX_MESSAGES: Final = 64
 """Earlier messages that are remembered, the newest: a response long after its message is taken for a new one."""
@@ -62,7 +62,7 @@ class Page:
         known = self._messages.get(message_id) if isinstance(message_id, str) else None
         base = None if known is None else answered(known)
         if known is not None and not waits(known):
-            text = f"start names message {shown(message_id)} again, which waited for nothing."
+            text = f"start names message {short_json(message_id)} again, which waited for nothing."
             yield Problem(Rule.MESSAGE_ID_REUSED, text)
         last = next(reversed(self._messages.values()), None)
         is_open = last is not None and waits(last) and (message_id is None or last["id"] == "")

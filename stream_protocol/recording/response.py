@@ -11,12 +11,13 @@ from typing import Any, Final, cast
 from stream_protocol.recording.auto_send import auto_send_helper
 from stream_protocol.recording.carried import Carried, has_ended, holds_call
 from stream_protocol.recording.rules import Problem, Rule
-from stream_protocol.recording.sentences import kind_of, schema_problem, shown
+from stream_protocol.recording.sentences import kind_of, schema_problem
 from stream_protocol.wire.chunks import AiSdkVersion, AnyChunk
 from stream_protocol.wire.client_schema import refusal
 from stream_protocol.wire.errors import ClientStreamError
 from stream_protocol.wire.messages import ToolPart, UIMessage, is_tool_part
 from stream_protocol.wire.reducer import MessageReducer
+from stream_protocol.wire.strict_json import short_json
 from stream_protocol.wire.strict_keys import unknown_keys
 from stream_protocol.wire.tool_parts import step_start
 
@@ -131,7 +132,7 @@ class Response:
         self._candidate = None
 
     def _fatal(self, chunk: Fields, error: ClientStreamError) -> Problem:
-        kind, part_id = chunk["type"], shown(error.chunk_id)
+        kind, part_id = chunk["type"], short_json(error.chunk_id)
         match error.chunk_type:
             case "tool-invocation" if any(holds_call(message, error.chunk_id) for message in self._earlier):
                 text = (
@@ -152,7 +153,7 @@ class Response:
 
     def _unknown_keys(self, chunk: Fields) -> Iterator[Problem]:
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
-            text = f"The key {shown(key)} of {kind_of(chunk)} kills clients before 6.0.231 and 7.0.32."
+            text = f"The key {short_json(key)} of {kind_of(chunk)} kills clients before 6.0.231 and 7.0.32."
             yield Problem(Rule.UNKNOWN_KEY, text)
 
     def _after_terminal(self, chunk: Any) -> Iterator[Problem]:
@@ -172,7 +173,7 @@ class Response:
                 yield from self._start(chunk)
             case "text-start" | "reasoning-start" as kind:
                 if chunk["id"] in self._reducer.open_ids(kind.removesuffix("-start")):
-                    yield Problem(Rule.ID_REUSED, f"{kind} for id {shown(chunk['id'])}, which is still open.")
+                    yield Problem(Rule.ID_REUSED, f"{kind} for id {short_json(chunk['id'])}, which is still open.")
             case "finish-step" if self._ai_sdk == 6:
                 for what in self._open_texts():
                     yield Problem(Rule.OPEN_AT_FINISH_STEP, f"{what} is open at finish-step.")
@@ -186,7 +187,9 @@ class Response:
     def _start(self, chunk: Fields) -> Iterator[Problem]:
         message_id = chunk.get("messageId", self._message_id)
         if self._message_id is not None and message_id != self._message_id:
-            text = f"start names message {shown(message_id)}, but the response is of {shown(self._message_id)}."
+            text = (
+                f"start names message {short_json(message_id)}, but the response is of {short_json(self._message_id)}."
+            )
             yield Problem(Rule.SECOND_MESSAGE_ID, text)
         self._message_id = message_id
 
@@ -194,7 +197,7 @@ class Response:
         parts = self._reducer.message["parts"]
         for part in parts[step_start(parts) :]:
             if is_tool_part(part) and part["state"] == "approval-requested":
-                call_id = shown(part["toolCallId"])
+                call_id = short_json(part["toolCallId"])
                 yield Problem(Rule.STEP_WHILE_PENDING, f"A step starts while call {call_id} waits for approval.")
 
     def _call(self, chunk: Fields) -> Iterator[Problem]:
@@ -204,13 +207,13 @@ class Response:
             return
         if part is None:
             if self._reducer.tools.find(call_id) is not None:
-                text = f"{kind} for call {shown(call_id)}, which is in an earlier step already."
+                text = f"{kind} for call {short_json(call_id)}, which is in an earlier step already."
                 yield Problem(Rule.CALL_RESTARTED, text)
         elif kind != "tool-input-error" and (part["type"] == "dynamic-tool") != chunk.get("dynamic", False):
-            text = f"{kind} for call {shown(call_id)} and the chunk before it differ in `dynamic`."
+            text = f"{kind} for call {short_json(call_id)} and the chunk before it differ in `dynamic`."
             yield Problem(Rule.DYNAMIC_MISMATCH, text)
         elif part["state"] not in _MAY_START[kind]:
-            text = f"{kind} for call {shown(call_id)}, which is {part['state']} already."
+            text = f"{kind} for call {short_json(call_id)}, which is {part['state']} already."
             yield Problem(Rule.CALL_RESTARTED, text)
 
     def _output(self, chunk: Fields) -> Iterator[Problem]:
@@ -221,16 +224,16 @@ class Response:
         elif part is None:
             return
         elif part["state"] == "input-streaming" and kind == "tool-output-available":
-            yield Problem(Rule.INPUT_INCOMPLETE, f"{kind} for call {shown(call_id)}, whose input is not complete.")
+            yield Problem(Rule.INPUT_INCOMPLETE, f"{kind} for call {short_json(call_id)}, whose input is not complete.")
         elif has_ended(part) and not (part["state"] == "output-error" and kind == "tool-output-error"):
             # an invalid call gets tool-input-error and tool-output-error from the official v6 server
-            text = f"{kind} for call {shown(call_id)}, which is {part['state']} already."
+            text = f"{kind} for call {short_json(call_id)}, which is {part['state']} already."
             yield Problem(Rule.OUTPUT_TWICE, text)
 
     def _open_texts(self) -> Iterator[str]:
         for kind in ("text", "reasoning"):
             for part_id in self._reducer.open_ids(kind):
-                yield f"{kind.capitalize()} {shown(part_id)}"
+                yield f"{kind.capitalize()} {short_json(part_id)}"
 
     # rules about the end
 
@@ -261,7 +264,7 @@ class Response:
 
     def _left_call(self, call: ToolPart, *, held_up: bool, in_last_step: bool) -> Iterator[Problem]:
         """``held_up``: something waits for the user, and so may this call for that."""
-        name = f"Call {shown(call['toolCallId'])}"
+        name = f"Call {short_json(call['toolCallId'])}"
         match call["state"]:
             case "input-streaming":
                 yield Problem(Rule.INPUT_INCOMPLETE, f"{name} never gets its whole input.")

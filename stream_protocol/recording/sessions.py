@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from stream_protocol.recording.sentences import shown
 from stream_protocol.recording.unreadable import RecordingError
+from stream_protocol.wire.strict_json import short_json
 
 MOST_LISTED: Final = 20
 """Sessions that an error names; a line has to stay readable."""
@@ -22,10 +22,12 @@ def choose(names: Sequence[str], session: str | None) -> int:
     if session is None:
         raise RecordingError("no events in it")
     if session not in names:
-        raise RecordingError(f"no session {shown(session)} in it; it has {_listed(names) if names else 'no names'}")
+        raise RecordingError(
+            f"no session {short_json(session)} in it; it has {_listed(names) if names else 'no names'}"
+        )
     return names.index(session)
 
 
 def _listed(names: Sequence[str]) -> str:
-    listed = ", ".join(map(shown, names[:MOST_LISTED]))
+    listed = ", ".join(map(short_json, names[:MOST_LISTED]))
     return f"{listed} and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else listed

@@ -38,3 +38,13 @@ def parse_client_json(text: str) -> Any:
     if has_forbidden_key(value):
         raise ValueError("a key is forbidden")
     return value
+
+
+SHORT_JSON_LENGTH: Final = 60
+"""How many characters of an id or a value a sentence shows; the ids that frameworks make are shorter."""
+
+
+def short_json(value: object) -> str:
+    """The JSON value as text for an error message: safe to print, in ASCII, and short."""
+    text = orjson.dumps(value).decode().encode("ascii", "backslashreplace").decode()
+    return text if len(text) <= SHORT_JSON_LENGTH else f"{text[:SHORT_JSON_LENGTH]}..."
