@@ -8,7 +8,7 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
-from stream_protocol.serving.server import address, bind
+from stream_protocol.serving.http._uvicorn_server import address, bind
 
 STOPPING: Final = 300.0
 """Seconds after which a server that should stop hangs."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stream_protocol.wire.chunks import AnyChunk
+from stream_protocol.wire import AnyChunk
 
 TERMINALS = {"finish", "error", "abort"}
 

@@ -1,17 +1,45 @@
 """ADK events -> UI message chunks. Reads ADK objects by attribute and imports none of ADK."""
 
-from stream_protocol.convert.converter import StreamProtocolConverter
-from stream_protocol.convert.finish import AgentRunError
-from stream_protocol.convert.options import ConverterOptions, ToolSelection
-from stream_protocol.convert.streams import iter_chunks, iter_sse, stream_chunks, stream_sse
+from stream_protocol.convert._conversion import RUN_FAILED, RUN_STOPPED, Conversion, Ending
+from stream_protocol.convert._converter import StreamProtocolConverter, chunk_conversion, sse_conversion
+from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
+from stream_protocol.convert._delegations import delegated_tools, hiding
+from stream_protocol.convert._endings import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError
+from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
+from stream_protocol.convert._options import CONTROL_TOOLS, ConverterOptions, Settings, ToolSelection
+from stream_protocol.convert._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
+from stream_protocol.convert._tool_chunks import INPUT_CUT
+from stream_protocol.convert._warnings import WarnOnce
+from stream_protocol.convert._whole_parts import CODE_EXECUTION
 
 __all__ = [
+    "ABORTED",
+    "CODE_EXECUTION",
+    "CONTROL_TOOLS",
+    "DATA_WIDGET_PROVIDER",
+    "DEFAULT_ERROR_TEXT",
+    "FINISH_REASONS",
+    "INPUT_CUT",
+    "NO_CONTENT",
+    "RUN_FAILED",
+    "RUN_STOPPED",
+    "UNKNOWN_MEDIA_TYPE",
     "AgentRunError",
+    "ArtifactUrl",
+    "Conversion",
     "ConverterOptions",
+    "Ending",
+    "Settings",
     "StreamProtocolConverter",
     "ToolSelection",
+    "WarnOnce",
+    "chunk_conversion",
+    "delegated_tools",
+    "fail_response",
+    "hiding",
     "iter_chunks",
     "iter_sse",
+    "sse_conversion",
     "stream_chunks",
     "stream_sse",
 ]

@@ -1,42 +1,35 @@
-"""Recorded events and streams: record, load, replay, check. ADK is imported by what needs it, not by this package."""
+"""Recorded conversations: record them, load them, replay them."""
 
-from typing import TYPE_CHECKING
-
-from stream_protocol.lazy import names_at_home
-
-if TYPE_CHECKING:
-    from stream_protocol.recording.lenient import LenientReader
-    from stream_protocol.recording.recorded_events import record
-    from stream_protocol.recording.recorder import ChatRecorder, FileRecorder
-    from stream_protocol.recording.recording import Recording, Turn, load_recording, replay
-    from stream_protocol.recording.redaction import Redact
-    from stream_protocol.recording.unreadable import RecordingError
+from stream_protocol.recording._pace import HELD, INSTANT, Pace, ServerPace
+from stream_protocol.recording._pacing import check_times, paced
+from stream_protocol.recording._recording import Recording, Turn, load_recording, replay
+from stream_protocol.recording._replaying import Turns, end_as_recorded, replay_messages, replay_sse, selected
+from stream_protocol.recording._responses import Moment, Step
+from stream_protocol.recording.read import LenientReader, RecordingError
+from stream_protocol.recording.write import ChatRecorder, FileRecorder, Redact, record
 
 __all__ = [
+    "HELD",
+    "INSTANT",
     "ChatRecorder",
     "FileRecorder",
     "LenientReader",
+    "Moment",
+    "Pace",
     "Recording",
     "RecordingError",
     "Redact",
+    "ServerPace",
+    "Step",
     "Turn",
+    "Turns",
+    "check_times",
+    "end_as_recorded",
     "load_recording",
+    "paced",
     "record",
     "replay",
+    "replay_messages",
+    "replay_sse",
+    "selected",
 ]
-
-_HOMES = {
-    "ChatRecorder": "recorder",
-    "FileRecorder": "recorder",
-    "LenientReader": "lenient",
-    "Recording": "recording",
-    "RecordingError": "unreadable",
-    "Redact": "redaction",
-    "Turn": "recording",
-    "load_recording": "recording",
-    "record": "recorded_events",
-    "replay": "recording",
-}
-
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = names_at_home(__name__, _HOMES)

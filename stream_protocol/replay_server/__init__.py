@@ -1,8 +1,14 @@
 """A server that answers ``useChat`` from recordings: no agent, no model, nothing written. Imports ADK and Starlette."""
 
-from stream_protocol.recording.pace import HELD, INSTANT
-from stream_protocol.replay_server.app import create_replay_app
-from stream_protocol.replay_server.chats import Chats
-from stream_protocol.replay_server.shelf import load_shelf
+from stream_protocol.recording import HELD, INSTANT
+from stream_protocol.replay_server._library import load_shelf
+from stream_protocol.replay_server._played_chats import Chats
+from stream_protocol.replay_server._replay_app import create_replay_app
 
-__all__ = ["HELD", "INSTANT", "Chats", "create_replay_app", "load_shelf"]
+__all__ = [
+    "HELD",
+    "INSTANT",
+    "Chats",
+    "create_replay_app",
+    "load_shelf",
+]

@@ -1,28 +1,39 @@
 """Chats over HTTP: everything that waits. Imports ADK and Starlette."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from stream_protocol.conversation.file_policy import FilePolicy
-from stream_protocol.lazy import names_at_home
-from stream_protocol.serving.app import create_app
-from stream_protocol.serving.client_tools import client_tool
-from stream_protocol.serving.content import default_run_config
-from stream_protocol.serving.data import emit_data
-from stream_protocol.serving.event_buffer import EventBuffer, LogBounds, RunReader
-from stream_protocol.serving.finished import OnFinish, Outcome
-from stream_protocol.serving.identity import Identify, header_user, local_user
-from stream_protocol.serving.memory_run_log import MemoryRunLog
-from stream_protocol.serving.prepared import Prepare, Prepared
-from stream_protocol.serving.recorder import Recorder, TurnRecorder
-from stream_protocol.serving.response import UIMessageStreamResponse
-from stream_protocol.serving.routes import chat_routes
-from stream_protocol.serving.run_log import ChatTakenError, Lease, Owner, RunInfo, RunLog, RunLogError
-from stream_protocol.serving.service import ChatService
-from stream_protocol.serving.sync import WSGI_SSE_HEADERS, SyncChatService
-from stream_protocol.serving.target import Target, delegation_tools
+from stream_protocol.serving._client_tools import client_tool
+from stream_protocol.serving._emit_data import emit_data
+from stream_protocol.serving._on_finish import OnFinish, Outcome
+from stream_protocol.serving._overrides import Prepare, Prepared
+from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
+from stream_protocol.serving._service import ChatService
+from stream_protocol.serving._sync import WSGI_SSE_HEADERS, SyncChatService
+from stream_protocol.serving.http import (
+    Identify,
+    UIMessageStreamResponse,
+    chat_routes,
+    create_app,
+    header_user,
+    local_user,
+)
+from stream_protocol.serving.run_logs import (
+    ChatTakenError,
+    EventBuffer,
+    Lease,
+    LogBounds,
+    MemoryRunLog,
+    Owner,
+    RunInfo,
+    RunLog,
+    RunLogError,
+    RunReader,
+)
+from stream_protocol.serving.startup import Target, delegation_tools
+from stream_protocol.session import FilePolicy, default_run_config
 
 if TYPE_CHECKING:
-    from stream_protocol.serving.redis_run_log import RedisRunLog
+    from stream_protocol.serving.run_logs.redis import RedisRunLog
 
 __all__ = [
     "WSGI_SSE_HEADERS",
@@ -59,7 +70,13 @@ __all__ = [
     "local_user",
 ]
 
-_HOMES = {"RedisRunLog": "redis_run_log"}  # which needs an extra
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = names_at_home(__name__, _HOMES)
+if not TYPE_CHECKING:  # a type checker that saw it would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        """``RedisRunLog``, which needs the extra ``redis``."""
+        if name != "RedisRunLog":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from stream_protocol.serving.run_logs.redis import RedisRunLog
+
+        return RedisRunLog

@@ -1,24 +1,19 @@
-"""What a test or a demo of an ADK agent needs to run without a model. ADK is imported by what needs it."""
+"""What a test or a demo of an ADK agent needs to run without a model."""
 
-from typing import TYPE_CHECKING
-
-from stream_protocol.lazy import names_at_home
-
-if TYPE_CHECKING:
-    from stream_protocol.testing.finding import RecordingFinder
-    from stream_protocol.testing.matching import StreamMatcher
-    from stream_protocol.testing.scripted_llm import (
-        Call,
-        ScriptedLlm,
-        ScriptExhaustedError,
-        Step,
-        Thought,
-        Turn,
-        Wait,
-        token_usage,
-        web_sources,
-        words,
-    )
+from stream_protocol.testing._find_recording import RecordingFinder
+from stream_protocol.testing._scripted_llm import (
+    Call,
+    ScriptedLlm,
+    ScriptExhaustedError,
+    Step,
+    Thought,
+    Turn,
+    Wait,
+    token_usage,
+    web_sources,
+    words,
+)
+from stream_protocol.testing._stream_matcher import StreamMatcher
 
 __all__ = [
     "Call",
@@ -34,8 +29,3 @@ __all__ = [
     "web_sources",
     "words",
 ]
-
-_HOMES = dict.fromkeys(__all__, "scripted_llm") | {"RecordingFinder": "finding", "StreamMatcher": "matching"}
-
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = names_at_home(__name__, _HOMES)

@@ -1,0 +1,64 @@
+"""The AI SDK's language: chunks, messages, server-sent events, JSON values. Knows nothing of ADK."""
+
+from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk, Chunk, FinishReason, ProviderMetadata
+from stream_protocol.wire._coalesce import coalesce
+from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, StreamProtocolError
+from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, safe_key
+from stream_protocol.wire._json_text import SHORT_JSON_LENGTH, parse_client_json, parse_json, short_json
+from stream_protocol.wire._json_values import MAX_DEPTH, UnrepresentableValueError, json_text, json_value
+from stream_protocol.wire._messages import (
+    ChatRequest,
+    FilePart,
+    TextPart,
+    ToolPart,
+    UIMessage,
+    UIPart,
+    is_tool_part,
+    parse_chat_request,
+    parse_message,
+    tool_name,
+)
+from stream_protocol.wire._sinks import ChunkSink, Sink, SseSink, Transform, TransformedSink, WriteDelta
+from stream_protocol.wire._sse import SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, encode_sse
+
+__all__ = [
+    "CONSTRUCTOR",
+    "MAX_DEPTH",
+    "SHORT_JSON_LENGTH",
+    "SSE_DONE",
+    "SSE_HEADERS",
+    "SSE_KEEP_ALIVE",
+    "AiSdkVersion",
+    "AnyChunk",
+    "ChatRequest",
+    "ChatRequestError",
+    "Chunk",
+    "ChunkSink",
+    "ClientStreamError",
+    "FilePart",
+    "FinishReason",
+    "ProviderMetadata",
+    "Sink",
+    "SseSink",
+    "StreamProtocolError",
+    "TextPart",
+    "ToolPart",
+    "Transform",
+    "TransformedSink",
+    "UIMessage",
+    "UIPart",
+    "UnrepresentableValueError",
+    "WriteDelta",
+    "coalesce",
+    "encode_sse",
+    "is_tool_part",
+    "json_text",
+    "json_value",
+    "parse_chat_request",
+    "parse_client_json",
+    "parse_json",
+    "parse_message",
+    "safe_key",
+    "short_json",
+    "tool_name",
+]

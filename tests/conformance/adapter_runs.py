@@ -14,11 +14,8 @@ from google.adk.runners import InMemoryRunner
 from google.genai.types import UserContent
 
 from stream_protocol import ConverterOptions, StreamProtocolConverter, encode_sse, stream_chunks, stream_sse
-from stream_protocol.wire.chunks import AiSdkVersion, AnyChunk
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.messages import UIMessage
-from stream_protocol.wire.reducer import MessageReducer
-from stream_protocol.wire.sse import SSE_DONE
+from stream_protocol.wire import SSE_DONE, AiSdkVersion, AnyChunk, ClientStreamError, UIMessage
+from stream_protocol.wire.client import MessageReducer
 from tests.stream_order import check_order
 
 

@@ -10,12 +10,9 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 
 from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
-from stream_protocol.conversation import session_to_messages
-from stream_protocol.conversation.stretches import message_id
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.messages import UIMessage
-from stream_protocol.wire.reducer import MessageReducer
+from stream_protocol.session import message_id, session_to_messages
+from stream_protocol.wire import AiSdkVersion, ClientStreamError, UIMessage
+from stream_protocol.wire.client import MessageReducer
 
 PROJECT = Path(__file__).parents[2] / "frontend-fixtures"
 FOLDER = PROJECT / "fixtures"

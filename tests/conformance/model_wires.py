@@ -17,7 +17,7 @@ from google.genai import types
 from stream_protocol import ChatRequest, UIMessage, reduce_chunks
 from stream_protocol.serving import ChatService
 from stream_protocol.testing import Call, Thought
-from stream_protocol.wire.sse_reader import parse_sse
+from stream_protocol.wire.client import parse_sse
 from tests.conformance import gemini_replies, openai_replies
 from tests.conformance.openai_replies import Reply
 

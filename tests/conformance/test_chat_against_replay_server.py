@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from stream_protocol.conversation import canonical
-from stream_protocol.convert.delegations import delegated_tools
+from stream_protocol.convert import delegated_tools
 from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_shelf
-from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.session import canonical
+from stream_protocol.wire import AiSdkVersion
 from tests.conformance.fixtures import VERSIONS, fixture_names, load_fixture
 from tests.conformance.node_scripts import run_script
 from tests.replay_server.tapes import write_tape

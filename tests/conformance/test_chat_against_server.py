@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
-from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.session import canonical
+from stream_protocol.wire import AiSdkVersion
 from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_visits import VISITS, Step, Visit
 from tests.conformance.node_scripts import run_script

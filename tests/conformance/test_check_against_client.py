@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.recording.check import check_file
-from stream_protocol.recording.rules import Rule
-from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.check import check_file
+from stream_protocol.check._rules import Rule
+from stream_protocol.wire import AiSdkVersion
 from tests.conformance.node_scripts import run_script
 from tests.recording import bad_streams
 

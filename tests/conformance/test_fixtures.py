@@ -15,8 +15,8 @@ from stream_protocol import (
     stream_chunks,
     stream_sse,
 )
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.reducer import reduce_chunks
+from stream_protocol.wire import AiSdkVersion
+from stream_protocol.wire.client._reducer import reduce_chunks
 from tests.conformance.fixtures import (
     FOLDER,
     README,

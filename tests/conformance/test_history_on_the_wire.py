@@ -12,8 +12,8 @@ from google.adk.runners import InMemoryRunner
 from google.genai.types import UserContent
 
 from stream_protocol import UIMessage
-from stream_protocol.conversation import messages_to_events, repair_thought_signatures
 from stream_protocol.serving import ChatService
+from stream_protocol.session import messages_to_events, repair_thought_signatures
 from stream_protocol.testing import Call, Thought
 from tests.conformance.model_wires import WIRES, Page, Said
 

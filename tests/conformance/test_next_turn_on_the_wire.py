@@ -16,7 +16,7 @@ from google.genai.types import UserContent
 
 from stream_protocol import ChatRequest
 from stream_protocol.serving import ChatService
-from stream_protocol.serving.run import Run
+from stream_protocol.serving._run import Run
 from stream_protocol.testing import Call
 from tests.conformance.model_wires import WIRES, Broken, Said
 

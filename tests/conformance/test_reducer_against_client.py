@@ -11,10 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.reducer import MessageReducer
-from stream_protocol.wire.sse_reader import parse_sse
+from stream_protocol.wire import AiSdkVersion, ClientStreamError
+from stream_protocol.wire.client import MessageReducer, parse_sse
 from tests.wire.random_streams import random_stream
 
 FIXTURES = Path(__file__).parents[2] / "frontend-fixtures"

@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from stream_protocol.conversation.canonical import canonical
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
-from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.wire import AiSdkVersion
 from tests.conformance.fixtures import VERSIONS
 from tests.conformance.node_scripts import run_script
 from tests.served import served

@@ -7,9 +7,8 @@ import orjson
 from google.adk.events import Event
 
 from stream_protocol import SSE_DONE, AnyChunk, ConverterOptions, StreamProtocolConverter, iter_chunks, iter_sse
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.messages import UIMessage
-from stream_protocol.wire.reducer import MessageReducer
+from stream_protocol.wire import ClientStreamError, UIMessage
+from stream_protocol.wire.client import MessageReducer
 
 Fields = dict[str, Any]
 DELTAS = {"text-delta": "delta", "reasoning-delta": "delta", "tool-input-delta": "inputTextDelta"}

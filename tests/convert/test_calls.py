@@ -3,7 +3,7 @@ import logging
 import pytest
 
 from stream_protocol.convert.calls import CallBook, CallState, Known
-from stream_protocol.wire.sinks import ChunkSink
+from stream_protocol.wire import ChunkSink
 from tests.convert.building import AGENT, call, event, fragment, piece, response, results, text, user
 from tests.convert.running import inputs, outputs, run
 

@@ -7,8 +7,7 @@ import pytest
 from google.adk.events import Event
 
 from stream_protocol import StreamProtocolConverter, StreamProtocolError, iter_chunks, iter_sse
-from stream_protocol.convert.delegations import delegated_tools, hiding
-from stream_protocol.convert.options import Settings
+from stream_protocol.convert import Settings, delegated_tools, hiding
 from tests.convert.building import arg, call, event, fragment, piece, response, results, text
 from tests.convert.running import inputs, texts
 

@@ -1,8 +1,9 @@
 import pytest
 from google.genai.types import FinishReason, GenerateContentResponseUsageMetadata
 
-from stream_protocol.convert.finish import FINISH_REASONS, AgentRunError, Usage
-from stream_protocol.wire.client_schema import check_chunk
+from stream_protocol.convert import FINISH_REASONS, AgentRunError
+from stream_protocol.convert._endings import Usage
+from stream_protocol.wire.client._chunk_schema import check_chunk
 
 
 def test_every_finish_reason_of_google_genai_is_in_the_table() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
-from stream_protocol.convert.lanes import Kind, Lane, Ordinals, signed
-from stream_protocol.wire.sinks import ChunkSink
+from stream_protocol.convert._speakers import Kind, Lane, Ordinals, signed
+from stream_protocol.wire import ChunkSink
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from google.adk.events import EventActions
 from google.genai.types import Blob, FileData, FunctionCall, FunctionResponse, FunctionResponsePart, Part
 
-from stream_protocol.convert.media import document_type, is_web_url
+from stream_protocol.convert._media import document_type, is_web_url
 from tests.convert.building import event, fragment, picture, text, thought
 from tests.convert.running import body, kinds, only, run
 

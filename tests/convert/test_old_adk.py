@@ -8,7 +8,7 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol import iter_chunks
-from stream_protocol.wire.reducer import reduce_chunks
+from stream_protocol.wire.client._reducer import reduce_chunks
 from tests.conformance.fixtures import Fixture, fixture_names, fold, load_fixture
 
 VERSIONS = ("1_24", "2_0", "2_5", "2_9")

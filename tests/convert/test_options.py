@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from stream_protocol import StreamProtocolConverter, StreamProtocolError
-from stream_protocol.convert.options import ConverterOptions, Settings
+from stream_protocol.convert import ConverterOptions, Settings
 from tests.convert.building import call, event, response, results, thought
 from tests.convert.running import inputs, run
 

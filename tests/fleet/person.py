@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import httpx
 
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.reducer import MessageReducer
+from stream_protocol.wire import ClientStreamError
+from stream_protocol.wire.client import MessageReducer
 
 Json = dict[str, Any]
 

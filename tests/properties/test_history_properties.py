@@ -16,10 +16,10 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from hypothesis import given, settings, strategies as st
 
-from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app, emit_data
+from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Thought, token_usage
-from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.wire import AiSdkVersion
 from tests.properties.effort import examples
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chunks

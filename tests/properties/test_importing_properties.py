@@ -7,10 +7,9 @@ from google.adk.events import EventActions
 from hypothesis import given, settings, strategies as st
 
 from stream_protocol import ChatRequest, ChatRequestError
-from stream_protocol.conversation import messages_to_events
-from stream_protocol.conversation.stateless import restore
-from stream_protocol.conversation.turn import Answers
-from stream_protocol.wire.messages import ToolState, UIMessage
+from stream_protocol.session import Answers, messages_to_events, restore
+from stream_protocol.wire import UIMessage
+from stream_protocol.wire._messages import ToolState
 from tests.properties.effort import examples
 
 AGENTS = ("root", "expert")

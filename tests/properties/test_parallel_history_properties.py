@@ -10,8 +10,8 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from hypothesis import given, settings, strategies as st
 
-from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app, emit_data
+from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.properties.effort import examples
 from tests.properties.test_history_properties import with_ids

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stream_protocol.recording.rules import Rule
+from stream_protocol.check._rules import Rule
 
 FOLDER = Path(__file__).parents[2] / "frontend-fixtures" / "bad-streams"
 

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.recording.auto_send import APPROVALS, TOOLS, auto_send_helper
+from stream_protocol.wire.client import auto_send_helper
+from stream_protocol.wire.client._auto_send import APPROVALS, TOOLS
 
 STEP = {"type": "step-start"}
 DONE = {"type": "text", "text": "", "state": "done"}

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from stream_protocol import SSE_DONE, encode_sse
-from stream_protocol.recording import check as check_module
-from stream_protocol.recording.check import check_file, check_stream
-from stream_protocol.recording.rules import Finding, Level, Rule
-from stream_protocol.recording.unreadable import UnreadableError
-from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.check import Finding, Level, _check_file as check_module, check_file
+from stream_protocol.check._check_file import check_stream
+from stream_protocol.check._rules import Rule
+from stream_protocol.recording.read import UnreadableError
+from stream_protocol.wire import AiSdkVersion
 from tests.recording import bad_streams
 
 FIXTURES = Path(__file__).parents[2] / "frontend-fixtures" / "fixtures"
@@ -370,7 +370,7 @@ def test_a_line_without_end_is_refused_before_it_is_held(
     data: bytes, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check_module, "PIECE", 64)
-    monkeypatch.setattr("stream_protocol.recording.lines.MAX_LINE", 200)
+    monkeypatch.setattr("stream_protocol.recording.read._lines.MAX_LINE", 200)
     with pytest.raises(UnreadableError, match=text):
         check(data)
 

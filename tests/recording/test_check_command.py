@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from stream_protocol.recording.check_command import check
-from stream_protocol.recording.rules import Level, Rule
+from stream_protocol.check import Level
+from stream_protocol.check._rules import Rule
+from stream_protocol.cli.check_command import check
 from tests.recording import bad_streams
 
 LEGAL = b'data: {"type":"start"}\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n'

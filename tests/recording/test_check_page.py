@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from stream_protocol.recording.check_command import check
-from stream_protocol.recording.rules import Rule
-from stream_protocol.recording.unreadable import MAX_LINE
+from stream_protocol.check._rules import Rule
+from stream_protocol.cli.check_command import check
+from stream_protocol.recording.read._unreadable import MAX_LINE
 from tests.recording import bad_streams
 
 PAGE = (Path(__file__).parents[2] / "docs" / "check.md").read_text(encoding="utf-8")

@@ -7,11 +7,10 @@ import random
 import pytest
 
 from stream_protocol import SSE_DONE
-from stream_protocol.recording.check import check_stream
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.reducer import reduce_chunks
-from stream_protocol.wire.sse_reader import parse_sse
+from stream_protocol.check._check_file import check_stream
+from stream_protocol.wire import AiSdkVersion, ClientStreamError
+from stream_protocol.wire.client import parse_sse
+from stream_protocol.wire.client._reducer import reduce_chunks
 from tests.recording.bad_streams import FATAL
 from tests.wire.random_streams import random_stream
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from stream_protocol import StreamProtocolError, iter_chunks
 from stream_protocol.recording import record
-from stream_protocol.recording.event_json import event_json
+from stream_protocol.recording.write._event_json import event_json
 from tests.conformance.fixtures import VERSIONS, Fixture, RunRaisedError, fixture_names, load_fixture
 from tests.recording.recordings import Ticks, Written, drained, files, lines, said, source, texts, turns
 
@@ -252,7 +252,7 @@ async def test_two_runs_at_once_do_not_mix(tmp_path: Path) -> None:
 async def test_more_runs_at_once_than_files_are_not_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("stream_protocol.recording.chat_file.MAX_FILES", 2)
+    monkeypatch.setattr("stream_protocol.recording.write._chat_file.MAX_FILES", 2)
     runs = [record(source(EVENTS), tmp_path / "chat.jsonl") for _ in range(3)]
     for run in runs:
         assert await anext(run) == EVENTS[0]
@@ -292,7 +292,7 @@ async def test_a_file_that_cannot_be_opened_harms_nothing(
     def refused(*_: Any, **__: Any) -> int:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr("stream_protocol.recording.chat_file.os.open", refused)
+    monkeypatch.setattr("stream_protocol.recording.write._chat_file.os.open", refused)
     assert await drained(record(source(EVENTS), tmp_path / "chat.jsonl")) == EVENTS
     assert len(caplog.records) == 1
 

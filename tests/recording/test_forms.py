@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.recording import Recording, RecordingError, load_recording, replay
-from stream_protocol.recording.check import check_file
-from stream_protocol.recording.replaying import replay_messages
+from stream_protocol.check import check_file
+from stream_protocol.recording import Recording, RecordingError, load_recording, replay, replay_messages
 from tests.recording.adk_writers import WORDS, ApiServer, guide, save_map, write_all
 
 WITH_USER = [

@@ -10,10 +10,10 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 
+from stream_protocol.check import check_file
 from stream_protocol.cli import main
-from stream_protocol.conversation import session_to_messages
 from stream_protocol.recording import load_recording, replay
-from stream_protocol.recording.check import check_file
+from stream_protocol.session import session_to_messages
 
 
 def event(author: str, *parts: Part, task: str | None = None, node: str = "") -> Event:

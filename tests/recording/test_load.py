@@ -186,8 +186,8 @@ def test_a_line_of_a_gigabyte_is_not_held(beginning: bytes, monkeypatch: pytest.
             return len(rest)
 
     file.write_bytes(b"x")
-    monkeypatch.setattr("stream_protocol.recording.lines.MAX_LINE", 2**18)
-    monkeypatch.setattr("stream_protocol.recording.lines.MAX_DOCUMENT", 2**19)
+    monkeypatch.setattr("stream_protocol.recording.read._lines.MAX_LINE", 2**18)
+    monkeypatch.setattr("stream_protocol.recording.read._lines.MAX_DOCUMENT", 2**19)
     monkeypatch.setattr(Path, "open", lambda *_: io.BufferedReader(Endless()))
     number = beginning.count(b"\n") + 1
     reason = "neither events nor" if not beginning else "must be read as a whole" if beginning == b"[\n" else None
@@ -196,7 +196,7 @@ def test_a_line_of_a_gigabyte_is_not_held(beginning: bytes, monkeypatch: pytest.
 
 
 def test_a_document_is_bounded(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.recording.lines.MAX_DOCUMENT", 200)
+    monkeypatch.setattr("stream_protocol.recording.read._lines.MAX_DOCUMENT", 200)
     file.write_text(json.dumps({"events": [json.loads(GOOD)]}, indent=1))
     with pytest.raises(RecordingError, match=r"^it must be read as a whole and is longer than 0 MiB$"):
         load_recording(file)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.recording import Recording, Turn, load_recording, replay
-from stream_protocol.recording.replaying import replay_messages
+from stream_protocol.recording import Recording, Turn, load_recording, replay, replay_messages
 
 HEADER = {"adk_ui_stream_recording": 1, "adk": "2.13.0", "ai_sdk": 6, "chat": "c1"}
 REQUEST = {"id": "c1", "messages": []}

@@ -13,8 +13,8 @@ from google.genai import types
 
 from stream_protocol import iter_chunks
 from stream_protocol.recording import record
-from stream_protocol.recording.event_json import event_json
-from stream_protocol.recording.redaction import REDACTED, redacted_chunk, redacted_event, redacted_request
+from stream_protocol.recording.write._event_json import event_json
+from stream_protocol.recording.write._redaction import REDACTED, redacted_chunk, redacted_event, redacted_request
 from tests.recording.recordings import drained, said, source, turns
 
 SECRET = "hunter2"

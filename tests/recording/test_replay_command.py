@@ -10,9 +10,9 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol import message_to_chunks, reduce_chunks
-from stream_protocol.recording import load_recording, replay as replay_recording, waiting
-from stream_protocol.recording.check import check_file
-from stream_protocol.recording.replay_command import replay
+from stream_protocol.check import check_file
+from stream_protocol.cli.replay_command import replay
+from stream_protocol.recording import _pacing as waiting, load_recording, replay as replay_recording
 
 
 def event(author: str, text: str, turn: int, at: float | None) -> dict[str, Any]:

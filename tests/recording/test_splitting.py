@@ -10,8 +10,8 @@ from google.adk.events.event_actions import EventCompaction
 from google.genai import types
 
 from stream_protocol import ConverterOptions
-from stream_protocol.recording import replaying
-from stream_protocol.recording.splitting import Moment, responses
+from stream_protocol.recording import Moment, _replaying as replaying
+from stream_protocol.recording._responses import responses
 
 
 def event(

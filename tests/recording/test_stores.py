@@ -94,7 +94,7 @@ async def test_a_store_of_many_sessions_lists_some(store: Path) -> None:
 
 
 async def test_a_locked_store_is_told_in_one_line(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.recording.stores.LOCK_TIMEOUT", 0.0)
+    monkeypatch.setattr("stream_protocol.recording.read._sqlite.LOCK_TIMEOUT", 0.0)
     await write_sqlite(store, session("s", "a"))
     with closing(sqlite3.connect(store)) as writer:
         writer.execute("BEGIN EXCLUSIVE")

@@ -5,7 +5,7 @@ from pathlib import Path
 from starlette.applications import Starlette
 
 from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_shelf
-from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.wire import AiSdkVersion
 from tests.conformance.fixtures import FOLDER
 
 

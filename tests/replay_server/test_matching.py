@@ -12,7 +12,7 @@ from google.genai import types
 from starlette.types import ASGIApp
 
 from stream_protocol.recording import load_recording, replay
-from stream_protocol.replay_server import chats
+from stream_protocol.replay_server import _played_chats as chats
 from tests.replay_server.tapes import replay_app, write_tape
 from tests.serving.support import approval, chat, chunks, client, only, post, said, stream, text
 

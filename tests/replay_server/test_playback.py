@@ -9,7 +9,7 @@ import pytest
 from stream_protocol import AnyChunk
 from stream_protocol.recording import load_recording
 from stream_protocol.replay_server import HELD, INSTANT
-from stream_protocol.replay_server.playback import Playback, TimedChunk, timed_chunks
+from stream_protocol.replay_server._playback import Playback, TimedChunk, timed_chunks
 from tests.replay_server.tapes import write_tape
 from tests.serving.support import HANG, types
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.reducer import MessageReducer
+from stream_protocol.wire import AiSdkVersion, ClientStreamError
+from stream_protocol.wire.client import MessageReducer
 from tests.serving.support import chunks, client, post
 
 Message = dict[str, Any]

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 from google.adk.agents import LlmAgent
 
-from stream_protocol.serving import app as app_module, create_app
+from stream_protocol.serving import create_app
+from stream_protocol.serving.http import _web_app as app_module
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.support import client
 

@@ -13,8 +13,8 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from starlette.applications import Starlette
 
-from stream_protocol.conversation.stateless import HistoryMode
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.session import HistoryMode
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import chat, chunks, only, post, said, stream, text, types
 

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from stream_protocol.serving import EventBuffer, LogBounds
-from stream_protocol.serving.event_buffer import MAX_BATCH
-from stream_protocol.wire.sse import encode_sse
+from stream_protocol.serving.run_logs._event_buffer import MAX_BATCH
+from stream_protocol.wire import encode_sse
 from tests.serving.support import HANG
 
 

@@ -11,10 +11,10 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait, token_usage
-from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.wire import AiSdkVersion
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chunks, client, soon
 

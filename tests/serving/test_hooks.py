@@ -15,12 +15,10 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from starlette.requests import Request
 
-from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, Outcome, Prepared, create_app
+from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Wait
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.errors import ChatRequestError
-from stream_protocol.wire.messages import ChatRequest, TextPart, ToolPart, UIMessage
+from stream_protocol.wire import AiSdkVersion, ChatRequest, ChatRequestError, TextPart, ToolPart, UIMessage
 from tests.serving.chat_client import Page
 from tests.serving.support import answered, approval, begin, chat, only, post, said, stream, text, types
 

@@ -13,7 +13,7 @@ from httpx import Response
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, chat_routes
-from stream_protocol.serving.routes import MAX_BODY_BYTES
+from stream_protocol.serving.http._routes import MAX_BODY_BYTES
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import JSON_TYPE, answered, approval, chat, chunks, client, only, said, stream, text, types
 

@@ -23,8 +23,8 @@ from google.genai import types
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from stream_protocol.conversation import canonical
-from stream_protocol.serving import ChatService, FilePolicy, artifacts, chat_routes, create_app
+from stream_protocol.serving import ChatService, FilePolicy, _artifacts as artifacts, chat_routes, create_app
+from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Message, Page
 from tests.serving.support import begin, chat, chunks, client, only, post, said, stream

@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from stream_protocol import SSE_DONE, ChatRequest, parse_chat_request
 from stream_protocol.recording import ChatRecorder, FileRecorder, load_recording, replay
-from stream_protocol.recording.recorder import file_name
+from stream_protocol.recording.write._recorder import file_name
 from stream_protocol.serving import ChatService, Prepared, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.recording.recordings import Written, files, lines, turns
@@ -243,7 +243,9 @@ async def test_a_disk_that_fails_is_told_once_for_a_chat_and_no_response_notices
     await chat.say("hi")
     await chat.say("again")
     assert [stream[-1]["type"] for stream in chat.streams] == ["finish", "finish"]
-    assert [log.name for log in caplog.records if log.levelname == "ERROR"] == ["stream_protocol.recording.recorder"]
+    assert [log.name for log in caplog.records if log.levelname == "ERROR"] == [
+        "stream_protocol.recording.write._recorder"
+    ]
     await stream(chat.app, {"id": "c2", "messages": [said("hi", "other")]})
     assert sum(path.is_file() for path in files(tmp_path)) == 1
 

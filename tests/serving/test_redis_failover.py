@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from stream_protocol.serving import RedisRunLog, RunLogError
-from stream_protocol.testing.run_logs import (
+from stream_protocol.testing.run_log_conformance import (
     CHAT,
     HANG,
     TEXT,

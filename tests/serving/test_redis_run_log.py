@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from stream_protocol.serving import ChatTakenError, EventBuffer, LogBounds, RedisRunLog, RunLogError
-from stream_protocol.testing.run_logs import (
+from stream_protocol.testing.run_log_conformance import (
     CHAT,
     END,
     HANG,
@@ -26,10 +26,8 @@ from stream_protocol.testing.run_logs import (
     said,
     until,
 )
-from stream_protocol.wire.errors import StreamProtocolError
-from stream_protocol.wire.reducer import MessageReducer
-from stream_protocol.wire.sse import SSE_DONE
-from stream_protocol.wire.sse_reader import parse_sse
+from stream_protocol.wire import SSE_DONE, StreamProtocolError
+from stream_protocol.wire.client import MessageReducer, parse_sse
 from tests.redis_server import RedisServer, redis_server
 from tests.serving.redis_workers import LEASE, delayed, die
 

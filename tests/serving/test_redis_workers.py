@@ -9,10 +9,9 @@ from google.adk.tools.function_tool import FunctionTool
 from google.genai import types as genai
 
 from stream_protocol.testing import Call, Wait
-from stream_protocol.testing.run_logs import eventually
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.messages import parse_chat_request
-from stream_protocol.wire.reducer import MessageReducer
+from stream_protocol.testing.run_log_conformance import eventually
+from stream_protocol.wire import AiSdkVersion, parse_chat_request
+from stream_protocol.wire.client import MessageReducer
 from tests.redis_server import RedisServer
 from tests.serving.chat_client import Page
 from tests.serving.redis_workers import LEASE, Worker, fleet, resumed

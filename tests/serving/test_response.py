@@ -10,7 +10,7 @@ from starlette.types import Message
 
 from stream_protocol import AnyChunk, stream_sse
 from stream_protocol.serving import UIMessageStreamResponse
-from stream_protocol.wire.errors import StreamProtocolError
+from stream_protocol.wire import StreamProtocolError
 from tests.serving.support import HANG, Exchange, client
 
 START: AnyChunk = {"type": "start", "messageId": "m1"}

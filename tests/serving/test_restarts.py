@@ -13,9 +13,9 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from starlette.applications import Starlette
 
-from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving.session_services import SessionServiceError, load_session_service
+from stream_protocol.serving.startup import SessionServiceError, load_session_service
+from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.postgres import Postgres
 from tests.serving.chat_client import Page

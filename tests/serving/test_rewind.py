@@ -8,8 +8,8 @@ from google.adk.agents import LlmAgent
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
-from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.chat_client import Page
 from tests.serving.support import post

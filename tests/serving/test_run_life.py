@@ -9,8 +9,7 @@ from google.adk.agents import LlmAgent
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
-from stream_protocol.wire.errors import StreamProtocolError
-from stream_protocol.wire.messages import parse_chat_request
+from stream_protocol.wire import StreamProtocolError, parse_chat_request
 from tests.serving.support import HANG, begin, chat, chunks, post, said, soon, stream, text
 
 
@@ -55,7 +54,7 @@ async def test_without_grace_the_run_is_stopped_when_its_reader_leaves() -> None
 
 
 async def test_a_run_whose_response_is_never_read_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving.run.FIRST_READER_SECONDS", 0.01)
+    monkeypatch.setattr("stream_protocol.serving._run.FIRST_READER_SECONDS", 0.01)
     never = asyncio.Event()
     service = service_for([Wait(never), "Hello."], disconnect_grace=0)
     await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
@@ -127,7 +126,7 @@ async def test_stop_does_not_wait_for_a_thread_that_cannot_be_stopped() -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see its end
 async def test_a_run_that_does_not_listen_is_cancelled_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving.run.STOP_TIMEOUT", 0.01)
+    monkeypatch.setattr("stream_protocol.serving._run.STOP_TIMEOUT", 0.01)
     started = asyncio.Event()
     ignored = asyncio.Event()
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from stream_protocol.serving import MemoryRunLog, RedisRunLog
-from stream_protocol.testing.run_logs import RunLogConformance, Workers
+from stream_protocol.testing.run_log_conformance import RunLogConformance, Workers
 from tests.redis_server import RedisServer
 
 

@@ -12,10 +12,8 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from stream_protocol.conversation import canonical
-from stream_protocol.conversation.metadata import told_events
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving.sealing import Fragments, sealing_events
+from stream_protocol.session import Fragments, canonical, sealing_events, told_events
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, post, soon
@@ -150,7 +148,7 @@ async def test_a_stopped_tool_that_adk_sealed_itself_is_not_sealed_again() -> No
 
 
 async def test_a_run_that_had_to_be_cancelled_is_sealed_by_us(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving.run.STOP_TIMEOUT", 0.01)
+    monkeypatch.setattr("stream_protocol.serving._run.STOP_TIMEOUT", 0.01)
     started = asyncio.Event()
 
     async def dig() -> str:

@@ -13,8 +13,12 @@ from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMe
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
-from stream_protocol.serving import ChatService, Prepared, create_app, session_services
-from stream_protocol.serving.session_services import SessionServiceError, load_session_service
+from stream_protocol.serving import ChatService, Prepared, create_app
+from stream_protocol.serving.startup import (
+    SessionServiceError,
+    _session_services as session_services,
+    load_session_service,
+)
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.postgres import Postgres
 from tests.serving.support import answered, approval, begin, chat, chunks, client, only, post, said, stream, text, types

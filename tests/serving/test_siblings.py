@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stream_protocol.serving.siblings import WARNING, warn_of_siblings
+from stream_protocol.serving.startup import warn_of_siblings
+from stream_protocol.serving.startup._worker_check import WARNING
 
 APP = """
 import logging, sys

@@ -17,8 +17,8 @@ from google.adk.tools.authenticated_function_tool import AuthenticatedFunctionTo
 from pydantic import TypeAdapter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.chat_client import Page
 from tests.serving.support import chat, client, post, said

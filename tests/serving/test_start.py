@@ -17,10 +17,9 @@ from google.genai import types
 from starlette.types import ASGIApp
 from typing_extensions import override
 
-from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.testing import Call, ScriptedLlm, Wait
-from stream_protocol.testing.scripted_llm import Step
+from stream_protocol.session import canonical
+from stream_protocol.testing import Call, ScriptedLlm, Step, Wait
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chat, said, stream
 

@@ -12,8 +12,7 @@ from google.adk.agents import LlmAgent
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import ChatService, SyncChatService
 from stream_protocol.testing import ScriptedLlm, Wait
-from stream_protocol.wire.errors import ChatRequestError
-from stream_protocol.wire.sse import SSE_KEEP_ALIVE
+from stream_protocol.wire import SSE_KEEP_ALIVE, ChatRequestError
 from tests.serving.support import HANG, chat, chunks, said, text, types
 
 

@@ -9,10 +9,10 @@ from google.adk.agents import LlmAgent
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 
-from stream_protocol.conversation import canonical
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm
-from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.wire import AiSdkVersion
 from tests.serving.chat_client import Message, Page
 from tests.serving.support import begin, chunks, post, soon
 
@@ -104,7 +104,7 @@ async def test_a_run_that_was_stopped_takes_its_questions_along(
 ) -> None:
     """Whether ADK closes them (it does if the run listens to it) or we do."""
     if stubborn:
-        monkeypatch.setattr("stream_protocol.serving.run.STOP_TIMEOUT", 0.01)
+        monkeypatch.setattr("stream_protocol.serving._run.STOP_TIMEOUT", 0.01)
     chat = Chat(ai_sdk, stubborn=stubborn)
     await chat.end(how)
     assert chat.states() == CLOSED

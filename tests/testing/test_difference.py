@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.testing.difference import LINES, WIDTH, Chunks, difference
+from stream_protocol.testing._stream_difference import LINES, WIDTH, Chunks, difference
 
 START = {"type": "start", "messageId": "message-1"}
 FINISH = {"type": "finish", "finishReason": "stop"}

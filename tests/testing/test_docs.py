@@ -33,6 +33,6 @@ def test_the_code_of_the_page_runs(pytester: pytest.Pytester, monkeypatch: pytes
     pytester.makepyfile(test_weather="\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)))
     folder = pytester.mkdir("recordings")
     (folder / "weather.jsonl").write_text(RECORDING, encoding="utf-8")
-    arguments = ["-p", "stream_protocol.testing.plugin"]
+    arguments = ["-p", "stream_protocol.pytest_plugin"]
     pytester.runpytest_subprocess(*arguments, "--update-recordings").assert_outcomes(passed=3)
     pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=3)

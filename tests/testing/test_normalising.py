@@ -3,7 +3,7 @@ from uuid import uuid4
 
 import pytest
 
-from stream_protocol.testing.normalising import Normaliser, essence
+from stream_protocol.testing._normalising import Normaliser, essence
 
 
 def normalised(*chunks: dict[str, Any]) -> list[dict[str, Any]]:

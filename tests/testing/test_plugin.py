@@ -14,7 +14,7 @@ from google.genai import types
 from stream_protocol.testing import RecordingFinder, StreamMatcher
 
 ROOT = Path(__file__).parents[2]
-PLUGIN = "stream_protocol.testing.plugin"
+PLUGIN = "stream_protocol.pytest_plugin"
 UPDATE = "--update-recordings"
 
 MATCHES = """

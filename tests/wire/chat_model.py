@@ -8,10 +8,8 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from stream_protocol.wire.chunks import AiSdkVersion, AnyChunk
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.reducer import MessageReducer
-from stream_protocol.wire.sse_reader import parse_sse
+from stream_protocol.wire import AiSdkVersion, AnyChunk, ClientStreamError
+from stream_protocol.wire.client import MessageReducer, parse_sse
 
 Message = dict[str, Any]
 

@@ -4,9 +4,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.reducer import MessageReducer
+from stream_protocol.wire import AiSdkVersion, ClientStreamError
+from stream_protocol.wire.client import MessageReducer
 
 IDS = ["a", "b"]
 CALLS = ["t1", "t2"]

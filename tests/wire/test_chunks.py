@@ -2,9 +2,9 @@ from typing import Any, assert_type, get_args, get_type_hints
 
 import pytest
 
-from stream_protocol.wire.chunks import AiSdkVersion, Chunk, TextDeltaChunk, ToolOutputDeniedChunk, V6Chunk, V7OnlyChunk
-from stream_protocol.wire.client_schema import check_chunk
-from stream_protocol.wire.errors import ClientStreamError
+from stream_protocol.wire import AiSdkVersion, ClientStreamError
+from stream_protocol.wire._chunks import Chunk, TextDeltaChunk, ToolOutputDeniedChunk, V6Chunk, V7OnlyChunk
+from stream_protocol.wire.client._chunk_schema import check_chunk
 
 
 def words(chunk: Chunk) -> str:

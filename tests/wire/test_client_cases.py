@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.wire.chunks import AiSdkVersion
+from stream_protocol.wire import AiSdkVersion
 from tests.wire.chat_model import Chat
 
 CASES = json.loads((Path(__file__).parents[2] / "frontend-fixtures" / "client-cases.json").read_text())["cases"]

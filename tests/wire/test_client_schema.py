@@ -3,9 +3,8 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.client_schema import _data, check_chunk
-from stream_protocol.wire.errors import ClientStreamError
+from stream_protocol.wire import AiSdkVersion, ClientStreamError
+from stream_protocol.wire.client._chunk_schema import _data, check_chunk
 
 BOTH: list[AiSdkVersion] = [6, 7]
 CITED: dict[str, Any] = {"type": "source", "sourceType": "url", "id": "s", "url": "u"}

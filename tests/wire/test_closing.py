@@ -2,10 +2,8 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.closing import closing_events
-from stream_protocol.wire.reducer import MessageReducer
-from stream_protocol.wire.sse_reader import parse_sse
+from stream_protocol.wire import AiSdkVersion
+from stream_protocol.wire.client import MessageReducer, closing_events, parse_sse
 
 START = {"type": "start", "messageId": "m1"}
 STEP = {"type": "start-step"}

@@ -3,11 +3,9 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
-from stream_protocol.wire.coalesce import coalesce
-from stream_protocol.wire.reducer import reduce_chunks
-from stream_protocol.wire.sinks import SseSink
-from stream_protocol.wire.sse import SSE_DONE, encode_sse
-from stream_protocol.wire.sse_reader import parse_sse
+from stream_protocol.wire import SSE_DONE, SseSink, coalesce, encode_sse
+from stream_protocol.wire.client import parse_sse
+from stream_protocol.wire.client._reducer import reduce_chunks
 from tests.wire.random_streams import legal_stream
 
 

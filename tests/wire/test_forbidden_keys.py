@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.wire.forbidden_keys import free_key, has_forbidden_key, rename_forbidden_keys
+from stream_protocol.wire._forbidden_keys import free_key, has_forbidden_key, rename_forbidden_keys
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.errors import StreamProtocolError
-from stream_protocol.wire.inverse import message_to_chunks
-from stream_protocol.wire.reducer import reduce_chunks
+from stream_protocol.wire import AiSdkVersion, StreamProtocolError
+from stream_protocol.wire.client import message_to_chunks
+from stream_protocol.wire.client._reducer import reduce_chunks
 from tests.wire.random_streams import legal_stream
 
 NEVER_SAID = {"toolMetadata", "resultProviderMetadata", "inputEncoding", "citations"}

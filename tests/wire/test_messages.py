@@ -5,15 +5,8 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.wire.errors import ChatRequestError
-from stream_protocol.wire.messages import (
-    MAX_CHAT_ID_LENGTH,
-    ChatRequest,
-    is_tool_part,
-    parse_chat_id,
-    parse_chat_request,
-    tool_name,
-)
+from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part, parse_chat_request, tool_name
+from stream_protocol.wire._messages import MAX_CHAT_ID_LENGTH, parse_chat_id
 
 HI: dict[str, Any] = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from stream_protocol.wire.partial_json import parse_partial_json, repair_json
+from stream_protocol.wire.client._partial_json import parse_partial_json, repair_json
 
 UNDEFINED = object()
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.wire.chunks import AiSdkVersion
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.reducer import MessageReducer, reduce_chunks
+from stream_protocol.wire import AiSdkVersion, ClientStreamError
+from stream_protocol.wire.client import MessageReducer
+from stream_protocol.wire.client._reducer import reduce_chunks
 
 BOTH: list[AiSdkVersion] = [6, 7]
 START: dict[str, Any] = {"type": "tool-input-start", "toolCallId": "t", "toolName": "w"}

@@ -4,9 +4,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from stream_protocol.wire.client_schema import check_chunk
-from stream_protocol.wire.sinks import ChunkSink, Sink, SseSink, Transform, TransformedSink
-from stream_protocol.wire.sse import encode_sse
+from stream_protocol.wire import ChunkSink, Sink, SseSink, Transform, TransformedSink, encode_sse
+from stream_protocol.wire.client._chunk_schema import check_chunk
 
 Call = Callable[[Sink[Any]], Any]
 

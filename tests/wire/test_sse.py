@@ -7,10 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from stream_protocol.wire.forbidden_keys import has_forbidden_key
-from stream_protocol.wire.sse import SSE_HEADERS, encode_sse
-from stream_protocol.wire.sse_reader import parse_sse
-from stream_protocol.wire.values import json_value
+from stream_protocol.wire import SSE_HEADERS, encode_sse, json_value
+from stream_protocol.wire._forbidden_keys import has_forbidden_key
+from stream_protocol.wire.client import parse_sse
 
 
 class Colour(enum.Enum):

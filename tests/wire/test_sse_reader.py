@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.wire.errors import ClientStreamError
-from stream_protocol.wire.sse_reader import parse_sse
-from stream_protocol.wire.strict_json import parse_client_json, parse_json
+from stream_protocol.wire import ClientStreamError, parse_client_json, parse_json
+from stream_protocol.wire.client import parse_sse
 
 BODIES: list[tuple[bytes, list[Any]]] = [
     (b"", []),

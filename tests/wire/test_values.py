@@ -19,9 +19,8 @@ import pydantic
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from stream_protocol.wire.forbidden_keys import has_forbidden_key
-from stream_protocol.wire.sse import encode_sse
-from stream_protocol.wire.values import MAX_DEPTH, UnrepresentableValueError, json_text, json_value
+from stream_protocol.wire import MAX_DEPTH, UnrepresentableValueError, encode_sse, json_text, json_value
+from stream_protocol.wire._forbidden_keys import has_forbidden_key
 
 
 class Colour(enum.Enum):

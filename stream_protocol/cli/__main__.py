@@ -1,0 +1,3 @@
+from stream_protocol.cli import main
+
+main()

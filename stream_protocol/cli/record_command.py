@@ -1,0 +1,64 @@
+"""``adk-ui-stream record``: a conversation with an agent, on the command line, for the sake of its recording."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from stream_protocol.cli._command_options import AI_SDK_VERSIONS, ai_sdk_version, refuse
+from stream_protocol.wire import ChatRequestError, ClientStreamError, StreamProtocolError, parse_chat_request
+from stream_protocol.wire.client import MessageReducer
+
+if TYPE_CHECKING:
+    from stream_protocol.serving import ChatService
+    from stream_protocol.wire import AiSdkVersion
+
+CHAT = "recorded"
+"""The chat's id in the requests."""
+
+
+@click.command()
+@click.argument("target")
+@click.option("--say", "texts", multiple=True, required=True, help="What the user says; repeatable, one turn each.")
+@click.option("--to", "file", required=True, type=click.Path(path_type=Path), help="The recording; it must not exist.")
+@click.option(
+    "--ai-sdk", type=AI_SDK_VERSIONS, default="6", show_default=True, help="Major version of the client's `ai`."
+)
+def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str) -> None:
+    """Talk with TARGET (as in `serve`) and record it, for `replay` and tests. It really runs: models cost money."""
+    from stream_protocol.recording.write import FileRecorder
+    from stream_protocol.serving import ChatService
+    from stream_protocol.serving.startup import TargetError, load_target
+
+    version = ai_sdk_version(ai_sdk)
+    if file.exists():
+        refuse(f"{file} is there already")
+    if not file.parent.is_dir():
+        refuse(f"{file.parent} is no folder")
+    try:
+        service = ChatService(load_target(target), ai_sdk=version, recorder=FileRecorder(file))
+        asyncio.run(_talk(service, texts, version))
+    except (TargetError, StreamProtocolError, ChatRequestError) as error:
+        refuse(str(error))
+    if not file.exists():
+        refuse(f"{file} could not be written")
+    click.echo(f"Recorded {len(texts)} turns in {file}")
+
+
+async def _talk(service: ChatService, texts: tuple[str, ...], ai_sdk: AiSdkVersion) -> None:
+    """Says each text when the answer to the one before it has ended, as a page does."""
+    messages: list[dict[str, Any]] = []
+    for number, text in enumerate(texts, 1):
+        messages.append({"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]})
+        request = parse_chat_request({"id": CHAT, "messages": messages, "trigger": "submit-message"})
+        reducer = MessageReducer(ai_sdk=ai_sdk)
+        try:
+            async for chunk in await service.respond_chunks(request, user_id="local"):
+                reducer.apply(chunk)
+        except ClientStreamError as error:
+            click.echo(f"turn {number} ended in an error: {error}", err=True)
+        messages.append(cast("dict[str, Any]", reducer.message))
+    await service.aclose()

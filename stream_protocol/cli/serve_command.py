@@ -1,0 +1,142 @@
+"""``adk-ui-stream serve``: an agent, or recordings, behind the chat endpoint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from stream_protocol.cli._command_options import AI_SDK_VERSIONS, ai_sdk_version, refuse, refuse_beside, refuse_without
+from stream_protocol.recording import ServerPace
+
+if TYPE_CHECKING:
+    from stream_protocol.serving.run_logs import RunLog
+
+
+ai_sdk_option = click.option(
+    "--ai-sdk",
+    type=AI_SDK_VERSIONS,
+    default="6",
+    show_default=True,
+    help="Major version of the client's `ai`.",
+)
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option("--replay", "recordings", metavar="FILE|DIR", help="Answer from recordings, without an agent.")
+@click.option("--session", metavar="ID", help="Of --replay: which session, in a store or an evalset that has several.")
+@click.option(
+    "--pace",
+    type=ServerPace(),
+    default="instant",
+    show_default=True,
+    help="Of --replay: instant; recorded; a factor such as 4 or 0.5; or held until /__replay/CHAT/step.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
+@ai_sdk_option
+@click.option("--cors-origin", "origins", multiple=True, help="Origin of a page elsewhere that may chat; repeatable.")
+@click.option(
+    "--disconnect-grace",
+    type=click.FloatRange(min=0),
+    help="Seconds that a run goes on after its last reader has left; 0 stops it at once.  [default: to its end]",
+)
+@click.option(
+    "--session-service-uri",
+    help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
+)
+@click.option("--redis", "redis_url", help="Keep what runs where all workers find it: redis://host:6379/0.")
+@click.option(
+    "--lease",
+    type=click.FloatRange(min=0, min_open=True),
+    default=15.0,
+    show_default=True,
+    help="Seconds until a worker that is dead loses its chats; with --redis.",
+)
+@click.option("--user-header", help="Header in which a proxy in front names the user; 401 without it.")
+@click.option(
+    "--record",
+    "record_folder",
+    metavar="DIR",
+    help="Record each chat in a file in DIR: see docs/recording.md. They are people's words.",
+)
+@click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
+def serve(
+    target: str | None,
+    *,
+    recordings: str | None,
+    session: str | None,
+    pace: float,
+    host: str,
+    port: int,
+    ai_sdk: str,
+    origins: tuple[str, ...],
+    disconnect_grace: float | None,
+    session_service_uri: str | None,
+    redis_url: str | None,
+    lease: float,
+    user_header: str | None,
+    record_folder: str | None,
+    page: bool,
+) -> None:
+    """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder.
+
+    Or, with --replay, recordings: every chat is answered as it was recorded, turn by turn, and nothing else is.
+    """
+    if recordings is not None and target is None:
+        from stream_protocol.cli.serve_replay import serve_replay
+
+        refuse_beside("--replay", {"recordings", "session", "pace", "ai_sdk", "host", "port", "origins", "page"})
+        serve_replay(
+            recordings,
+            session=session,
+            pace=pace,
+            ai_sdk=ai_sdk_version(ai_sdk),
+            host=host,
+            port=port,
+            origins=origins,
+            page=page,
+        )
+        return
+    if target is None or recordings is not None:
+        refuse("serve takes a TARGET or --replay, one of them")
+    refuse_without("--replay", {"session", "pace"})
+    from stream_protocol.recording.write import ChatRecorder
+    from stream_protocol.serving import ChatService
+    from stream_protocol.serving.http import _uvicorn_server as server, create_app, header_user, local_user
+    from stream_protocol.serving.startup import SessionServiceError, TargetError, load_session_service, load_target
+    from stream_protocol.wire import StreamProtocolError
+
+    try:
+        service = ChatService(
+            load_target(target),
+            session_service=load_session_service(session_service_uri) if session_service_uri else None,
+            ai_sdk=ai_sdk_version(ai_sdk),
+            run_log=_run_log(redis_url, lease) if redis_url else None,
+            disconnect_grace=disconnect_grace,
+            recorder=ChatRecorder(record_folder) if record_folder else None,
+        )
+    except OSError as error:
+        refuse(f"cannot record into {record_folder}: {error.strerror}")
+    except (TargetError, SessionServiceError, StreamProtocolError) as error:
+        refuse(str(error))
+    try:
+        listener = server.bind(host, port)
+    except server.AddressError as error:
+        refuse(str(error))
+    identify = header_user(user_header) if user_header else local_user
+    app = create_app(service, identify=identify, allow_origins=origins, page=page)
+    server.run(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
+
+
+def _run_log(url: str, lease: float) -> RunLog:
+    try:
+        from stream_protocol.serving.run_logs import RunLogError
+        from stream_protocol.serving.run_logs.redis import load_redis_run_log
+    except ImportError as error:  # the extra
+        refuse(str(error))
+    try:
+        return load_redis_run_log(url, lease=lease)
+    except RunLogError as error:
+        refuse(str(error))

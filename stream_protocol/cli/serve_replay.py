@@ -1,0 +1,36 @@
+"""``adk-ui-stream serve --replay``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from stream_protocol.cli._command_options import refuse
+from stream_protocol.recording.read import RecordingError
+from stream_protocol.replay_server import Chats, create_replay_app, load_shelf
+from stream_protocol.serving.http import _uvicorn_server as server
+from stream_protocol.wire import AiSdkVersion
+
+
+def serve_replay(
+    path: str,
+    *,
+    session: str | None,
+    pace: float,
+    ai_sdk: AiSdkVersion,
+    host: str,
+    port: int,
+    origins: Sequence[str],
+    page: bool,
+) -> None:
+    """Serves the recordings in a file or folder until the process is told to stop."""
+    try:
+        chats = Chats(load_shelf(path, session=session), pace, ai_sdk)
+        listener = server.bind(host, port)
+    except RecordingError as error:
+        refuse(f"{path}: {error}")
+    except server.AddressError as error:
+        refuse(str(error))
+    app = create_replay_app(chats, allow_origins=origins, page=page)
+    server.run(app, chats, listener, announce=lambda url: click.echo(f"Replaying {path} at {url}"))

@@ -1,0 +1,87 @@
+"""The converter for any server: events in, chunks out, one response an instance."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar, Unpack
+
+from stream_protocol.convert._conversion import Conversion
+from stream_protocol.convert._options import ConverterOptions, Settings
+from stream_protocol.wire import AnyChunk, ChunkSink, Sink, SseSink, TransformedSink
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+T = TypeVar("T")
+
+
+class StreamProtocolConverter:
+    """Turns the ADK events of one response into UI message chunks.
+
+    Feed it the events of one run in order and send what ``convert`` returns at once; end it with exactly one of
+    ``finish``, ``fail`` and ``abort``. The first event brings ``start``: its ``messageId`` is ``message_id`` or else
+    the event's invocation id. Events are only read, by attribute.
+
+    ``past`` are the earlier events of the same message, for a response that continues one (an approval was answered, a
+    client tool gave its output): calls, ids, sources and usage go on from there, and nothing of it is sent again.
+
+    It sees one event at a time, so it can't tell a delegation to a task-mode agent from other calls: see
+    ``hidden_tools``.
+
+    Raises ``StreamProtocolError`` for contradictory options and for any call after the end; nothing is changed then.
+    """
+
+    def __init__(
+        self,
+        *,
+        past: "Iterable[Event]" = (),
+        message_id: str | None = None,
+        **options: Unpack[ConverterOptions],
+    ) -> None:
+        self._conversion = chunk_conversion(past, message_id, Settings(**options))
+
+    def convert(self, event: "Event") -> list[AnyChunk]:
+        """The chunks that this event adds; often one, sometimes none."""
+        self._conversion.feed(event)
+        return self._taken()
+
+    def finish(self) -> list[AnyChunk]:
+        """The run is over. Ends with ``finish``, or with ``error`` or ``abort`` where the events told of one."""
+        self._conversion.finish()
+        return self._taken()
+
+    def fail(self, error: BaseException) -> list[AnyChunk]:
+        """The run raised ``error``. Open parts and calls are ended, then comes the one ``error`` chunk, masked by
+        ``on_error``; ADK's own event about the same failure is not told twice."""
+        self._conversion.fail(error)
+        return self._taken()
+
+    def abort(self, reason: str | None = None) -> list[AnyChunk]:
+        """The run was stopped. Open parts and calls are ended, then comes ``abort``."""
+        self._conversion.abort(reason)
+        return self._taken()
+
+    def _taken(self) -> list[AnyChunk]:
+        chunks = self._conversion.written.copy()
+        self._conversion.written.clear()
+        return chunks
+
+
+def chunk_conversion(past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[AnyChunk]:
+    """A conversion to dictionaries."""
+    return _conversion(ChunkSink(), past, message_id, settings)
+
+
+def sse_conversion(past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[bytes]:
+    """A conversion to SSE events."""
+    return _conversion(SseSink(), past, message_id, settings)
+
+
+def _conversion(sink: Sink[T], past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[T]:
+    if settings.transform is None:
+        conversion = Conversion(sink, settings, message_id)
+        conversion.replay(past)
+        return conversion
+    transformed = TransformedSink(sink)
+    conversion = Conversion(transformed, settings, message_id)
+    conversion.replay(past)
+    transformed.transform = settings.transform  # from here on: the hook has seen the past when it was written
+    return conversion

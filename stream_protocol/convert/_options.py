@@ -1,0 +1,106 @@
+"""The converter's options: what each does, its default and why."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict
+
+from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT
+from stream_protocol.convert._media import ArtifactUrl
+from stream_protocol.wire import AiSdkVersion, StreamProtocolError, Transform
+
+ToolSelection = Collection[str] | Callable[[str], bool] | Literal["all"]
+"""Tools by name, by a predicate over the name, or all of them."""
+
+CONTROL_TOOLS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
+"""ADK's own tools, which steer agents and say nothing to a person: never shown."""
+
+
+class ConverterOptions(TypedDict, total=False):
+    """Keyword options of the converter and of all functions over it."""
+
+    ai_sdk: AiSdkVersion
+    """Major version of the client's ``ai`` package. 6 by default: what it sends, v7 clients take as well. 7 adds chunks
+    that a v6 client dies of (the answer to an approval request)."""
+    send_reasoning: bool
+    """Send the model's thoughts as ``reasoning-*``. True by default, as in the official server."""
+    send_sources: bool
+    """Send grounding and citations as ``source-*``. True by default: Google's terms want them shown."""
+    send_state: bool
+    """Send session state changes as ``data-adk-state``. False by default: state is the app's, not the browser's."""
+    hidden_tools: ToolSelection
+    """Tools whose calls are not shown, besides ADK's control tools. None by default. An approval request of a hidden
+    tool is still shown, with its call: somebody has to answer it.
+
+    Calls that delegate to a task-mode agent are hidden, too, where it is known which they are: ``ChatService`` knows
+    the agent; a history, a recording and a finished list hold what followed the call. A live run tells it only when the
+    call has been sent, and a part can't be taken back. So give a converter of a live run their names, which
+    ``stream_protocol.serving.delegation_tools(agent)`` finds; else such a call has the preliminary output
+    ``{"agent": NAME}``, and keeps it if the agent is not done within the message."""
+    dynamic_tools: ToolSelection
+    """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``)."""
+    tool_titles: Mapping[str, str]
+    """Tool name -> a title for people. Empty by default."""
+    tool_schemas: Mapping[str, Any]
+    """Tool name -> JSON schema of its parameters. Empty by default. Only used to name a streamed call whose first
+    fragments come without a name, if their paths fit exactly one tool."""
+    artifact_url: ArtifactUrl | None
+    """Name and version of an artifact -> where the page can load it. None by default. With it a file that its
+    event says was saved as an artifact goes as that URL and not as base64, and ``data-adk-artifact`` has a ``url``.
+    Only a complete event says so: a streamed file, and what is streamed behind it, waits for that."""
+    transform: Transform | None
+    """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. None by default. It
+    takes the byte path's advantage away: chunks are then built as dictionaries."""
+    on_error: Callable[[BaseException], str]
+    """Error -> the text that the client sees. By default the same sentence for all: messages of models and tools can
+    hold secrets."""
+    message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
+    """Default metadata of the message (``usage``, ``modelId``) -> what is sent. By default it is sent as it is."""
+
+
+def _mask(_error: BaseException) -> str:
+    return DEFAULT_ERROR_TEXT
+
+
+def _unchanged(metadata: dict[str, Any]) -> dict[str, Any]:
+    return metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """``ConverterOptions`` with the defaults filled in."""
+
+    ai_sdk: AiSdkVersion = 6
+    send_reasoning: bool = True
+    send_sources: bool = True
+    send_state: bool = False
+    hidden_tools: ToolSelection = ()
+    dynamic_tools: ToolSelection = ()
+    tool_titles: Mapping[str, str] = field(default_factory=dict)
+    tool_schemas: Mapping[str, Any] = field(default_factory=dict)
+    artifact_url: ArtifactUrl | None = None
+    transform: Transform | None = None
+    on_error: Callable[[BaseException], str] = _mask
+    message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None] = _unchanged
+
+    def __post_init__(self) -> None:
+        if self.ai_sdk not in (6, 7):
+            raise StreamProtocolError(f"`ai_sdk` is 6 or 7, not {self.ai_sdk!r}")
+        for name in ("hidden_tools", "dynamic_tools"):
+            if isinstance(value := getattr(self, name), str) and value != "all":
+                raise StreamProtocolError(f'`{name}` is a collection of names, a predicate or "all", not {value!r}')
+
+        titles: Collection[object] = self.tool_titles.values()
+        if not all(isinstance(title, str) for title in titles):
+            raise StreamProtocolError("`tool_titles` has a title that is no text")
+
+    def hides(self, tool: str) -> bool:
+        return tool in CONTROL_TOOLS or _selects(self.hidden_tools, tool)
+
+    def is_dynamic(self, tool: str) -> bool:
+        return _selects(self.dynamic_tools, tool)
+
+
+def _selects(selection: ToolSelection, tool: str) -> bool:
+    if callable(selection):
+        return selection(tool)
+    return selection == "all" or tool in selection

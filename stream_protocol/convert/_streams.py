@@ -1,0 +1,126 @@
+"""A whole run as a stream: the converter, its one terminal, and where an exception becomes an ``error`` chunk.
+
+``stream_*`` take an asynchronous iterable, ``iter_*`` a synchronous one; ``*_chunks`` give dictionaries, ``*_sse``
+bytes, one SSE event an item, ``data: [DONE]`` last.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import aclosing, nullcontext
+from typing import TYPE_CHECKING, TypeVar, Unpack
+
+from stream_protocol.convert._conversion import Conversion
+from stream_protocol.convert._converter import chunk_conversion, sse_conversion
+from stream_protocol.convert._delegations import delegated_tools, hiding
+from stream_protocol.convert._options import ConverterOptions, Settings
+from stream_protocol.wire import SSE_DONE, AnyChunk
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+def stream_chunks(
+    events: "AsyncIterable[Event]",
+    *,
+    past: "Iterable[Event]" = (),
+    message_id: str | None = None,
+    **options: Unpack[ConverterOptions],
+) -> AsyncIterator[AnyChunk]:
+    """The chunks of a run. ``past``, ``message_id`` and options are those of ``StreamProtocolConverter``.
+
+    An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer stops
+    early, ``events`` is closed when this iterator is.
+    """
+    return _stream(chunk_conversion(past, message_id, Settings(**options)), events, [])
+
+
+def stream_sse(
+    events: "AsyncIterable[Event]",
+    *,
+    past: "Iterable[Event]" = (),
+    message_id: str | None = None,
+    **options: Unpack[ConverterOptions],
+) -> AsyncIterator[bytes]:
+    """``stream_chunks`` as bytes, ready for a response with ``SSE_HEADERS``; faster than encoding its chunks."""
+    return _stream(sse_conversion(past, message_id, Settings(**options)), events, [SSE_DONE])
+
+
+def iter_chunks(
+    events: "Iterable[Event]",
+    *,
+    past: "Iterable[Event]" = (),
+    message_id: str | None = None,
+    **options: Unpack[ConverterOptions],
+) -> Iterator[AnyChunk]:
+    """``stream_chunks`` over a synchronous iterable.
+
+    A list or tuple is taken for a run that is over: it tells which calls are delegations to task-mode agents, and these
+    are hidden.
+    """
+    past = tuple(past)
+    return _iterate(chunk_conversion(past, message_id, _settings(events, past, options)), events, [])
+
+
+def iter_sse(
+    events: "Iterable[Event]",
+    *,
+    past: "Iterable[Event]" = (),
+    message_id: str | None = None,
+    **options: Unpack[ConverterOptions],
+) -> Iterator[bytes]:
+    """``stream_sse`` over a synchronous iterable; a list or tuple is taken for a run that is over."""
+    past = tuple(past)
+    return _iterate(sse_conversion(past, message_id, _settings(events, past, options)), events, [SSE_DONE])
+
+
+def _settings(events: "Iterable[Event]", past: "Iterable[Event]", options: ConverterOptions) -> Settings:
+    if isinstance(events, Sequence):
+        options = hiding(delegated_tools([*past, *events]), options)
+    return Settings(**options)
+
+
+async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tail: list[T]) -> AsyncGenerator[T, None]:
+    written = conversion.written
+    try:
+        async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
+            async for event in events:
+                conversion.feed(event)
+                for item in written:
+                    yield item
+                written.clear()
+        conversion.finish()
+    except Exception as error:
+        _fail(conversion, error)
+    for item in written + tail:
+        yield item
+
+
+def _iterate(conversion: Conversion[T], events: "Iterable[Event]", tail: list[T]) -> Iterator[T]:
+    written = conversion.written
+    try:
+        for event in events:
+            conversion.feed(event)
+            yield from written
+            written.clear()
+        conversion.finish()
+    except Exception as error:
+        _fail(conversion, error)
+    yield from written + tail
+
+
+def _fail(conversion: Conversion[T], error: Exception) -> None:
+    logger.error("the run failed", exc_info=error)
+    fail_response(conversion, error)
+
+
+def fail_response(conversion: Conversion[T], error: Exception, *, stopped: bool = False) -> None:
+    """Ends the response with its one ``error`` chunk, even if the app's hook raises on that."""
+    try:
+        conversion.fail(error, stopped=stopped)
+    except Exception as second:  # the app's hook raised, and is not called again
+        logger.exception("`transform` raised")
+        conversion.fail(second, stopped=stopped)

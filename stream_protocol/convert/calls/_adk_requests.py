@@ -1,0 +1,78 @@
+"""Calls that ADK makes up to ask a person: confirmation, credential, input."""
+
+from typing import Any
+
+import orjson
+
+from stream_protocol.wire import json_value
+
+REQUEST_CONFIRMATION = "adk_request_confirmation"
+REQUEST_CREDENTIAL = "adk_request_credential"
+REQUEST_INPUT = "adk_request_input"
+
+PERSON_ASKED = frozenset({REQUEST_CREDENTIAL, REQUEST_INPUT})
+"""Shown as client tools under their ADK names. A confirmation is shown on the call that it gates."""
+
+
+def gated_call(args: dict[str, Any]) -> dict[str, Any]:
+    """The call that a confirmation is about, as ADK wrote it: ``id``, ``name``, ``args``, as far as it has them."""
+    original = _mapping(args, "originalFunctionCall", "original_function_call")
+    kinds = {"id": str, "name": str, "args": dict}
+    return {key: value for key, value in original.items() if isinstance(value, kinds.get(key, ()))}
+
+
+def credential_input(args: dict[str, Any]) -> dict[str, Any]:
+    """What a browser may see of a credential request.
+
+    An auth config holds client secrets (ADK up to 2.8 left them in the event), API keys and tokens. So nothing is taken
+    out of it here: only what a person needs to sign in is taken over.
+    """
+    config = _mapping(args, "authConfig", "auth_config")
+    scheme = _mapping(config, "authScheme", "auth_scheme")
+    oauth2 = _mapping(_mapping(config, "exchangedAuthCredential", "exchanged_auth_credential"), "oauth2")
+    call_id = args.get("functionCallId") or args.get("function_call_id")
+    shown = {
+        "functionCallId": call_id if isinstance(call_id, str) else None,
+        "message": args.get("message"),
+        "schemeType": scheme.get("type") or scheme.get("type_"),
+        "scopes": _scopes(scheme),
+        "authUri": oauth2.get("authUri") or oauth2.get("auth_uri"),
+        "state": oauth2.get("state"),
+    }
+    cleaned: dict[str, Any] = json_value({key: value for key, value in shown.items() if value}, lossy=True)
+    return cleaned
+
+
+def _scopes(scheme: dict[str, Any]) -> list[str]:
+    if isinstance(listed := scheme.get("scopes"), list):
+        return [str(scope) for scope in listed]
+    flows = _mapping(scheme, "flows")
+    return [scope for flow in flows.values() if isinstance(flow, dict) for scope in _mapping(flow, "scopes")]
+
+
+def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
+    for key in keys:
+        if isinstance(found := value.get(key), dict):
+            return found
+    return {}
+
+
+def is_confirmed(response: dict[str, Any] | None) -> bool | None:
+    """The person's answer to a confirmation; ``None`` if it says nothing of the kind.
+
+    ADK takes ``{"confirmed": bool, …}`` or the same as JSON text under ``response``.
+    """
+    match response:
+        case {"confirmed": bool(confirmed)}:
+            return confirmed
+        case {"response": str(text)}:
+            return _is_confirmed_text(text)
+    return None
+
+
+def _is_confirmed_text(text: str) -> bool | None:
+    try:
+        response = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return is_confirmed(response) if isinstance(response, dict) else None

@@ -1,0 +1,46 @@
+"""What a function response says, by its shape alone: a failure, or what a client answered."""
+
+from typing import Any
+
+import orjson
+
+from stream_protocol.wire import json_text, json_value
+
+RESULT = "result"
+"""The one key of the object that stands for any other value: ADK wraps what tools return, we what a client answers."""
+
+
+def client_output(response: Any) -> Any:
+    """What a client answered, out of the object that ADK stores."""
+    match response:
+        case {"result": output, **rest} if not rest:
+            return output
+    return response
+
+
+def failure_text(response: Any) -> str | None:
+    """The text of a failure, or ``None`` for a result.
+
+    ADK answers a call that it could not run with ``{"error": …}`` and nothing beside it; MCP marks a failed result with
+    ``isError`` (or ``is_error``) and says why in its text content.
+    """
+    match response:
+        case {"error": error, **rest} if not rest and error is not None:
+            return _text(error)
+        case {"isError": True} | {"is_error": True}:
+            return _mcp_text(response)
+    return None
+
+
+def _mcp_text(response: dict[str, Any]) -> str:
+    content = response.get("content")
+    texts = (
+        [item["text"] for item in content if isinstance(item, dict) and isinstance(item.get("text"), str)]
+        if isinstance(content, list)
+        else []
+    )
+    return _text("\n".join(texts) or response)
+
+
+def _text(value: Any) -> str:
+    return json_text(value) if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode()

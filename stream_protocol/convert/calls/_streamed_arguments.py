@@ -1,0 +1,379 @@
+"""Streamed arguments of a tool call -> JSON text, piece by piece.
+
+Adapters stream arguments in three forms:
+
+* ``partial_args`` with JSON paths (Vertex, and ADK's OpenAI, LiteLlm and Anthropic adapters): ``PathText``;
+* ``partial_args`` without a path, which are raw JSON text (the Interactions API): ``RawText``;
+* ``args`` that repeat and grow (custom models): ``GrowingText``.
+
+Each takes fragments and returns the text that is new; nothing is ever written twice or taken back, so a client may
+concatenate. ``complete`` gets the arguments of the finished call and returns what is missing so that the concatenation
+is JSON equal to them, or ``None`` where the text already written can't become that: a value was revisited after
+something else had followed it, or an empty container, which fragments cannot express, sits in a place that is already
+closed. The deltas just stop then, and the finished call's own input stands. ``so_far`` gives the arguments as far as
+they have come, for a call that ends early.
+
+A fragment that can't be appended in order freezes its text: later fragments are ignored, and ``complete`` still tries.
+
+All three are linear in what they are given: a fragment's work does not depend on how much was written before it.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from stream_protocol.wire import CONSTRUCTOR, MAX_DEPTH, json_text, json_value, safe_key
+
+if TYPE_CHECKING:
+    from google.genai.types import PartialArg
+
+Path = tuple[str | int, ...]
+
+# Patterns as text: `re` compiles them when the first streamed call comes, and keeps them.
+_PATH_STEP = r"""(?xs)\[\s*(?P<index>[0-9]{1,9})\s*\]
+      | \['(?P<single>(?:[^'\\]|\\.)*)'\]
+      | \["(?P<double>(?:[^"\\]|\\.)*)"\]
+      | \.?(?P<plain>(?:[^.\[\]\\]|\\.)+)"""
+_ESCAPE = r"(?s)\\(?:u([0-9a-fA-F]{4})|(.))"
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+_NUMBER_CHARACTERS = "-+.0123456789eE"
+
+_EXACT_FLOAT = 2**53
+"""Below this magnitude every integral float is the integer it shows."""
+
+
+@lru_cache(maxsize=512)
+def parse_path(json_path: str) -> Path:
+    """The keys and indices of a JSON path such as ``$.a.b[0]['odd key']``, in ADK's own dialect of it."""
+    text = json_path.removeprefix("$")
+    return tuple(
+        int(match["index"])
+        if match["index"] is not None
+        else _unescape(match["single"] or match["double"] or match["plain"] or "")
+        for match in re.finditer(_PATH_STEP, text)
+    )
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return re.sub(_ESCAPE, lambda m: chr(int(m[1], 16)) if m[1] else _ESCAPES.get(m[2], m[2]), text)
+
+
+def integral(value: Any) -> Any:
+    """The same JSON with ``3.0`` as ``3``: streamed numbers are floats, whatever the model wrote."""
+    match value:
+        case float() if value.is_integer() and abs(value) < _EXACT_FLOAT:
+            return int(value)
+        case dict():
+            return {key: integral(item) for key, item in value.items()}
+        case list():
+            return [integral(item) for item in value]
+    return value
+
+
+def _dumps(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _quoted(text: str) -> str:
+    try:
+        return orjson.dumps(text).decode()
+    except orjson.JSONEncodeError:  # a lone surrogate
+        return orjson.dumps(json_text(text)).decode()
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether a client reads both as one value: its numbers are floats, as those of fragments are."""
+    return _sorted_json(_floats(one)) == _sorted_json(_floats(other))
+
+
+def _sorted_json(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _floats(value: Any) -> Any:
+    match value:
+        case bool():
+            return value
+        case int() | float():
+            return value + 0.0  # and never -0.0
+        case dict():
+            return {key: _floats(item) for key, item in value.items()}
+        case list():
+            return [_floats(item) for item in value]
+    return value
+
+
+class _Level:
+    """One open container: what has been written into it, and which of its children is open."""
+
+    __slots__ = ("is_array", "keys", "length", "open_child")
+
+    def __init__(self, *, is_array: bool) -> None:
+        self.is_array = is_array
+        self.keys: set[str] = set()
+        self.length = 0
+        self.open_child: str | int | None = None
+
+    def accepts(self, token: str | int) -> bool:
+        if isinstance(token, int):
+            return self.is_array and token == self.length
+        return not self.is_array and token not in self.keys
+
+    def add(self, token: str | int) -> str:
+        """The text in front of a new child: the comma and, in an object, the key."""
+        comma = "," if self.length else ""
+        self.length += 1
+        self.open_child = token
+        if isinstance(token, int):
+            return comma
+        self.keys.add(token)
+        return f"{comma}{_dumps(token)}:"
+
+    @property
+    def closer(self) -> str:
+        return "]" if self.is_array else "}"
+
+
+class PathText:
+    """JSON text of ``partial_args`` that carry paths."""
+
+    def __init__(self) -> None:
+        self._levels: list[_Level] = []
+        self._written: list[str] = []
+        self._open_path: str | None = None
+        """Path of the string that is being written; its closing quote is still to come."""
+        self._string_at = 0
+        """Where in ``_written`` that string begins."""
+        self._half = ""
+        """First half of a surrogate pair at its end, which is no character yet."""
+        self._last_path: str | None = None
+        self._frozen = False
+
+    def accepts(self, json_path: str) -> bool:
+        """Whether a fragment with this path could be appended now."""
+        return json_path == self._open_path or self._place(self._path(json_path)) is not None
+
+    def write(self, fragment: "PartialArg") -> str:
+        """The text that this fragment adds; one without a path is of another form and adds none."""
+        path = fragment.json_path
+        if self._frozen or not path:
+            return ""
+        return self._continue(fragment) if path == self._open_path else self._begin(path, fragment)
+
+    def _continue(self, fragment: "PartialArg") -> str:
+        text = fragment.string_value or ""
+        return self._emit(self._more(self._unrepeated(text) if self._half else text, fragment))
+
+    def _begin(self, path: str, fragment: "PartialArg") -> str:
+        scalar, string = _scalar(fragment), fragment.string_value
+        if (scalar is None and string is None) or (string == "" and path == self._last_path):
+            return ""  # an empty container, which has no fragments, or a string's end said once more
+        tokens = self._path(path)
+        depth = self._place(tokens)
+        if depth is None:
+            self._frozen = True
+            return ""
+        head = self._emit(self._close_to(depth) + self._open_to(depth, tokens))
+        self._last_path = path
+        if string is None:
+            return head + self._emit(scalar or "")
+        self._open_path, self._string_at = path, len(self._written)
+        return head + self._emit('"' + self._more(string, fragment))
+
+    def _emit(self, text: str) -> str:
+        self._written.append(text)
+        return text
+
+    def _more(self, text: str, fragment: "PartialArg") -> str:
+        """The text inside the open string; a half of a surrogate pair at its end waits for the other half."""
+        if not fragment.will_continue:
+            return self._end_string(text)
+        if self._half:
+            text, self._half = self._half + text, ""
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return _quoted(text)[1:-1]
+
+    def _end_string(self, text: str = "") -> str:
+        text, self._half = self._half + text, ""
+        self._open_path = None
+        return _quoted(text)[1:]
+
+    def _unrepeated(self, text: str) -> str:
+        """What a fragment adds to a string that ends in half a surrogate pair: ADK's ``_JsonPathTracker``, which reads
+        escapes, says all of the string once more when the other half comes."""
+        sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
+        if not _utf16(text).startswith(_utf16(sent + self._half)):
+            return text
+        self._half = ""
+        return text[len(sent) :]
+
+    @staticmethod
+    def _path(json_path: str) -> Path:
+        tokens = parse_path(json_path)
+        return tuple(
+            safe_key(json_text(token), in_constructor=parent == CONSTRUCTOR) if isinstance(token, str) else token
+            for parent, token in zip((None, *tokens), tokens, strict=False)
+        )
+
+    def _place(self, tokens: Path) -> int | None:
+        """How many open containers hold this path, or ``None`` if it can't be written in order any more."""
+        if not tokens or len(tokens) > MAX_DEPTH:
+            return None
+        levels = self._levels or [_Level(is_array=False)]
+        depth = 0
+        while depth < min(len(levels), len(tokens)) - 1 and levels[depth].open_child == tokens[depth]:
+            depth += 1
+        new_arrays_start_at_zero = all(token == 0 or isinstance(token, str) for token in tokens[depth + 1 :])
+        return depth if levels[depth].accepts(tokens[depth]) and new_arrays_start_at_zero else None
+
+    def _close_to(self, depth: int) -> str:
+        text = self._end_string() if self._open_path is not None else ""
+        closers = [level.closer for level in reversed(self._levels[depth + 1 :])]
+        del self._levels[depth + 1 :]
+        return text + "".join(closers)
+
+    def _open_to(self, depth: int, tokens: Path) -> str:
+        text = ""
+        if not self._levels:
+            self._levels.append(_Level(is_array=False))
+            text = "{"
+        text += self._levels[depth].add(tokens[depth])
+        for token in tokens[depth + 1 :]:
+            level = _Level(is_array=isinstance(token, int))
+            self._levels.append(level)
+            text += ("[" if level.is_array else "{") + level.add(token)
+        return text
+
+    def complete(self, arguments: dict[str, Any]) -> str | None:
+        return self._remainder(0, self.so_far(), arguments) if self._written else ""
+
+    def so_far(self) -> Any:
+        if not self._written:
+            return {}
+        quote = '"' if self._open_path is not None else ""
+        closers = "".join(level.closer for level in reversed(self._levels))
+        return orjson.loads("".join(self._written) + quote + closers)
+
+    def _remainder(self, depth: int, sent: Any, final: Any) -> str | None:
+        """The text from here to the end of the container at ``depth``, if what was sent of it agrees with ``final``."""
+        if depth == len(self._levels):
+            return self._leaf_remainder(sent, final)
+        level = self._levels[depth]
+        if not isinstance(final, list if level.is_array else dict) or len(final) < level.length:
+            return None
+        child: Any = level.open_child
+        keys: Sequence[Any] = range(level.length) if level.is_array else list(sent)
+        if any(key != child and not (_has(final, key) and _same(sent[key], final[key])) for key in keys):
+            return None
+        inner = self._remainder(depth + 1, sent[child], final[child]) if _has(final, child) else None
+        if inner is None:
+            return None
+        if isinstance(final, list):
+            rest = "".join(f",{_dumps(item)}" for item in final[level.length :])
+        else:
+            rest = "".join(f",{_dumps(key)}:{_dumps(item)}" for key, item in final.items() if key not in level.keys)
+        return inner + rest + level.closer
+
+    def _leaf_remainder(self, sent: Any, final: Any) -> str | None:
+        if self._open_path is None:
+            return "" if _same(sent, final) else None
+        if not isinstance(final, str) or not final.startswith(sent):
+            return None
+        return _dumps(final[len(sent) :])[1:]
+
+
+def _has(container: Any, key: Any) -> bool:
+    return key < len(container) if isinstance(container, list) else key in container
+
+
+def _scalar(fragment: "PartialArg") -> str | None:
+    if (number := fragment.number_value) is not None:
+        return _dumps(integral(number))
+    if (flag := fragment.bool_value) is not None:
+        return _dumps(flag)
+    return None if fragment.null_value is None else "null"
+
+
+def _utf16(text: str) -> bytes:
+    return text.encode("utf-16-le", "surrogatepass")
+
+
+class RawText:
+    """Fragments that are JSON text already."""
+
+    def __init__(self) -> None:
+        self._written: list[str] = []
+
+    def write(self, fragment: "PartialArg") -> str:
+        """The text of this fragment; one with a path is of another form and adds none."""
+        text = "" if fragment.json_path else fragment.string_value or ""
+        self._written.append(text)
+        return text
+
+    def complete(self, arguments: dict[str, Any]) -> str | None:
+        try:
+            sent = json_value(orjson.loads("".join(self._written) or "{}"), lossy=True)
+        except orjson.JSONDecodeError:
+            return None
+        return "" if _same(sent, arguments) else None
+
+    def so_far(self) -> Any:
+        return "".join(self._written)
+
+
+class GrowingText:
+    """Arguments that every fragment repeats and grows.
+
+    The first fragment may as well be the whole call, so nothing is written until a second one shows that it grows or
+    ``streaming`` says so. What could still change is held back: closing brackets and quotes, and a number at the end.
+    """
+
+    def __init__(self) -> None:
+        self._sent = ""
+        self._latest: dict[str, Any] | None = None
+        self._frozen = False
+
+    def grows_to(self, arguments: dict[str, Any]) -> bool:
+        """Whether ``arguments`` could be a later state of the same call. A number may grow, but not become another."""
+        if self._latest is None:
+            return True
+        text = _dumps(self._latest).rstrip("]}")
+        return _dumps(arguments).startswith(text.removesuffix('"'))
+
+    def write(self, arguments: dict[str, Any], *, streaming: bool) -> str:
+        """The text that this state of the arguments (plain JSON) adds."""
+        first, self._latest = self._latest is None, arguments
+        if self._frozen or (first and not streaming):
+            return ""
+        stable = _stable(arguments)
+        if not stable.startswith(self._sent):
+            # A state that is shorter than what was sent is no contradiction yet if it is its beginning.
+            self._frozen = not self._sent.startswith(stable)
+            return ""
+        text = stable[len(self._sent) :]
+        self._sent = stable
+        return text
+
+    def complete(self, arguments: dict[str, Any]) -> str | None:
+        if not self._sent:
+            return ""
+        final = _dumps(arguments)
+        return final[len(self._sent) :] if final.startswith(self._sent) else None
+
+    def so_far(self) -> Any:
+        return self._latest
+
+
+def _stable(arguments: dict[str, Any]) -> str:
+    """The canonical JSON up to where a later state can differ."""
+    text = _dumps(arguments).rstrip("]}")
+    if text.endswith('"'):
+        return text[:-1]
+    return text.rstrip(_NUMBER_CHARACTERS) if text[-1:].isdigit() else text

@@ -1,0 +1,109 @@
+"""The file of one chat: opened by one turn at a time, appended to line by line, readable after any end.
+
+A line is one ``write`` of the operating system's: a killed process leaves whole lines, and at most one that is cut off,
+which the next turn takes away. No power failure is guarded against: nothing is synced.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+from typing import Final
+
+from stream_protocol.recording.write._format import FIRST_BYTES
+
+MAX_FILES: Final = 16
+"""Files of one chat. More than one only if several processes answer in it at once."""
+
+_MODE: Final = 0o600
+_BLOCK: Final = 2**16
+
+
+class ChatFileError(OSError):
+    """The file cannot be recorded into. ``str(error)`` is one line that says why."""
+
+
+class ChatFile:
+    """An open recording, whose lock this process holds until ``close``."""
+
+    def __init__(self, stream: FileIO) -> None:
+        self._stream = stream
+
+    def append(self, line: bytes) -> None:
+        """Writes a line at once. Raises ``OSError``, also if only a part of it could be written."""
+        if self._stream.write(line) != len(line):
+            raise ChatFileError("the disk took only a part of a line")
+
+    def close(self) -> None:
+        """Closes the file and gives up its lock."""
+        self._stream.close()
+
+
+def open_chat_file(path: Path, header: bytes) -> ChatFile:
+    """The file at ``path``, or the next one beside it that no other process writes, fit to append a turn to.
+
+    A new file gets the header; one that was cut off in a line loses that line. Raises ``OSError``.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for candidate in _candidates(path):
+        stream = FileIO(candidate, "a+", opener=_private)
+        try:
+            if _lock(stream):
+                _prepare(stream, header)
+                return ChatFile(stream)
+        except BaseException:
+            stream.close()
+            raise
+        stream.close()
+    raise ChatFileError(f"{MAX_FILES} processes write {path}")
+
+
+def _candidates(path: Path) -> Iterator[Path]:
+    yield path
+    for number in range(2, MAX_FILES + 1):
+        yield path.with_name(f"{path.stem}.{number}{path.suffix}")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, _MODE)
+
+
+def _prepare(stream: FileIO, header: bytes) -> None:
+    stream.seek(0)
+    if not FIRST_BYTES.startswith(stream.read(len(FIRST_BYTES))):
+        raise ChatFileError("the file is there, and no recording of this version")
+    end = _end_of_lines(stream)
+    stream.truncate(end)
+    if not end:
+        ChatFile(stream).append(header)
+
+
+def _end_of_lines(stream: FileIO) -> int:
+    """Where the last whole line ends."""
+    end = stream.seek(0, os.SEEK_END)
+    while end:
+        start = max(0, end - _BLOCK)
+        stream.seek(start)
+        newline = stream.read(end - start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end = start
+    return 0
+
+
+if sys.platform == "win32":
+
+    def _lock(_stream: FileIO) -> bool:
+        """No lock: one process serves there."""
+        return True
+else:
+    import fcntl
+
+    def _lock(stream: FileIO) -> bool:
+        """Whether the file is ours. The lock ends with the process, however that ends."""
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -1,0 +1,111 @@
+"""The routes of a replay server: the chat endpoint's own, and those that release what is held."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from stream_protocol.recording import HELD
+from stream_protocol.replay_server._played_chats import Chats
+from stream_protocol.replay_server._release_steps import STEP_KEYS, Step, parse_step
+from stream_protocol.serving.http import UIMessageStreamResponse, app_around, plainly
+from stream_protocol.wire import ChatRequestError, parse_chat_request
+
+PATH: Final = "/api/chat"
+
+
+def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: bool = True) -> Starlette:
+    """An ASGI app with the chat endpoint's routes, answered from recordings, and ``/__replay`` to step through them.
+
+    ``allow_origins`` and ``page`` are those of ``create_app``; the page suggests the recordings' first words.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        await chats.aclose()
+
+    return app_around(_routes(chats), lifespan=lifespan, allow_origins=allow_origins, page=page)
+
+
+def _routes(chats: Chats) -> list[BaseRoute]:
+    async def post_chat(request: Request) -> Response:
+        playback = await chats.respond(parse_chat_request(await request.body()))
+        return UIMessageStreamResponse(playback.read())
+
+    async def get_chat(request: Request) -> Response:
+        messages = chats.history(request.path_params["chat_id"])
+        if messages is None:
+            raise ChatRequestError("There is no such chat.", status=404)
+        return Response(json.dumps({"messages": messages}), media_type="application/json")
+
+    async def get_stream(request: Request) -> Response:
+        playback = chats.running(request.path_params["chat_id"])
+        return (
+            UIMessageStreamResponse(playback.read(rebuild=True)) if playback is not None else Response(status_code=204)
+        )
+
+    async def list_chats(_request: Request) -> Response:
+        return JSONResponse({"chats": [tape.listed() for tape in chats.shelf], "nextCursor": None})
+
+    async def stop_chat(request: Request) -> Response:
+        if (playback := chats.running(request.path_params["chat_id"])) is not None:
+            playback.stop()
+        return Response(status_code=202)
+
+    async def delete_chat(request: Request) -> Response:
+        chats.forget(request.path_params["chat_id"])
+        return Response(status_code=204)
+
+    async def step(request: Request) -> Response:
+        return JSONResponse(await _step(chats, request.path_params["chat_id"], await _read_step(request)))
+
+    async def suggestions(_request: Request) -> Response:
+        return JSONResponse([title for tape in chats.shelf if (title := tape.listed()["title"]) is not None])
+
+    async def healthz(_request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    return [
+        Route(PATH, plainly(post_chat), methods=["POST"]),
+        Route(PATH + "/{chat_id}", plainly(get_chat), methods=["GET"]),
+        Route(PATH + "/{chat_id}/stream", plainly(get_stream), methods=["GET"]),
+        Route(PATH + "s", plainly(list_chats), methods=["GET"]),
+        Route(PATH + "/{chat_id}/stop", plainly(stop_chat), methods=["POST"]),
+        Route(PATH + "/{chat_id}", plainly(delete_chat), methods=["DELETE"]),
+        Route("/__replay/{chat_id}/step", plainly(step), methods=["POST"]),
+        Route("/suggestions.json", plainly(suggestions), methods=["GET"]),
+        Route("/healthz", healthz, methods=["GET"]),
+    ]
+
+
+async def _read_step(request: Request) -> Step:
+    """What is to be released: by the query, or by a JSON object."""
+    body = await request.body()
+    try:
+        given = json.loads(body) if body else dict(request.query_params)
+    except ValueError:
+        given = None
+    if not isinstance(given, dict) or not given.keys() <= STEP_KEYS:
+        raise ChatRequestError("A step is count=N, to=TYPE or all=true, and wait=SECONDS.", status=422)
+    return parse_step(given)
+
+
+async def _step(chats: Chats, chat_id: str, step: Step) -> dict[str, Any]:
+    if chats.pace != HELD:
+        raise ChatRequestError("Nothing is held here: the server was not started with --pace held.", status=409)
+    playback = await chats.held(chat_id, step.wait)
+    if playback is None:
+        raise ChatRequestError(
+            f"Nothing is held in chat {chat_id}: no request came within {step.wait:g} seconds.", status=409
+        )
+    released = playback.release(step.count_of(playback.left))
+    left = playback.left
+    return {"released": released, "next": left[0] if left else None, "left": len(left)}

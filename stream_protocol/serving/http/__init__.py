@@ -1,0 +1,19 @@
+"""The chat endpoint over HTTP: routes, responses, a whole app, and a server for it."""
+
+from stream_protocol.serving.http._identity import Identify, header_user, local_user
+from stream_protocol.serving.http._plain_errors import plainly
+from stream_protocol.serving.http._routes import chat_routes
+from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
+from stream_protocol.serving.http._web_app import app_around, create_app
+
+__all__ = [
+    "KEEP_ALIVE",
+    "Identify",
+    "UIMessageStreamResponse",
+    "app_around",
+    "chat_routes",
+    "create_app",
+    "header_user",
+    "local_user",
+    "plainly",
+]

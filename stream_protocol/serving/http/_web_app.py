@@ -1,0 +1,87 @@
+"""A whole app around the chat endpoint: the page, CORS, and runs that end with the server."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+import stream_protocol
+from stream_protocol.serving._overrides import Prepare
+from stream_protocol.serving._service import ChatService
+from stream_protocol.serving.http._identity import Identify, local_user
+from stream_protocol.serving.http._routes import chat_routes
+from stream_protocol.serving.startup import Target
+
+PAGE: Final = Path(stream_protocol.__file__).parent / "page"
+"""Where the built page lies, if this copy of the package has it."""
+
+STREAM_HEADER: Final = "x-vercel-ai-ui-message-stream"
+"""Says which stream protocol a response speaks. A page of another origin sees it only if it is exposed."""
+
+
+def create_app(
+    target: Target | ChatService,
+    *,
+    identify: Identify = local_user,
+    prepare: Prepare | None = None,
+    allow_origins: Sequence[str] = (),
+    page: bool = True,
+) -> Starlette:
+    """An ASGI app with the chat endpoint and, at ``/``, the page.
+
+    ``allow_origins``: origins of pages elsewhere that may use the endpoint (``https://app.example``, or ``*``).
+    When the server shuts down, runs are stopped and waited for, within bounded time.
+    """
+    service = target if isinstance(target, ChatService) else ChatService(target)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        await service.aclose()
+
+    routes = chat_routes(service, identify=identify, prepare=prepare)
+    return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=page)
+
+
+def app_around(
+    routes: Sequence[BaseRoute],
+    *,
+    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]],
+    allow_origins: Sequence[str],
+    page: bool,
+) -> Starlette:
+    """An app of these routes, with the page behind them and CORS before them."""
+    return Starlette(
+        routes=[*routes, _page_route()] if page else routes,
+        middleware=[_cors(allow_origins)] if allow_origins else [],
+        lifespan=lifespan,
+    )
+
+
+def _cors(origins: Sequence[str]) -> Middleware:
+    return Middleware(
+        CORSMiddleware,
+        allow_origins=list(origins),
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=[STREAM_HEADER],
+        max_age=3600,
+    )
+
+
+def _page_route() -> BaseRoute:
+    if (PAGE / "index.html").is_file():
+        return Mount("/", StaticFiles(directory=PAGE, html=True), name="page")
+    return Route("/", _no_page, name="page")
+
+
+async def _no_page(_request: Request) -> Response:
+    return PlainTextResponse("The chat endpoint is POST /api/chat. This copy of the package has no page.")

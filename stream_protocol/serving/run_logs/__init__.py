@@ -1,0 +1,18 @@
+"""Where responses are kept while they are written: the protocol of a run log, and the one in memory."""
+
+from stream_protocol.serving.run_logs._event_buffer import EventBuffer, LogBounds, RunReader
+from stream_protocol.serving.run_logs._memory import MemoryRunLog
+from stream_protocol.serving.run_logs._run_log import ChatTakenError, Lease, Owner, RunInfo, RunLog, RunLogError
+
+__all__ = [
+    "ChatTakenError",
+    "EventBuffer",
+    "Lease",
+    "LogBounds",
+    "MemoryRunLog",
+    "Owner",
+    "RunInfo",
+    "RunLog",
+    "RunLogError",
+    "RunReader",
+]

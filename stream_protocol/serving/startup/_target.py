@@ -1,0 +1,79 @@
+"""What an app hands over to be served -> an ADK ``Runner``, and what its tree tells about it."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.apps import App
+from google.adk.artifacts import InMemoryArtifactService
+from google.adk.memory import InMemoryMemoryService
+from google.adk.runners import Runner
+from google.adk.sessions import BaseSessionService, InMemorySessionService
+from google.adk.workflow import BaseNode, Workflow
+
+from stream_protocol.wire import StreamProtocolError
+
+Target: TypeAlias = BaseNode | App | Runner
+"""An agent (or a workflow: any ADK node), an ``App``, or a ``Runner`` with services of the app's own choice."""
+
+
+def as_runner(target: Target, session_service: BaseSessionService | None = None) -> Runner:
+    """A runner for the target. A ``Runner`` is taken as it is; for others, whatever is not given lives in memory."""
+    match target:
+        case Runner():
+            if session_service is not None:
+                raise StreamProtocolError("A Runner brings its own session service: give one or the other.")
+            return target
+        case App():
+            return _runner(app=target, session_service=session_service)
+        case BaseNode():
+            return _runner(node=target, session_service=session_service)
+    raise StreamProtocolError(f"Expected an ADK agent, App or Runner, not {type(target).__name__}.")
+
+
+def _runner(
+    *, app: App | None = None, node: BaseNode | None = None, session_service: BaseSessionService | None
+) -> Runner:
+    return Runner(
+        app=app,
+        node=node,
+        session_service=session_service or InMemorySessionService(),
+        artifact_service=InMemoryArtifactService(),
+        memory_service=InMemoryMemoryService(),
+    )
+
+
+def delegation_tools(root: BaseNode) -> frozenset[str]:
+    """The names under which agents call their task-mode sub-agents.
+
+    ``hidden_tools`` for a converter of a live run: such a call is answered turns later, in another message than the one
+    that holds it. ``ChatService`` hides them by itself.
+    """
+    parents = [agent for agent in _tree(root) if isinstance(agent, LlmAgent)]
+    # Any class of agent may declare a mode, as remote ones do; ADK, too, asks for the attribute.
+    return frozenset(sub.name for agent in parents for sub in agent.sub_agents if getattr(sub, "mode", None) == "task")
+
+
+def agent_names(root: BaseNode) -> frozenset[str]:
+    """The names of all agents and nodes of the tree."""
+    return frozenset(node.name for node in _tree(root))
+
+
+def announces_user_message(root: BaseNode) -> bool:
+    """Whether ADK yields the user's event before the model speaks. It does not for agents that only order others."""
+    return isinstance(root, LlmAgent) or not isinstance(root, BaseAgent)
+
+
+def _tree(root: BaseNode) -> Iterator[BaseNode]:
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        if isinstance(node, BaseAgent):
+            waiting.extend(node.sub_agents)
+        if isinstance(node, Workflow) and node.graph is not None:
+            waiting.extend(node.graph.nodes)

@@ -1,0 +1,255 @@
+"""UI messages -> an ADK history, for apps that keep their chats in the browser or in a database of their own.
+
+ADK holds a history to rules of its own, and drops or quotes what breaks them without a word: a call and its response
+are two events, the call first, with one id; an author is an agent of the tree; a content has a role; times only grow.
+Ids start with ``adk-``, since ADK keeps only such ids from Gemini, which has not given them.
+
+Nothing here can start anything: no event has actions or long-running ids, a call without an outcome is left out, and so
+are the calls with which ADK itself steers agents or asks people, which are ADK's alone to make.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final, cast
+
+from google.adk.events import Event
+from google.genai import types
+
+from stream_protocol.convert import CODE_EXECUTION, CONTROL_TOOLS, INPUT_CUT
+from stream_protocol.session._files import URL_SAFE, Said, read_file
+from stream_protocol.session._metadata import METADATA_KEY
+from stream_protocol.session._parts import said_part
+from stream_protocol.wire import (
+    ChatRequestError,
+    FilePart,
+    TextPart,
+    ToolPart,
+    UIMessage,
+    UIPart,
+    is_tool_part,
+    parse_message,
+    tool_name as name_of,
+)
+
+TICK: Final = 0.001
+"""Seconds between two events: SQL stores round to microseconds."""
+
+MAX_INVOCATION_ID: Final = 128
+"""Characters of a message id that may name an invocation; ADK's columns hold 256."""
+
+CALL_ID: Final = re.compile(r"adk-[A-Za-z0-9_-]{1,36}")
+"""An id that every provider takes: OpenAI up to 40 characters, Anthropic no others than these."""
+
+TOOL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+"""A function name that Gemini takes."""
+
+RESERVED: Final = "adk_"
+"""Prefix of the calls that ADK makes up."""
+
+NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve or reject."
+REJECTED: Final = "This tool call is rejected."
+"""ADK's own words, so that the model reads what it would read in ADK's own history."""
+
+
+def messages_to_events(
+    messages: Iterable[UIMessage], *, agent: str, agents: Collection[str] = (), start: float = 0.0
+) -> list[Event]:
+    """The events of an ADK session in which this chat has happened, to be appended in order.
+
+    ``agent`` is the root agent's name and the author of what the agent said; ``agents`` are the names of further agents
+    that a part's ``providerMetadata.adk.author`` may name. ``start`` is the time of the first event, in seconds since
+    1970; the others follow a millisecond apart. The same arguments give the same events.
+
+    A turn's invocation is named after its assistant message. System messages, data, sources and whatever ADK has no
+    form for are left out. Raises ``ChatRequestError`` for what is no message, and for a user's file that is refused.
+    """
+    history = _History({agent, *agents}, agent, start)
+    parsed = [parse_message(message) for message in messages]
+    for message, following in zip(parsed, [*parsed[1:], None], strict=False):
+        if message["role"] == "user":
+            history.begin_turn(following["id"] if following is not None and following["role"] == "assistant" else "")
+            history.add("user", "user", [said_part(said) for said in _said(message)], message_id=message["id"])
+        elif message["role"] == "assistant":
+            history.begin_turn(message["id"], only_first=True)
+            history.add_answer(message["parts"])
+    return history.events
+
+
+class _History:
+    """The events so far, and the model response that is being gathered."""
+
+    def __init__(self, agents: Collection[str], root: str, start: float) -> None:
+        self.events: list[Event] = []
+        self._agents = agents
+        self._root = root
+        self._start = start
+        self._invocations: list[str] = []
+        self._call_ids: set[str] = set()
+        self._author = root
+        self._said: list[types.Part] = []
+        self._results: list[types.FunctionResponse] = []
+
+    def begin_turn(self, name: str, *, only_first: bool = False) -> None:
+        """The events that follow belong to another invocation, of this name if it can be one."""
+        if only_first and self._invocations:
+            return
+        usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
+        self._invocations.append(name if usable else f"imported.{len(self._invocations) + 1}")
+
+    def add(self, author: str, role: str, parts: list[types.Part], *, message_id: str = "") -> None:
+        if not parts:
+            return
+        self.events.append(
+            Event(
+                id=f"imported-{len(self.events) + 1}",
+                timestamp=self._start + TICK * len(self.events),
+                invocation_id=self._invocations[-1],
+                author=author,
+                content=types.Content(role=role, parts=parts),
+                custom_metadata={METADATA_KEY: {"message_id": message_id}} if message_id else None,
+            )
+        )
+
+    def add_answer(self, parts: Iterable[UIPart]) -> None:
+        """An assistant message. A step is a model response, with the results of its calls behind it."""
+        for part in parts:
+            if part["type"] == "step-start":
+                self._end_response()
+            elif is_tool_part(part):
+                self._add_tool(part)
+            elif part["type"] == "file":
+                self._add_file(cast("FilePart", part))
+            elif part["type"] in ("text", "reasoning"):
+                self._add_text(cast("TextPart", part), thought=part["type"] == "reasoning")
+        self._end_response()
+
+    def _add_text(self, part: TextPart, *, thought: bool) -> None:
+        if not part["text"]:
+            return
+        if self._results:  # said after the calls were made, while one of them waited for a person
+            self._end_response()
+        provider = part.get("providerMetadata")
+        self._speak(
+            provider, types.Part(text=part["text"], thought=thought or None, thought_signature=_signature(provider))
+        )
+
+    def _add_file(self, part: FilePart) -> None:
+        """A file that the agent made, or, behind results, what a tool gave. One that no model can have is left out."""
+        with suppress(ChatRequestError):
+            file = read_file(part)
+            if self._results:
+                self._results[-1].parts = [*(self._results[-1].parts or ()), _result_file(said_part(file))]
+            else:
+                self._speak(part.get("providerMetadata"), said_part(file))
+
+    def _add_tool(self, part: ToolPart) -> None:
+        name, provider = name_of(part), part.get("callProviderMetadata")
+        if part.get("providerExecuted"):
+            if name == CODE_EXECUTION:
+                self._speak(provider, *_code(part))
+            return
+        response = _response(part)
+        if response is None or not _is_complete(part) or not _is_tool_name(name):
+            return
+        call_id = self._call_id(part["toolCallId"])
+        call = types.FunctionCall(id=call_id, name=name, args=_object(part["input"], "input"))
+        self._speak(provider, types.Part(function_call=call, thought_signature=_signature(provider)))
+        self._results.append(types.FunctionResponse(id=call_id, name=name, response=response))
+
+    def _speak(self, provider: Mapping[str, Any] | None, *parts: types.Part) -> None:
+        author = self._speaker(provider)
+        if author != self._author:
+            self._end_response()
+        self._author = author
+        self._said.extend(parts)
+
+    def _speaker(self, provider: Mapping[str, Any] | None) -> str:
+        match provider:
+            case {"adk": {"author": str(author)}} if author in self._agents:
+                return author
+        return self._root
+
+    def _call_id(self, client_id: str) -> str:
+        wanted = client_id if client_id.startswith("adk-") else f"adk-{client_id}"
+        if not CALL_ID.fullmatch(wanted) or wanted in self._call_ids:
+            wanted = next(name for n in range(1, len(self._call_ids) + 2) if (name := f"adk-{n}") not in self._call_ids)
+        self._call_ids.add(wanted)
+        return wanted
+
+    def _end_response(self) -> None:
+        # The result of code that ADK runs ends a response and is an event of its own: only so does ADK see it as one.
+        alone = [self._said.pop()] if self._said and self._said[-1].code_execution_result else []
+        self.add(self._author, "model", self._said)
+        self.add(self._author, "model", alone)
+        self.add(self._author, "user", [types.Part(function_response=result) for result in self._results])
+        self._said, self._results = [], []
+
+
+def _said(message: UIMessage) -> Iterator[Said]:
+    for part in message["parts"]:
+        if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
+            yield text
+        elif part["type"] == "file":
+            yield read_file(cast("FilePart", part))
+
+
+def _is_tool_name(name: str) -> bool:
+    return bool(TOOL_NAME.fullmatch(name)) and not name.startswith(RESERVED) and name not in CONTROL_TOOLS
+
+
+def _is_complete(part: ToolPart) -> bool:
+    """Whether the model finished the call. If not, v6 clients have no input, and v7 clients what there was of it."""
+    return "input" in part and part.get("errorText") != INPUT_CUT
+
+
+def _response(part: ToolPart) -> dict[str, Any] | None:
+    """What the model reads as the outcome of a call; ``None`` for a call that has none."""
+    match part["state"]:
+        case "output-available":
+            return _object(part.get("output"), "result")
+        case "output-error":
+            return {"error": part.get("errorText", "")}
+        case "approval-requested":
+            return {"error": NOT_APPROVED_YET}
+        case "output-denied":
+            return {"error": REJECTED}
+        case "approval-responded" if part.get("approval", {}).get("approved") is False:
+            return {"error": REJECTED}
+    return None
+
+
+def _object(value: Any, key: str) -> dict[str, Any]:
+    """ADK's arguments and responses are objects: another value goes under ``key``."""
+    return value if isinstance(value, dict) else {key: value}
+
+
+def _code(part: ToolPart) -> list[types.Part]:
+    """Code that was executed, and its result; nothing unless both are there."""
+    match (part.get("input"), part.get("output")):
+        case ({"code": str(code), **given}, {"output": str() | None as output, "outcome": outcome}):
+            language = types.Language.PYTHON if given.get("language") == "PYTHON" else None
+            known = types.Outcome.__members__.get(str(outcome), types.Outcome.OUTCOME_UNSPECIFIED)
+            return [
+                types.Part(executable_code=types.ExecutableCode(code=code, language=language)),
+                types.Part(code_execution_result=types.CodeExecutionResult(outcome=known, output=output)),
+            ]
+    return []
+
+
+def _result_file(part: types.Part) -> types.FunctionResponsePart:
+    blob, link = part.inline_data, part.file_data
+    return types.FunctionResponsePart(
+        inline_data=None if blob is None else types.FunctionResponseBlob(**dict(blob)),
+        file_data=None if link is None else types.FunctionResponseFileData(**dict(link)),
+    )
+
+
+def _signature(provider: Mapping[str, Any] | None) -> bytes | None:
+    """The thought signature, where the AI SDK's Google providers keep it."""
+    match provider:
+        case {"google": {"thoughtSignature": str(text)}} | {"vertex": {"thoughtSignature": str(text)}}:
+            with suppress(ValueError):
+                return b64decode(text.encode("ascii").translate(URL_SAFE), validate=True)
+    return None

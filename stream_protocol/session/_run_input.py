@@ -1,0 +1,112 @@
+"""What ``plan`` decided -> the content and the run config that ADK is given."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
+from google.adk.events import Event
+from google.genai import types
+
+from stream_protocol.session._exchanges import current_stretch, live_events
+from stream_protocol.session._files import InlineFile, Said
+from stream_protocol.session._metadata import METADATA_KEY, UNTOLD
+from stream_protocol.session._parts import said_part
+from stream_protocol.session._pending_calls import KEPT_FROM_THE_MODEL, CallKind, outside_calls
+from stream_protocol.session._planning import Answer, Answers, NewText
+
+TOOL_THREADS: Final = 32
+"""Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
+
+UNANSWERED: Final = "The user went on without an answer."
+
+_READ_BY_THE_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
+
+
+def default_run_config() -> RunConfig:
+    """Streams token by token, and runs plain ``def`` tools in threads, since one would block every chat otherwise."""
+    return RunConfig(
+        streaming_mode=StreamingMode.SSE,
+        tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS),
+    )
+
+
+def user_content(turn: NewText | Answers) -> types.Content:
+    """The user's words and files, or the answers to the agent's calls; ADK takes no mixture of the two."""
+    match turn:
+        case NewText():
+            parts = [said_part(said) for said in turn.texts_and_files]
+        case Answers():
+            ahead = _ahead(turn)
+            parts = [_answer_part(answer) for answer in turn.answers if answer not in ahead]
+    return types.Content(role="user", parts=parts)
+
+
+def answers_ahead(turn: NewText | Answers) -> list[Event]:
+    """The answers that go into the session in events of their own, before the run begins with ``user_content``.
+
+    ADK keeps an event that holds an approval or a credential from the model, with whatever else is in it: the output of
+    a client tool would be lost.
+    """
+    if isinstance(turn, NewText):
+        return []
+    made_in = {call.id: event for event in turn.past for call in event.get_function_calls()}
+    return [_answer_event(answer, made_in[answer.id]) for answer in _ahead(turn)]
+
+
+def superseded(stored: Sequence[Event]) -> list[Event]:
+    """What closes the questions to the page that new words leave unanswered; it goes into the session before them.
+
+    Models take no call without a result, and these are calls that they read. The page is not told: there the question
+    stays as it was.
+    """
+    stretch = current_stretch(live_events(stored))
+    closing = []
+    for call in outside_calls(stretch):
+        if call.waits and call.kind in _READ_BY_THE_MODEL:
+            answer = Answer(id=call.answer_id, name=call.answer_name, response={"error": UNANSWERED})
+            event = _answer_event(answer, stretch[call.response_index])
+            event.custom_metadata = {METADATA_KEY: {UNTOLD: [event.id]}}
+            closing.append(event)
+    return closing
+
+
+def _ahead(turn: Answers) -> list[Answer]:
+    shown = [answer for answer in turn.answers if answer.name not in KEPT_FROM_THE_MODEL]
+    return shown if len(shown) < len(turn.answers) else []
+
+
+def _answer_event(answer: Answer, call: Event) -> Event:
+    """Where the agent that made the call finds it."""
+    return Event(
+        author="user",
+        invocation_id=call.invocation_id,
+        branch=call.branch,
+        isolation_scope=call.isolation_scope,
+        content=types.Content(role="user", parts=[_answer_part(answer)]),
+    )
+
+
+def _answer_part(answer: Answer) -> types.Part:
+    return types.Part(
+        function_response=types.FunctionResponse(id=answer.id, name=answer.name, response=answer.response)
+    )
+
+
+def run_config_for(turn: NewText | Answers, base: RunConfig) -> RunConfig:
+    """``base`` with what only the client knows of this turn, for the stored event to remember."""
+    match turn:
+        case NewText():
+            known: dict[str, object] = {"message_id": turn.client_message_id}
+            if any(isinstance(said, InlineFile) for said in turn.texts_and_files):
+                known["files"] = [_sent_file(said) for said in turn.texts_and_files]
+        case Answers():
+            known = {"reasons": turn.reasons} if turn.reasons else {}
+    if not known:
+        return base
+    return base.model_copy(update={"custom_metadata": {**(base.custom_metadata or {}), METADATA_KEY: known}})
+
+
+def _sent_file(said: Said) -> dict[str, str] | None:
+    if not isinstance(said, InlineFile):
+        return None
+    return {"mediaType": said.media_type, **({"filename": said.name} if said.name else {})}

@@ -1,0 +1,279 @@
+"""What every run log must do, as tests: for whoever writes one.
+
+    class TestMyRunLog(RunLogConformance):
+        @pytest.fixture
+        async def workers(self) -> AsyncIterator[Workers]:
+            first, second = MyRunLog(store), MyRunLog(store)
+            yield first, second
+            await first.aclose()
+            await second.aclose()
+
+``workers`` are the run logs of two workers that share one store, empty at first; a log for one process is both. The
+tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``), or another plugin that runs them. A test
+that waits for something that does not come fails after ``HANG`` seconds.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Final, TypeAlias
+
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunInfo, RunLog, RunReader
+from stream_protocol.wire import SSE_DONE
+
+Workers: TypeAlias = tuple[RunLog, RunLog]
+
+HANG: Final = 20.0
+
+CHAT: Final = '["app","user","chät"]'
+
+START: Final = b'data: {"type":"start","messageId":"m1"}\n\n'
+TEXT: Final = b'data: {"type":"text-start","id":"text-1"}\n\n'
+END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"}\n\n'
+
+
+class RecordingOwner:
+    """A run without an agent: it writes what a test tells it to, and remembers what is asked of it."""
+
+    def __init__(self, log: EventBuffer) -> None:
+        self.log = log
+        self.stopped = asyncio.Event()
+        self.lost = asyncio.Event()
+
+    def stop(self) -> None:
+        """Somebody wants it stopped."""
+        self.stopped.set()
+
+    def lose(self) -> None:
+        """Its lease is lost."""
+        self.lost.set()
+
+    def say(self, *words: str) -> None:
+        """Writes deltas."""
+        self.log.append(*[delta(word) for word in words])
+
+    def finish(self) -> None:
+        """Writes the end."""
+        self.log.append(END, SSE_DONE)
+        self.log.close()
+
+
+def delta(word: str) -> bytes:
+    """The event of one word."""
+    return b'data: {"type":"text-delta","id":"text-1","delta":"' + word.encode() + b'"}\n\n'
+
+
+async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[RecordingOwner, Lease]:
+    """A run that has a chat and has written the beginning of a text."""
+    owner = RecordingOwner(EventBuffer(worker.bounds))
+    lease = await worker.claim(chat, request, owner)
+    lease.open()
+    owner.log.append(START, TEXT)
+    return owner, lease
+
+
+async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
+    """What runs in the chat, as this worker has it."""
+    info = await worker.current(chat)
+    assert info is not None
+    return info
+
+
+async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
+    """A reader of what runs in the chat."""
+    found = await worker.read(CHAT, (await running(worker)).run_id, rebuild=rebuild)
+    assert found is not None
+    return found
+
+
+async def until(reader: RunReader, what: bytes) -> bytes:
+    """Reads on until this has come; returns all that has."""
+    read = b""
+    async with asyncio.timeout(HANG):
+        while what not in read:
+            read += await anext(reader)
+    return read
+
+
+async def rest(reader: RunReader) -> bytes:
+    """Reads to the end."""
+    async with asyncio.timeout(HANG), aclosing(reader):
+        return b"".join([piece async for piece in reader])
+
+
+async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
+    """Waits for what must become true."""
+    async with asyncio.timeout(HANG):
+        while True:
+            if await true():
+                return
+            await asyncio.sleep(0.01)
+
+
+async def freed(worker: RunLog, chat: str = CHAT) -> None:
+    """Waits until nothing has the chat."""
+
+    async def free() -> bool:
+        return await worker.current(chat) is None
+
+    await eventually(free)
+
+
+def said(stream: bytes) -> str:
+    """The text of a stream, however its deltas were cut."""
+    front = b'"type":"text-delta","id":"text-1","delta":"'
+    return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()
+
+
+class RunLogConformance:
+    """To be inherited by a test class that has the fixture ``workers``."""
+
+    async def test_a_chat_is_free_at_first(self, workers: Workers) -> None:
+        for worker in workers:
+            assert await worker.current(CHAT) is None
+            assert not await worker.stop(CHAT)
+            assert await worker.read(CHAT, "0") is None
+
+    async def test_one_run_has_a_chat_whichever_worker_asks(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0], "the one")
+        for worker in workers:
+            other = await _refused(worker)
+            assert other.request == "the one"
+            assert other.healthy
+        assert lease.held
+        owner.finish()
+        lease.release()
+
+    async def test_other_chats_are_free(self, workers: Workers) -> None:
+        _, first = await begin(workers[0])
+        _, second = await begin(workers[0], chat="other")
+        assert await workers[1].current("third") is None
+        first.release()
+        await freed(workers[1])
+        assert (await running(workers[1], "other")).request == "request"
+        second.release()
+
+    async def test_the_phases_of_a_run_are_seen(self, workers: Workers) -> None:
+        owner = RecordingOwner(EventBuffer(workers[0].bounds))
+        lease = await workers[0].claim(CHAT, "request", owner)
+        assert (await running(workers[1])).phase == "claimed"
+        lease.open()
+        await _phase(workers[1], "open")
+        owner.finish()
+        await _phase(workers[1], "closed")
+        lease.release()
+        await freed(workers[1])
+
+    async def test_a_released_chat_can_be_had_again(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        first = await running(workers[1])
+        owner.finish()
+        lease.release()
+        lease.release()
+        await freed(workers[1])
+        _, second = await begin(workers[1])
+        assert (await running(workers[0])).run_id != first.run_id
+        lease.release()
+        assert second.held
+        assert await workers[0].current(CHAT) is not None
+        second.release()
+
+    async def test_a_run_that_was_refused_leaves_nothing(self, workers: Workers) -> None:
+        lease = await workers[0].claim(CHAT, "request", RecordingOwner(EventBuffer(workers[0].bounds)))
+        lease.release()
+        await freed(workers[1])
+
+    async def test_every_reader_gets_everything_from_the_beginning(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        owner.say("Good ", "morn")
+        early = [await reader(worker) for worker in workers]
+        seen = [await until(each, b"morn") for each in early]
+        owner.say("ing, ", "“you”.")
+        late = [await reader(worker) for worker in workers]
+        owner.finish()
+        for begun, each in zip((*seen, b"", b""), (*early, *late), strict=True):
+            whole = begun + await rest(each)
+            assert whole.startswith(START + TEXT)
+            assert whole.endswith(END + SSE_DONE)
+            assert said(whole) == "Good morning, “you”."
+        lease.release()
+
+    async def test_a_reader_gets_the_end_though_the_chat_was_freed(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        late = await reader(workers[1])
+        await until(late, TEXT)
+        owner.say("word")
+        owner.finish()
+        lease.release()
+        whole = await rest(late)
+        assert said(whole) == "word"
+        assert whole.endswith(SSE_DONE)
+
+    async def test_what_the_message_held_before_comes_behind_the_start_for_who_has_not_got_it(
+        self, workers: Workers
+    ) -> None:
+        owner = RecordingOwner(EventBuffer(workers[0].bounds))
+        lease = await workers[0].claim(CHAT, "request", owner)
+        lease.open()
+        past = b'data: {"type":"data-past","data":1}\n\n'
+        owner.log.past = past
+        owner.log.append(START, TEXT)
+        for worker in workers:
+            knows = await reader(worker)
+            lacks = await reader(worker, rebuild=True)
+            assert await until(knows, TEXT) == START + TEXT
+            assert await until(lacks, TEXT) == START + past + TEXT
+            await knows.aclose()
+            await lacks.aclose()
+        owner.finish()
+        lease.release()
+
+    async def test_a_run_is_stopped_from_anywhere(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        assert await workers[1].stop(CHAT)
+        async with asyncio.timeout(HANG):
+            await owner.stopped.wait()
+        assert await workers[0].stop(CHAT)
+        assert lease.held
+        owner.finish()
+        lease.release()
+
+    async def test_a_long_response_is_joined_and_stays_whole(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        early = await reader(workers[1])
+        seen = await until(early, TEXT)
+        words = [f"{number} ".ljust(2048, ".") for number in range(1500)]
+        for first in range(0, len(words), 50):
+            owner.say(*words[first : first + 50])
+            await asyncio.sleep(0.01)
+        late = [await reader(worker) for worker in workers]
+        owner.finish()
+        for begun, each in zip((seen, b"", b""), (early, *late), strict=True):
+            assert said(begun + await rest(each)) == "".join(words)
+        lease.release()
+
+    async def test_a_lease_is_held_while_its_run_takes_its_time(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        for _ in range(20):
+            await asyncio.sleep(0.1)
+            assert lease.held
+            assert (await running(workers[1])).healthy
+        assert not owner.lost.is_set()
+        owner.finish()
+        lease.release()
+
+
+async def _phase(worker: RunLog, phase: str) -> None:
+    async def reached() -> bool:
+        return (await running(worker)).phase == phase
+
+    await eventually(reached)
+
+
+async def _refused(worker: RunLog) -> RunInfo:
+    """Asks for a chat that is taken."""
+    try:
+        await worker.claim(CHAT, "another", RecordingOwner(EventBuffer()))
+    except ChatTakenError as taken:
+        return taken.run
+    raise AssertionError("the chat was given twice")

@@ -1,0 +1,44 @@
+"""Who misbehaved: our caller, the browser that sent a request, or the stream that a client was asked to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stream_protocol.wire._messages import UIMessage
+
+
+class StreamProtocolError(Exception):
+    """Ours: a bug in the program that calls this library, never something that a client or a model can cause."""
+
+
+class ChatRequestError(ValueError):
+    """Theirs: a request that no chat client sends.
+
+    ``str(error)`` is one short plain sentence, safe to send back: the page shows the body of a failed request as it is.
+    ``status`` is the HTTP status that the request deserves.
+    """
+
+    def __init__(self, text: str, *, status: int = 400) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class ClientStreamError(Exception):
+    """What the page's ``onError`` would receive: the stream was refused, or it carried an ``error`` chunk.
+
+    ``error_class`` is the JavaScript class (``AI_UIMessageStreamError``, ``AI_TypeValidationError``,
+    ``AI_JSONParseError``; ``Error`` for an ``error`` chunk). ``text`` is its message, without the second line that the
+    schema or JSON library writes and words anew in every release. ``chunk_type`` and ``chunk_id`` are set where the
+    client sets them: on ``AI_UIMessageStreamError``. ``message`` is what had been received, and stays on the page.
+    """
+
+    def __init__(
+        self, text: str, *, error_class: str, chunk_type: str | None = None, chunk_id: str | None = None
+    ) -> None:
+        super().__init__(text)
+        self.text = text
+        self.error_class = error_class
+        self.chunk_type = chunk_type
+        self.chunk_id = chunk_id
+        self.message: UIMessage | None = None

@@ -1,0 +1,317 @@
+"""UI messages, and the request that brings them: read leniently, checked plainly, refused in one sentence.
+
+Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
+``ai@7.0.173``. A client adds keys, parts and states with every release and sends the whole history back, so what is not
+known here is kept as it is; ``null`` counts as absent. Only what the server must rely on is checked: the chat id, and
+the types of the few keys that it reads. Nothing in a message is trusted: it is what a browser says.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal, NotRequired, TypedDict, TypeGuard, cast
+
+import orjson
+
+from stream_protocol.wire._chunks import ProviderMetadata
+from stream_protocol.wire._errors import ChatRequestError
+from stream_protocol.wire._forbidden_keys import has_forbidden_key, rename_forbidden_keys
+from stream_protocol.wire._json_text import parse_json
+
+MAX_CHAT_ID_LENGTH: Final = 128
+"""Characters in a chat id. It becomes the id of an ADK session, and ADK's database column holds 128."""
+
+Trigger = Literal["submit-message", "regenerate-message"]
+
+ToolState = Literal[
+    "input-streaming",
+    "input-available",
+    "approval-requested",
+    "approval-responded",
+    "output-available",
+    "output-error",
+    "output-denied",
+]
+
+
+class TextPart(TypedDict):
+    type: Literal["text"]
+    text: str
+    state: NotRequired[Literal["streaming", "done"]]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class ReasoningPart(TypedDict):
+    type: Literal["reasoning"]
+    text: str
+    id: NotRequired[str]
+    state: NotRequired[Literal["streaming", "done"]]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class FilePart(TypedDict):
+    type: Literal["file"]
+    mediaType: str
+    url: str
+    filename: NotRequired[str]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class SourceUrlPart(TypedDict):
+    type: Literal["source-url"]
+    sourceId: str
+    url: str
+    title: NotRequired[str]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class SourceDocumentPart(TypedDict):
+    type: Literal["source-document"]
+    sourceId: str
+    mediaType: str
+    title: str
+    filename: NotRequired[str]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class StepStartPart(TypedDict):
+    type: Literal["step-start"]
+
+
+class ReasoningFilePart(TypedDict):
+    """v7 only."""
+
+    type: Literal["reasoning-file"]
+    mediaType: str
+    url: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class CustomPart(TypedDict):
+    """v7 only."""
+
+    type: Literal["custom"]
+    kind: str
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class SteeringMessagePart(TypedDict):
+    """v7 only."""
+
+    type: Literal["steering-message"]
+    id: str
+    parts: list[dict[str, Any]]
+
+
+class Approval(TypedDict):
+    """``approved`` is absent until the user has answered. Further keys come back to us as the client got them."""
+
+    id: str
+    approved: NotRequired[bool]
+    reason: NotRequired[str]
+
+
+class ToolPart(TypedDict):
+    """A tool call and what became of it. ``type`` is ``tool-`` and the tool's name, or ``dynamic-tool``."""
+
+    type: str
+    toolCallId: str
+    state: ToolState
+    toolName: NotRequired[str]
+    input: NotRequired[Any]
+    rawInput: NotRequired[Any]
+    output: NotRequired[Any]
+    errorText: NotRequired[str]
+    preliminary: NotRequired[bool]
+    approval: NotRequired[Approval]
+    title: NotRequired[str]
+    providerExecuted: NotRequired[bool]
+    callProviderMetadata: NotRequired[ProviderMetadata]
+    resultProviderMetadata: NotRequired[ProviderMetadata]
+
+
+class DataPart(TypedDict):
+    """An app's own part. ``type`` is ``data-`` and a name."""
+
+    type: str
+    data: Any
+    id: NotRequired[str]
+
+
+UIPart = (
+    TextPart
+    | ReasoningPart
+    | FilePart
+    | SourceUrlPart
+    | SourceDocumentPart
+    | StepStartPart
+    | ReasoningFilePart
+    | CustomPart
+    | SteeringMessagePart
+    | ToolPart
+    | DataPart
+)
+
+
+class UIMessage(TypedDict):
+    """One message of a chat. ``role`` is ``system``, ``user`` or ``assistant``; parts of types unknown here may
+    occur."""
+
+    id: str
+    role: str
+    parts: list[UIPart]
+    metadata: NotRequired[Any]
+
+
+_OWN_KEYS: Final = frozenset({"id", "messages", "message", "trigger", "messageId"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatRequest:
+    """What a chat client posts."""
+
+    id: str
+    """The chat's id, fit to be a session id and a path segment."""
+    messages: tuple[UIMessage, ...]
+    """The history as the client has it, or the last message alone; at least one. A message without an id has ``""``."""
+    trigger: Trigger = "submit-message"
+    message_id: str | None = None
+    """The message that is meant: the assistant's to continue, the user's to replace, the one to regenerate."""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """What else the app's client put into the body."""
+
+
+def parse_chat_request(body: bytes | str | Mapping[str, Any]) -> ChatRequest:
+    """Returns the request that a body holds; a mapping is a body that some framework has parsed already.
+
+    Raises ``ChatRequestError``: 400 for what is not JSON or has no usable chat id, 422 for what is no list of messages.
+    Bounds the nesting to the 254 levels that orjson can write again. The size is the server's to bound, before it
+    reads.
+    """
+    fields = _object(_json_object(body), "The request body")
+    chat_id = parse_chat_id(fields.get("id"))
+    _allow(fields, "The request", "messageId", str)
+    messages = fields.get("messages", [fields["message"]] if "message" in fields else None)
+    return ChatRequest(
+        id=chat_id,
+        messages=_messages(messages),
+        trigger=_trigger(fields.get("trigger")),
+        message_id=fields.get("messageId"),
+        body={key: value for key, value in fields.items() if key not in _OWN_KEYS},
+    )
+
+
+def parse_chat_id(value: object) -> str:
+    """Returns the chat id, if it can name a session and stand in a path; else raises ``ChatRequestError`` (400)."""
+    if value is None:
+        raise ChatRequestError("The chat id is missing.")
+    if not isinstance(value, str):
+        raise ChatRequestError("The chat id must be a string.")
+    if not value.strip():
+        raise ChatRequestError("The chat id is empty.")
+    if value != value.strip():  # ADK strips it: two chats here would be one session there
+        raise ChatRequestError("The chat id must not begin or end with a space.")
+    if len(value) > MAX_CHAT_ID_LENGTH:
+        raise ChatRequestError(f"The chat id is longer than {MAX_CHAT_ID_LENGTH} characters.")
+    if value in (".", "..") or re.search(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", value):
+        raise ChatRequestError("The chat id must not be a path or hold control characters.")
+    return value
+
+
+def is_tool_part(part: UIPart) -> TypeGuard[ToolPart]:
+    """Whether the part is a tool call, static or dynamic."""
+    return part["type"].startswith("tool-") or part["type"] == "dynamic-tool"
+
+
+def tool_name(part: ToolPart) -> str:
+    """Returns the name of the tool that the part calls."""
+    return part.get("toolName", "") if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-")
+
+
+def _json_object(body: bytes | str | Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        parsed = parse_json(json.dumps(dict(body), allow_nan=False) if isinstance(body, Mapping) else body)
+        orjson.dumps(parsed)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ChatRequestError("The request body is not valid JSON, or is nested too deeply.") from error
+    if not isinstance(parsed, dict):
+        raise ChatRequestError("The request body must be a JSON object.")
+    return cast("dict[str, Any]", rename_forbidden_keys(parsed)) if has_forbidden_key(parsed) else parsed
+
+
+def _trigger(value: object) -> Trigger:
+    match value:
+        case None | "submit-message":
+            return "submit-message"
+        case "regenerate-message":
+            return "regenerate-message"
+    raise ChatRequestError("The trigger must be submit-message or regenerate-message.", status=422)
+
+
+def _messages(value: object) -> tuple[UIMessage, ...]:
+    if not isinstance(value, list) or not value:
+        raise ChatRequestError("The request needs a list of messages that is not empty.", status=422)
+    return tuple(parse_message(item, f"Message {number}") for number, item in enumerate(value, 1))
+
+
+def parse_message(value: object, name: str = "The message") -> UIMessage:
+    """Returns the message that a JSON value holds; ``name`` is what a refusal calls it. The value stays as it is.
+
+    Raises ``ChatRequestError`` (422) for what is no message.
+    """
+    message = _object(value, name)
+    _need(message, name, "role")
+    _allow(message, name, "id", str)
+    parts = message.get("parts")
+    if not isinstance(parts, list):
+        raise ChatRequestError(f"{name} needs a list of parts.", status=422)
+    message["parts"] = [_part(item, f"Part {number} of {name.lower()}") for number, item in enumerate(parts, 1)]
+    return cast("UIMessage", {"id": "", **message})
+
+
+_NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "text": ("text",),
+        "reasoning": ("text",),
+        "file": ("mediaType", "url"),
+        "dynamic-tool": ("toolCallId", "state", "toolName"),
+        "tool-": ("toolCallId", "state"),
+    }
+)
+"""The texts that a part of a type must have, because the server reads them. Other types are kept as they are."""
+
+
+def _part(value: object, name: str) -> dict[str, Any]:
+    part = _object(value, name)
+    _need(part, name, "type")
+    kind = "tool-" if part["type"].startswith("tool-") else part["type"]
+    for key in _NEEDED.get(kind, ()):
+        _need(part, name, key)
+    if kind in ("tool-", "dynamic-tool") and "approval" in part:
+        approval = part["approval"] = _object(part["approval"], f"The approval in {name.lower()}")
+        _need(approval, f"The approval in {name.lower()}", "id")
+        _allow(approval, f"The approval in {name.lower()}", "approved", bool)
+        _allow(approval, f"The approval in {name.lower()}", "reason", str)
+    return part
+
+
+_NULL_IS_A_VALUE: Final = frozenset({"input", "output", "data", "rawInput"})
+
+
+def _object(value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ChatRequestError(f"{name} must be an object.", status=422)
+    return {key: item for key, item in value.items() if item is not None or key in _NULL_IS_A_VALUE}
+
+
+def _need(fields: Mapping[str, Any], name: str, key: str) -> None:
+    if not isinstance(fields.get(key), str):
+        raise ChatRequestError(f"{name} needs a string as its {key}.", status=422)
+
+
+def _allow(fields: Mapping[str, Any], name: str, key: str, kind: type[str] | type[bool]) -> None:
+    if key in fields and not isinstance(fields[key], kind):
+        what = "a string" if kind is str else "true or false"
+        raise ChatRequestError(f"{name} may only have {what} as its {key}.", status=422)

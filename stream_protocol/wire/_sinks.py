@@ -1,0 +1,385 @@
+"""What the converter writes to. The one place that builds chunks.
+
+A ``Sink`` has one method per chunk type; each builds the chunk and hands it to ``emit``. ``ChunkSink`` keeps the
+dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first. All values given to a sink are
+plain JSON already.
+
+Deltas are nearly all of a stream, so they are not built one by one: ``text_start``, ``reasoning_start`` and
+``tool_input_start`` return a function that writes that part's deltas, and ``SseSink`` encodes the constant front of
+such a chunk once, when the part starts. A property test holds ``SseSink`` to the bytes of ``encode_sse`` over
+``ChunkSink``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Literal, TypeVar, cast
+
+import orjson
+
+from stream_protocol.wire._chunks import (
+    AnyChunk,
+    CustomChunk,
+    DataChunk,
+    FileChunk,
+    FinishChunk,
+    FinishReason,
+    ProviderMetadata,
+    ReasoningEndChunk,
+    ReasoningFileChunk,
+    ReasoningStartChunk,
+    SourceDocumentChunk,
+    SourceUrlChunk,
+    StartChunk,
+    TextEndChunk,
+    TextStartChunk,
+    ToolApprovalResponseChunk,
+    ToolInputAvailableChunk,
+    ToolInputErrorChunk,
+    ToolInputStartChunk,
+    ToolOutputAvailableChunk,
+    ToolOutputErrorChunk,
+)
+from stream_protocol.wire._errors import StreamProtocolError
+from stream_protocol.wire._json_values import json_text
+from stream_protocol.wire._sse import encode_sse
+
+WriteDelta = Callable[[str], None]
+"""Writes one delta of the part that returned it. The text must not be empty."""
+
+Transform = Callable[[AnyChunk], AnyChunk | Iterable[AnyChunk] | None]
+"""A hook over chunks: returns the chunk, several in its place, or ``None`` to drop it."""
+
+DeltaType = Literal["text-delta", "reasoning-delta", "tool-input-delta"]
+
+T = TypeVar("T")
+
+
+class Sink(ABC, Generic[T]):
+    """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` are kept."""
+
+    written: list[T]
+    """What was written and has not been sent. Always the same list: whoever sends it clears it."""
+
+    @abstractmethod
+    def emit(self, chunk: AnyChunk) -> None:
+        """Takes one finished chunk."""
+
+    def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
+        """Returns the function that writes the deltas of this part."""
+        if kind == "text-delta":
+            return lambda delta: self.emit({"type": "text-delta", "id": part_id, "delta": json_text(delta)})
+        if kind == "reasoning-delta":
+            return lambda delta: self.emit({"type": "reasoning-delta", "id": part_id, "delta": json_text(delta)})
+        return lambda delta: self.emit(
+            {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": json_text(delta)}
+        )
+
+    def start(self, message_id: str | None, metadata: Any = None) -> None:
+        chunk: StartChunk = {"type": "start"}
+        if message_id is not None:
+            chunk["messageId"] = message_id
+        if metadata is not None:
+            chunk["messageMetadata"] = metadata
+        self.emit(chunk)
+
+    def finish(self, reason: FinishReason, metadata: Any = None) -> None:
+        chunk: FinishChunk = {"type": "finish", "finishReason": reason}
+        if metadata is not None:
+            chunk["messageMetadata"] = metadata
+        self.emit(chunk)
+
+    def abort(self, reason: str | None) -> None:
+        if reason is None:
+            self.emit({"type": "abort"})
+        else:
+            self.emit({"type": "abort", "reason": reason})
+
+    def error(self, text: str) -> None:
+        self.emit({"type": "error", "errorText": text})
+
+    def message_metadata(self, metadata: Any) -> None:
+        self.emit({"type": "message-metadata", "messageMetadata": metadata})
+
+    def start_step(self) -> None:
+        self.emit({"type": "start-step"})
+
+    def finish_step(self) -> None:
+        self.emit({"type": "finish-step"})
+
+    def text_start(self, part_id: str, provider: ProviderMetadata | None = None) -> WriteDelta:
+        chunk: TextStartChunk = {"type": "text-start", "id": part_id}
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+        return self.deltas("text-delta", part_id)
+
+    def text_end(self, part_id: str, provider: ProviderMetadata | None = None) -> None:
+        chunk: TextEndChunk = {"type": "text-end", "id": part_id}
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> WriteDelta:
+        chunk: ReasoningStartChunk = {"type": "reasoning-start", "id": part_id}
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+        return self.deltas("reasoning-delta", part_id)
+
+    def reasoning_end(self, part_id: str, provider: ProviderMetadata | None = None) -> None:
+        chunk: ReasoningEndChunk = {"type": "reasoning-end", "id": part_id}
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def tool_input_start(
+        self,
+        call_id: str,
+        name: str,
+        *,
+        dynamic: bool = False,
+        provider_executed: bool = False,
+        title: str | None = None,
+        provider: ProviderMetadata | None = None,
+    ) -> WriteDelta:
+        chunk: ToolInputStartChunk = {"type": "tool-input-start", "toolCallId": call_id, "toolName": name}
+        if provider_executed:
+            chunk["providerExecuted"] = True
+        if dynamic:
+            chunk["dynamic"] = True
+        if title is not None:
+            chunk["title"] = title
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+        return self.deltas("tool-input-delta", call_id)
+
+    def tool_input_available(
+        self,
+        call_id: str,
+        name: str,
+        value: Any,
+        *,
+        dynamic: bool = False,
+        provider_executed: bool = False,
+        title: str | None = None,
+        provider: ProviderMetadata | None = None,
+    ) -> None:
+        chunk: ToolInputAvailableChunk = {
+            "type": "tool-input-available",
+            "toolCallId": call_id,
+            "toolName": name,
+            "input": value,
+        }
+        if provider_executed:
+            chunk["providerExecuted"] = True
+        if dynamic:
+            chunk["dynamic"] = True
+        if title is not None:
+            chunk["title"] = title
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def tool_input_error(
+        self,
+        call_id: str,
+        name: str,
+        value: Any,
+        error_text: str,
+        *,
+        dynamic: bool = False,
+        provider_executed: bool = False,
+        title: str | None = None,
+    ) -> None:
+        chunk: ToolInputErrorChunk = {
+            "type": "tool-input-error",
+            "toolCallId": call_id,
+            "toolName": name,
+            "input": value,
+            "errorText": error_text,
+        }
+        if provider_executed:
+            chunk["providerExecuted"] = True
+        if dynamic:
+            chunk["dynamic"] = True
+        if title is not None:
+            chunk["title"] = title
+        self.emit(chunk)
+
+    def tool_approval_request(self, approval_id: str, call_id: str) -> None:
+        self.emit({"type": "tool-approval-request", "approvalId": approval_id, "toolCallId": call_id})
+
+    def tool_approval_response(self, approval_id: str, *, approved: bool, reason: str | None = None) -> None:
+        """v7 only."""
+        chunk: ToolApprovalResponseChunk = {
+            "type": "tool-approval-response",
+            "approvalId": approval_id,
+            "approved": approved,
+        }
+        if reason is not None:
+            chunk["reason"] = reason
+        self.emit(chunk)
+
+    def tool_output_available(
+        self,
+        call_id: str,
+        output: Any,
+        *,
+        preliminary: bool = False,
+        dynamic: bool = False,
+        provider_executed: bool = False,
+    ) -> None:
+        chunk: ToolOutputAvailableChunk = {"type": "tool-output-available", "toolCallId": call_id, "output": output}
+        if preliminary:
+            chunk["preliminary"] = True
+        if provider_executed:
+            chunk["providerExecuted"] = True
+        if dynamic:
+            chunk["dynamic"] = True
+        self.emit(chunk)
+
+    def tool_output_error(
+        self, call_id: str, error_text: str, *, dynamic: bool = False, provider_executed: bool = False
+    ) -> None:
+        chunk: ToolOutputErrorChunk = {"type": "tool-output-error", "toolCallId": call_id, "errorText": error_text}
+        if provider_executed:
+            chunk["providerExecuted"] = True
+        if dynamic:
+            chunk["dynamic"] = True
+        self.emit(chunk)
+
+    def tool_output_denied(self, call_id: str) -> None:
+        self.emit({"type": "tool-output-denied", "toolCallId": call_id})
+
+    def source_url(self, source_id: str, url: str, title: str | None, provider: ProviderMetadata | None = None) -> None:
+        chunk: SourceUrlChunk = {"type": "source-url", "sourceId": source_id, "url": url}
+        if title is not None:
+            chunk["title"] = title
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def source_document(
+        self,
+        source_id: str,
+        media_type: str,
+        title: str,
+        filename: str | None,
+        provider: ProviderMetadata | None = None,
+    ) -> None:
+        chunk: SourceDocumentChunk = {
+            "type": "source-document",
+            "sourceId": source_id,
+            "mediaType": media_type,
+            "title": title,
+        }
+        if filename is not None:
+            chunk["filename"] = filename
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def file(self, url: str, media_type: str, provider: ProviderMetadata | None = None) -> None:
+        chunk: FileChunk = {"type": "file", "url": url, "mediaType": media_type}
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def reasoning_file(self, url: str, media_type: str, provider: ProviderMetadata | None = None) -> None:
+        """v7 only."""
+        chunk: ReasoningFileChunk = {"type": "reasoning-file", "url": url, "mediaType": media_type}
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def custom(self, kind: str, provider: ProviderMetadata | None = None) -> None:
+        """v7 only."""
+        chunk: CustomChunk = {"type": "custom", "kind": kind}
+        if provider is not None:
+            chunk["providerMetadata"] = provider
+        self.emit(chunk)
+
+    def steering_message(self, message_id: str, parts: list[dict[str, Any]]) -> None:
+        """v7 only, since 7.0.163."""
+        self.emit({"type": "steering-message", "id": message_id, "parts": parts})
+
+    def data(self, name: str, value: Any, *, data_id: str | None = None, transient: bool = False) -> None:
+        """An app-defined part ``data-<name>``; the same name and id again replace the value."""
+        chunk: DataChunk = {"type": f"data-{name}", "data": value}
+        if data_id is not None:
+            chunk["id"] = data_id
+        if transient:
+            chunk["transient"] = True
+        self.emit(chunk)
+
+
+class ChunkSink(Sink[AnyChunk]):
+    """Keeps chunks as dictionaries."""
+
+    def __init__(self) -> None:
+        self.written = []
+
+    def emit(self, chunk: AnyChunk) -> None:
+        self.written.append(chunk)
+
+
+class SseSink(Sink[bytes]):
+    """Keeps each chunk as the bytes of one SSE event."""
+
+    def __init__(self) -> None:
+        self.written = []
+
+    def emit(self, chunk: AnyChunk) -> None:
+        self.written.append(encode_sse(chunk))
+
+    def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
+        keys = ("toolCallId", "inputTextDelta") if kind == "tool-input-delta" else ("id", "delta")
+        head = f'data: {{"type":"{kind}","{keys[0]}":'.encode()
+        front = head + orjson.dumps(json_text(part_id)) + f',"{keys[1]}":'.encode()
+        append, dumps = self.written.append, orjson.dumps
+
+        def write(delta: str) -> None:
+            try:
+                append(front + dumps(delta) + b"}\n\n")
+            except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
+                append(front + dumps(json_text(delta)) + b"}\n\n")
+
+        return write
+
+
+class TransformedSink(Sink[T]):
+    """Passes every chunk through an app's hook on its way to another sink.
+
+    If the hook raises, that goes up to whoever feeds the converter, and the hook is not called again: what is written
+    after that only ends the response.
+    """
+
+    def __init__(self, target: Sink[T], transform: Transform | None = None) -> None:
+        self._target = target
+        self.written = target.written
+        self.transform = transform
+        """``None``: chunks pass as they are."""
+
+    def emit(self, chunk: AnyChunk) -> None:
+        transform, self.transform = self.transform, None
+        for item in _listed(chunk if transform is None else transform(chunk)):
+            self._target.emit(item)
+        self.transform = transform
+
+
+def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
+    match result:
+        case None:
+            return []
+        case dict():
+            return [_checked(result)]
+    return [_checked(item) for item in result]
+
+
+def _checked(item: object) -> AnyChunk:
+    """A hook's own chunk. What is none at all would be the end of the page's chat."""
+    match item:
+        case {"type": str()}:
+            return cast(AnyChunk, item)
+    raise StreamProtocolError(f"`transform` returned {type(item).__name__}, which is no chunk")

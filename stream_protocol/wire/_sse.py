@@ -1,0 +1,43 @@
+"""Chunks as server-sent events, framed the way ``ai@6`` and ``ai@7`` read them (``parse-json-event-stream.ts``)."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+import orjson
+
+from stream_protocol.wire._chunks import AnyChunk
+from stream_protocol.wire._forbidden_keys import may_hold_forbidden_key, rename_forbidden_keys
+from stream_protocol.wire._json_values import JSON_OPTIONS, json_value
+
+SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "content-type": "text/event-stream",
+        "cache-control": "no-cache, no-transform",
+        "connection": "keep-alive",
+        "x-vercel-ai-ui-message-stream": "v1",
+        "x-accel-buffering": "no",
+    }
+)
+"""The official server's headers, and ``no-transform``: a proxy that compresses holds deltas back."""
+
+SSE_DONE: Final = b"data: [DONE]\n\n"
+"""The last event of a response. The client skips it; other readers of the stream wait for it."""
+
+SSE_KEEP_ALIVE: Final = b": keep-alive\n\n"
+"""A comment, which every SSE reader ignores: it keeps idle proxies from closing the connection."""
+
+
+def encode_sse(chunk: AnyChunk) -> bytes:
+    """The chunk as one SSE event: ``data: <json>``, a blank line behind it.
+
+    Never raises for a chunk that came out of the converter: its values were made JSON before it existed. A chunk that
+    an app built by hand from other values is made JSON here, by the rules of ``json_value``.
+    """
+    try:
+        body = orjson.dumps(chunk, option=JSON_OPTIONS)
+    except orjson.JSONEncodeError:
+        return b"data: " + orjson.dumps(json_value(chunk, lossy=True)) + b"\n\n"
+    if may_hold_forbidden_key(body):
+        body = orjson.dumps(rename_forbidden_keys(orjson.loads(body)))
+    return b"data: " + body + b"\n\n"

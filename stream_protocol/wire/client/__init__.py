@@ -1,0 +1,36 @@
+"""What the AI SDK's client does: it reads a stream, checks each chunk, folds a message, and may send it again."""
+
+from stream_protocol.wire.client._auto_send import auto_send_helper
+from stream_protocol.wire.client._chunk_schema import Refusal, refusal
+from stream_protocol.wire.client._closing import close_stream, closing_events
+from stream_protocol.wire.client._message_chunks import message_to_chunks
+from stream_protocol.wire.client._reducer import MessageReducer, reduce_chunks
+from stream_protocol.wire.client._sse_reader import (
+    Line,
+    OverlongLineError,
+    SseEvent,
+    parse_sse,
+    split_lines,
+    sse_events,
+)
+from stream_protocol.wire.client._strict_keys import unknown_keys
+from stream_protocol.wire.client._tool_parts import step_start
+
+__all__ = [
+    "Line",
+    "MessageReducer",
+    "OverlongLineError",
+    "Refusal",
+    "SseEvent",
+    "auto_send_helper",
+    "close_stream",
+    "closing_events",
+    "message_to_chunks",
+    "parse_sse",
+    "reduce_chunks",
+    "refusal",
+    "split_lines",
+    "sse_events",
+    "step_start",
+    "unknown_keys",
+]

@@ -1,0 +1,247 @@
+"""The schema that the client checks every chunk with, before its reducer sees it.
+
+Source: ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, as zod
+4.4 and later apply it: a key without ``?`` there must be present, also where any value will do; ``null`` is a value;
+keys that are not named are kept. ``chunks.py`` types the part of this that we send; this is all that the clients
+accept.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+import orjson
+
+from stream_protocol.wire._chunks import AiSdkVersion
+from stream_protocol.wire._errors import ClientStreamError
+from stream_protocol.wire._json_values import json_value
+
+Check = Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the schema refuses a chunk; the first reason, if there are several."""
+
+    why: Literal["no chunk", "unknown type", "missing", "null", "value"]
+    key: str = ""
+    """The key that is missing, ``null`` where that is no absence, or of another value than it may have."""
+
+
+def refusal(chunk: object, *, ai_sdk: AiSdkVersion) -> Refusal | None:
+    """Returns why a client of this version refuses the chunk, ``None`` if it does not."""
+    kind = chunk.get("type") if isinstance(chunk, Mapping) else None
+    if not isinstance(chunk, Mapping) or not isinstance(kind, str):
+        return Refusal("no chunk")
+    shape = _SCHEMAS[ai_sdk].get(kind, _data if kind.startswith("data-") else None)
+    if shape is None:
+        return Refusal("unknown type")
+    return None if shape(chunk) else shape.fault(chunk)
+
+
+def check_chunk(chunk: object, *, ai_sdk: AiSdkVersion) -> None:
+    """Raises the client's ``AI_TypeValidationError`` if a client of this version refuses the chunk."""
+    if refusal(chunk, ai_sdk=ai_sdk) is None:
+        return
+    value = orjson.dumps(json_value(chunk, lossy=True)).decode()
+    raise ClientStreamError(f"Type validation failed: Value: {value}.", error_class="AI_TypeValidationError")
+
+
+def _any(_: Any) -> bool:
+    return True
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _object(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _provider(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(inner, Mapping) for inner in value.values())
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(inner, str) for inner in value.values())
+
+
+def _index(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and value >= 0 and value == int(value)
+
+
+def _one_of(*values: str) -> Check:
+    return lambda value: isinstance(value, str) and value in values
+
+
+def _list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(check(item) for item in value)
+
+
+def _either(by: str, **shapes: Check) -> Check:
+    """An object whose key ``by`` says which shape it has."""
+    return lambda value: (
+        isinstance(value, Mapping)
+        and isinstance(value.get(by), str)
+        and value[by] in shapes
+        and shapes[value[by]](value)
+    )
+
+
+class _Fields:
+    """An object with these keys; one that ends in ``_`` may be absent."""
+
+    def __init__(self, **checks: Check) -> None:
+        self._checks = {key.removesuffix("_"): check for key, check in checks.items()}
+        self._needed = {key: None for key in checks if not key.endswith("_")}.keys()
+
+    def __call__(self, value: Any) -> bool:
+        if not isinstance(value, Mapping) or not self._needed <= value.keys():
+            return False
+        return all(check(value[key]) for key, check in self._checks.items() if key in value)
+
+    def fault(self, value: Mapping[str, Any]) -> Refusal:
+        """Why this object, which is refused, is."""
+        for key, check in self._checks.items():
+            if key not in value:
+                if key in self._needed:
+                    return Refusal("missing", key)
+            elif not check(value[key]):
+                return Refusal("null" if value[key] is None else "value", key)
+        raise ValueError("the object is not refused")
+
+
+_data = _Fields(data=_any, id_=_text, transient_=_flag)
+_open = _Fields(id=_text, providerMetadata_=_provider)
+_delta = _Fields(id=_text, delta=_text, providerMetadata_=_provider)
+_file = _Fields(url=_text, mediaType=_text, providerMetadata_=_provider)
+_step = _Fields()
+
+_V6_REASONS: Final = ("stop", "length", "content-filter", "tool-calls", "error", "other")
+
+_V6: Final[Mapping[str, _Fields]] = MappingProxyType(
+    {
+        "start": _Fields(messageId_=_text, messageMetadata_=_any),
+        "finish": _Fields(finishReason_=_one_of(*_V6_REASONS), messageMetadata_=_any),
+        "abort": _Fields(reason_=_text),
+        "error": _Fields(errorText=_text),
+        "start-step": _step,
+        "finish-step": _step,
+        "message-metadata": _Fields(messageMetadata=_any),
+        "text-start": _open,
+        "text-delta": _delta,
+        "text-end": _open,
+        "reasoning-start": _open,
+        "reasoning-delta": _delta,
+        "reasoning-end": _open,
+        "source-url": _Fields(sourceId=_text, url=_text, title_=_text, providerMetadata_=_provider),
+        "source-document": _Fields(
+            sourceId=_text, mediaType=_text, title=_text, filename_=_text, providerMetadata_=_provider
+        ),
+        "file": _file,
+        "tool-input-start": _Fields(
+            toolCallId=_text,
+            toolName=_text,
+            inputEncoding_=_one_of("json", "text"),
+            providerExecuted_=_flag,
+            providerMetadata_=_provider,
+            toolMetadata_=_object,
+            dynamic_=_flag,
+            title_=_text,
+        ),
+        "tool-input-delta": _Fields(toolCallId=_text, inputTextDelta=_text),
+        "tool-input-available": _Fields(
+            toolCallId=_text,
+            toolName=_text,
+            input=_any,
+            providerExecuted_=_flag,
+            providerMetadata_=_provider,
+            toolMetadata_=_object,
+            dynamic_=_flag,
+            title_=_text,
+        ),
+        "tool-input-error": _Fields(
+            toolCallId=_text,
+            toolName=_text,
+            input=_any,
+            errorText=_text,
+            providerExecuted_=_flag,
+            providerMetadata_=_provider,
+            toolMetadata_=_object,
+            dynamic_=_flag,
+            title_=_text,
+        ),
+        "tool-approval-request": _Fields(approvalId=_text, toolCallId=_text, signature_=_text),
+        "tool-output-available": _Fields(
+            toolCallId=_text,
+            output=_any,
+            providerExecuted_=_flag,
+            providerMetadata_=_provider,
+            toolMetadata_=_object,
+            dynamic_=_flag,
+            preliminary_=_flag,
+        ),
+        "tool-output-error": _Fields(
+            toolCallId=_text,
+            errorText=_text,
+            providerExecuted_=_flag,
+            providerMetadata_=_provider,
+            toolMetadata_=_object,
+            dynamic_=_flag,
+        ),
+        "tool-output-denied": _Fields(toolCallId=_text),
+    }
+)
+
+_source = _either(
+    "sourceType",
+    url=_Fields(type=_one_of("source"), id=_text, url=_text, title_=_text, providerMetadata_=_provider),
+    document=_Fields(
+        type=_one_of("source"), id=_text, mediaType=_text, title=_text, filename_=_text, providerMetadata_=_provider
+    ),
+)
+
+_V7: Final[Mapping[str, _Fields]] = MappingProxyType(
+    {
+        **_V6,
+        "finish": _Fields(finishReason_=_one_of(*_V6_REASONS, "interrupted"), messageMetadata_=_any),
+        "text-end": _Fields(
+            id=_text,
+            citations_=_list_of(_Fields(source=_source, startIndex_=_index, endIndex_=_index, citedText_=_text)),
+            providerMetadata_=_provider,
+        ),
+        "tool-approval-request": _Fields(
+            approvalId=_text, toolCallId=_text, signature_=_text, reason_=_text, isAutomatic_=_flag
+        ),
+        "tool-approval-response": _Fields(
+            approvalId=_text, approved=_flag, reason_=_text, providerExecuted_=_flag, providerMetadata_=_provider
+        ),
+        "custom": _Fields(kind=_text, providerMetadata_=_provider),
+        "reasoning-file": _file,
+        "reset-step": _step,
+        "steering-message": _Fields(
+            id=_text,
+            parts=_list_of(
+                _either(
+                    "type",
+                    text=_Fields(text=_text, providerMetadata_=_provider),
+                    file=_Fields(
+                        mediaType=_text,
+                        url=_text,
+                        filename_=_text,
+                        providerReference_=_texts,
+                        providerMetadata_=_provider,
+                    ),
+                )
+            ),
+        ),
+    }
+)
+
+_SCHEMAS: Final[Mapping[AiSdkVersion, Mapping[str, _Fields]]] = MappingProxyType({6: _V6, 7: _V7})

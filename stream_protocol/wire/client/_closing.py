@@ -1,0 +1,96 @@
+"""The end of a stream whose writer is gone: what must follow so that no page waits for more."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from stream_protocol.wire._chunks import AnyChunk
+from stream_protocol.wire._errors import ClientStreamError
+from stream_protocol.wire._sinks import Sink, SseSink
+from stream_protocol.wire._sse import SSE_DONE
+from stream_protocol.wire.client._reducer import MessageReducer
+
+_SETTLED: Final = ("output-available", "output-error", "output-denied", "approval-requested")
+"""States of a call that no writer has to answer: it has an end, or a person is asked."""
+
+
+def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
+    """Writes what ends all that is open behind ``chunks``: texts, reasoning, the calls that the lost run would have
+    answered, with ``unanswered``, and the step. Returns whether the stream has its terminal already.
+
+    ``past`` rebuilds what the message held before: its calls that waited for the client go on waiting.
+    """
+    stream = _Stream()
+    try:
+        stream.fold(chunks, past)
+    except ClientStreamError:  # a stream that the client gives up has no open parts
+        return stream.ended
+    stream.close(sink, unanswered)
+    return stream.ended
+
+
+def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
+    """The SSE events that close a stream which broke off behind ``chunks``; ``data: [DONE]`` is the last.
+
+    What is open ends as by ``close_stream``. Then comes the one ``error``, unless the stream has its terminal.
+    """
+    sink = SseSink()
+    if not close_stream(sink, chunks, past=past, unanswered=unanswered):
+        sink.error(error)
+    return [*sink.written, SSE_DONE]
+
+
+class _Stream:
+    def __init__(self) -> None:
+        self.ended = False
+        self._reducer = MessageReducer(ai_sdk=7)
+        self._in_step = False
+        self._waiting: set[str] = set()
+
+    def fold(self, chunks: Iterable[AnyChunk], past: Iterable[AnyChunk]) -> None:
+        first = True
+        for chunk in chunks:
+            self._take(chunk)
+            if first:
+                for earlier in past:
+                    self._reducer.apply_checked(earlier)
+                self._waiting = {part["toolCallId"] for part in self._calls() if part["state"] == "input-available"}
+                first = False
+
+    def close(self, sink: Sink[Any], unanswered: str) -> None:
+        if self.ended:
+            return
+        for part_id in self._reducer.open_ids("text"):
+            sink.text_end(part_id)
+        for part_id in self._reducer.open_ids("reasoning"):
+            sink.reasoning_end(part_id)
+        for part in self._calls():
+            if self._is_open(part):
+                sink.tool_output_error(
+                    part["toolCallId"],
+                    unanswered,
+                    dynamic=part["type"] == "dynamic-tool",
+                    provider_executed=part.get("providerExecuted", False),
+                )
+        if self._in_step:
+            sink.finish_step()
+
+    def _take(self, chunk: AnyChunk) -> None:
+        match chunk["type"]:
+            case "error":
+                self.ended = True
+                return  # which the reducer would raise
+            case "finish" | "abort":
+                self.ended = True
+            case "start-step" | "finish-step":
+                self._in_step = chunk["type"] == "start-step"
+        self._reducer.apply_checked(chunk)
+
+    def _calls(self) -> list[dict[str, Any]]:
+        parts: list[Any] = self._reducer.message["parts"]
+        return [part for part in parts if "toolCallId" in part]
+
+    def _is_open(self, part: dict[str, Any]) -> bool:
+        if part.get("preliminary"):
+            return True
+        waits = part["state"] == "input-available" and part["toolCallId"] in self._waiting
+        return part["state"] not in _SETTLED and not waits

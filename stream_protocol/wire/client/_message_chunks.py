@@ -1,0 +1,160 @@
+"""A message -> chunks that rebuild it: what a client needs to be shown a message that it has not, or not whole.
+
+The chunks are valid for every client of the version, so what only later clients can be told is left out: the metadata
+of a result, ``toolMetadata``, ``inputEncoding``, ``citations``, and of an approval all but its id and its answer.
+Chunks have no word for a file's name, for a text without a ``state`` (it becomes ``done``), nor for parts of unknown
+types.
+
+For v6 they have none for an answered approval either. It is left out: the part is then ``input-available`` where it was
+``approval-responded``, and a result or a denial stands without it. To ask again would bring back the buttons.
+"""
+
+from typing import Any, cast
+
+import orjson
+
+from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk
+from stream_protocol.wire._errors import StreamProtocolError
+from stream_protocol.wire._json_values import json_value
+from stream_protocol.wire._messages import ToolPart, UIMessage, is_tool_part, tool_name
+from stream_protocol.wire._sinks import ChunkSink, WriteDelta
+
+
+def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[AnyChunk]:
+    """Returns chunks from which ``reduce_chunks``, and a client, make this message out of nothing.
+
+    They begin with ``start``. There is no ``finish``: more may follow, such as the rest of a response. Steps are
+    closed, parts that still stream are left open. Raises ``StreamProtocolError`` for a message that is not the
+    assistant's.
+    """
+    if message["role"] != "assistant":
+        raise StreamProtocolError("Only a message of the assistant can be told in chunks.")
+    plain: UIMessage = json_value(message, lossy=True)
+    sink = ChunkSink()
+    sink.start(plain["id"], plain.get("metadata"))
+    in_step = False
+    for number, part in enumerate(plain["parts"]):
+        if part["type"] == "step-start":
+            if in_step:
+                sink.finish_step()
+            sink.start_step()
+            in_step = True
+        elif is_tool_part(part):
+            _tool(sink, part, ai_sdk)
+        else:
+            _content(sink, cast("dict[str, Any]", part), str(number), ai_sdk)
+    if in_step:
+        sink.finish_step()
+    return sink.written
+
+
+def _content(sink: ChunkSink, part: dict[str, Any], part_id: str, ai_sdk: AiSdkVersion) -> None:
+    provider = part.get("providerMetadata")
+    match part["type"]:
+        case "text" | "reasoning":
+            _text(sink, part, part_id)
+        case "file":
+            sink.file(part["url"], part["mediaType"], provider)
+        case "source-url":
+            sink.source_url(part["sourceId"], part["url"], part.get("title"), provider)
+        case "source-document":
+            title, filename = part["title"], part.get("filename")
+            sink.source_document(part["sourceId"], part["mediaType"], title, filename, provider)
+        case str(kind) if kind.startswith("data-"):
+            sink.data(kind.removeprefix("data-"), part["data"], data_id=part.get("id"))
+        case kind if ai_sdk == 7:
+            _content_of_v7(sink, part, kind)
+
+
+def _content_of_v7(sink: ChunkSink, part: dict[str, Any], kind: str) -> None:
+    provider = part.get("providerMetadata")
+    match kind:
+        case "reasoning-file":
+            sink.reasoning_file(part["url"], part["mediaType"], provider)
+        case "custom":
+            sink.custom(part["kind"], provider)
+        case "steering-message":
+            sink.steering_message(part["id"], part["parts"])
+
+
+def _text(sink: ChunkSink, part: dict[str, Any], part_id: str) -> None:
+    provider = part.get("providerMetadata")
+    if part["type"] == "text":
+        write, end = sink.text_start(part_id, provider), sink.text_end
+    else:
+        part_id = part.get("id", part_id)
+        write, end = sink.reasoning_start(part_id, provider), sink.reasoning_end
+    if part["text"]:
+        write(part["text"])
+    if part.get("state") != "streaming":
+        end(part_id)
+
+
+def _tool(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
+    call_id, state = part["toolCallId"], part["state"]
+    is_bad_input = state == "output-error" and "input" not in part and "rawInput" in part
+    if is_bad_input and not (ai_sdk == 7 and isinstance(part["rawInput"], str)):
+        _bad_input(sink, part, ai_sdk)
+        return
+    _input(sink, part)
+    if _approval(sink, part, ai_sdk) and state in ("input-streaming", "input-available"):
+        _input(sink, part)  # the call was made anew after the question, which stays on the part
+    match state:
+        case "output-available":
+            sink.tool_output_available(call_id, part.get("output"), preliminary=part.get("preliminary", False))
+        case "output-error":
+            sink.tool_output_error(call_id, part.get("errorText", ""))
+        case "output-denied":
+            sink.tool_output_denied(call_id)
+
+
+def _input(sink: ChunkSink, part: ToolPart) -> None:
+    raw = part.get("rawInput")
+    streams = part["state"] == "input-streaming" or "input" not in part or isinstance(raw, str)
+    if not streams:
+        sink.tool_input_available(
+            part["toolCallId"],
+            tool_name(part),
+            part["input"],
+            dynamic=part["type"] == "dynamic-tool",
+            provider_executed=part.get("providerExecuted", False),
+            title=part.get("title"),
+            provider=part.get("callProviderMetadata"),
+        )
+        return
+    write = _input_start(sink, part)
+    if isinstance(raw, str) and raw:
+        write(raw)
+    elif raw is None and "input" in part:
+        write(orjson.dumps(part["input"]).decode())
+
+
+def _input_start(sink: ChunkSink, part: ToolPart) -> WriteDelta:
+    return sink.tool_input_start(
+        part["toolCallId"],
+        tool_name(part),
+        dynamic=part["type"] == "dynamic-tool",
+        provider_executed=part.get("providerExecuted", False),
+        title=part.get("title"),
+        provider=part.get("callProviderMetadata"),
+    )
+
+
+def _bad_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
+    """Input that did not fit the tool. The start carries what the client would not take from the error: the title."""
+    _input_start(sink, part)
+    _approval(sink, part, ai_sdk)
+    error_text = part.get("errorText", "")
+    dynamic = part["type"] == "dynamic-tool"
+    sink.tool_input_error(part["toolCallId"], tool_name(part), part["rawInput"], error_text, dynamic=dynamic)
+
+
+def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
+    """Asks for the approval and answers it, as far as that can be said; returns whether it was asked for."""
+    approval = part.get("approval")
+    if approval is None or (ai_sdk == 6 and "approved" in approval):
+        return False
+    sink.tool_approval_request(approval["id"], part["toolCallId"])
+    if "approved" in approval:
+        sink.tool_approval_response(approval["id"], approved=approval["approved"], reason=approval.get("reason"))
+    return True

@@ -1,0 +1,103 @@
+"""The bytes of a response -> chunks, by the client's framing rules.
+
+Source: ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and
+other fields are skipped, lines end in LF, CR or both, several ``data`` lines are joined, ``[DONE]`` is skipped
+wherever it stands, bad UTF-8 becomes U+FFFD. An event without a blank line behind it is dropped, and so is one that
+ends in a bare CR at the very end: the client waits for the LF.
+"""
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, cast
+
+from stream_protocol.wire._chunks import AnyChunk
+from stream_protocol.wire._errors import ClientStreamError
+from stream_protocol.wire._json_text import parse_client_json
+
+_LINE_END: Final = re.compile(r"(\r\n|\n|\r(?!\Z))")
+
+
+class Line(NamedTuple):
+    """A line of a stream, and what ended it."""
+
+    number: int
+    """From 1."""
+    text: str
+    end: str
+    """Empty for the rest at the end of the stream, which no line end follows: the client never reads it."""
+
+
+class SseEvent(NamedTuple):
+    """An event that has data."""
+
+    line: int
+    """The number of the first line with data."""
+    data: str
+    complete: bool
+    """Whether a blank line follows. Only the last event of a stream can lack it: the client drops that one."""
+
+
+class OverlongLineError(ValueError):
+    """A line is longer than the reader was told to hold. ``number`` is the line's, from 1."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"line {number} is too long")
+        self.number = number
+
+
+def parse_sse(body: bytes | Iterable[bytes]) -> Iterator[AnyChunk]:
+    """Yields the chunks of a response body, whole or in pieces split anywhere. They are JSON, not checked any further.
+
+    Raises ``ClientStreamError`` (``AI_JSONParseError``) at the event that the client would die of.
+    """
+    for event in sse_events(split_lines([body] if isinstance(body, bytes) else body)):
+        if event.data == "[DONE]" or not event.complete:
+            continue
+        try:
+            chunk = parse_client_json(event.data)
+        except ValueError as error:
+            text = f"JSON parsing failed: Text: {event.data}."
+            raise ClientStreamError(text, error_class="AI_JSONParseError") from error
+        yield cast("AnyChunk", chunk)
+
+
+def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> Iterator[Line]:
+    """Yields the lines of UTF-8 text. One that comes in many pieces is joined once, so the work is linear.
+
+    Raises ``OverlongLineError`` as soon as more than ``max_length`` characters have come without a line end.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
+    number = 1
+    pending: list[str] = []
+    length = 0
+    for piece in pieces:
+        text = decoder.decode(piece)
+        pending.append(text)
+        length += len(text)
+        if "\n" in text or "\r" in text:
+            *split, rest = _LINE_END.split("".join(pending))
+            pending, length = [rest], len(rest)
+            for line, end in zip(split[::2], split[1::2], strict=True):
+                yield Line(number, line, end)
+                number += 1
+        if max_length is not None and length > max_length:
+            raise OverlongLineError(number)
+    if length:
+        yield Line(number, "".join(pending), "")
+
+
+def sse_events(lines: Iterable[Line]) -> Iterator[SseEvent]:
+    """Yields the events that have data, also an empty one: for the client that is an event."""
+    data: list[str] = []
+    first = 0
+    for number, text, _ in lines:
+        field, _, value = text.partition(":")
+        if field == "data":
+            first = first if data else number
+            data.append(value.removeprefix(" "))
+        elif not text and data:
+            yield SseEvent(first, "\n".join(data), complete=True)
+            data = []
+    if data:
+        yield SseEvent(first, "\n".join(data), complete=False)

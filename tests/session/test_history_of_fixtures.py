@@ -1,0 +1,77 @@
+"""Every recorded conversation: what its live client had folded is what history shows of the stored events."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from google.adk.events import Event
+from google.adk.sessions import Session
+
+from stream_protocol.convert import Settings, chunk_conversion
+from stream_protocol.session import METADATA_KEY, Fragments, canonical, sealing_events, session_to_messages
+from stream_protocol.wire import AiSdkVersion, UIMessage
+from tests.conformance.fixtures import VERSIONS, Fixture, Turn, fixture_names, load_fixture
+
+DIFFERENT = {
+    "aggregate_reordered": "the stored order is that of the complete response",
+    "code_executor": "the stored text is the one that the executor rewrote",
+    "delegation_shown": "the events tell which call was a delegation, and these are hidden",
+    "error_recovered": "what an agent said before it failed is not stored, and the run went on",
+    "litellm_cut_call": "nothing is stored but an error, which alone ends the response otherwise",
+    "no_parts": "a fragment alone names the model",
+    "old_first_fragment_misrouted": "ADK before 2.11 stored another id than it streamed",
+    "old_id_changes_to_aggregate": "ADK before 2.11 stored another id than it streamed",
+    "old_ids_change_for_two_calls": "ADK before 2.11 stored another id than it streamed",
+    "redacted": "the stored text is the redacted one",
+}
+BEFORE_SERVING = ("adk_1_24_", "adk_2_0_")
+"""ADKs that no endpoint runs on: their fragments say things that their complete events do not (ids, the model)."""
+NAMES = [name for name in fixture_names() if not name.startswith(BEFORE_SERVING)]
+
+
+def history(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[UIMessage]:
+    stored: list[Event] = []
+    for turn in fixture.turns:
+        begun_at = len(stored)
+        events = [with_reasons(event, turn) for event in turn.events]
+        stored += [event for event in events if not event.partial]
+        stored += sealed(fixture, turn, stored, begun_at)
+    session = Session(id="c", app_name="a", user_id="u", events=stored)
+    messages = session_to_messages(session, **fixture.options_for(ai_sdk))
+    return [message for message in messages if message["role"] == "assistant"]
+
+
+def with_reasons(event: Event, turn: Turn) -> Event:
+    """The event as the endpoint stores it: with why the user decided so."""
+    reasons = {action["approve"]: action["reason"] for action in turn.actions if "reason" in action}
+    if event.author != "user" or not reasons:
+        return event
+    return event.model_copy(update={"custom_metadata": {METADATA_KEY: {"reasons": reasons}}})
+
+
+def sealed(fixture: Fixture, turn: Turn, stored: Sequence[Event], begun_at: int) -> list[Event]:
+    conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options))
+    fragments = Fragments()
+    for event in turn.events:
+        conversion.feed(event)
+        fragments.add(event)
+    if turn.raised is None:
+        conversion.finish()
+    else:
+        conversion.fail(RuntimeError(turn.raised))
+    assert conversion.outcome is not None
+    return sealing_events(stored, fragments, conversion.outcome, begun_at=begun_at, agent="root")
+
+
+def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[Any]:
+    messages: list[Any] = json.loads(fixture.expected_path(ai_sdk).read_text(encoding="utf-8"))["messages"]
+    return messages
+
+
+@pytest.mark.parametrize("ai_sdk", VERSIONS)
+@pytest.mark.parametrize("name", NAMES)
+def test_history_equals_the_folded_stream(name: str, ai_sdk: AiSdkVersion) -> None:
+    fixture = load_fixture(name)
+    equal = canonical(history(fixture, ai_sdk)) == canonical(expected(fixture, ai_sdk))
+    assert equal is (name not in DIFFERENT), DIFFERENT.get(name)
