@@ -6,7 +6,7 @@ import click
 
 from server.app import chat_service, create_app
 from server.settings import Settings
-from stream_protocol.serving.http import _uvicorn_server as server
+from stream_protocol.serving.http import AddressError, bind_socket, run_server
 
 
 @click.command()
@@ -21,11 +21,11 @@ def main(host: str | None, port: int | None) -> None:
     settings = dataclasses.replace(settings, host=host or settings.host, port=settings.port if port is None else port)
     service = chat_service(settings)
     try:
-        listener = server.bind(settings.host, settings.port)
-    except server.AddressError as error:
+        listener = bind_socket(settings.host, settings.port)
+    except AddressError as error:
         raise click.UsageError(str(error)) from None
     app = create_app(settings, service)
-    server.run(app, service, listener, announce=lambda url: click.echo(f"Talk with the demo agent at {url}"))
+    run_server(app, service, listener, announce=lambda url: click.echo(f"Talk with the demo agent at {url}"))
 
 
 if __name__ == "__main__":

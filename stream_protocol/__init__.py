@@ -1,47 +1,16 @@
 """Google ADK events in, AI SDK UI message streams out.
 
-None of these names loads ADK, pydantic or Starlette; ``stream_protocol.serving`` loads them.
+Importing this package costs next to nothing, since every pytest run loads it with our plugin: the names of
+``_public_names`` are loaded when one is first asked for. None of them loads ADK, pydantic or Starlette;
+``stream_protocol.serving`` loads them.
 """
 
-from stream_protocol.convert import (
-    ConverterOptions,
-    StreamProtocolConverter,
-    iter_chunks,
-    iter_sse,
-    stream_chunks,
-    stream_sse,
-)
-from stream_protocol.wire import (
-    SSE_DONE,
-    SSE_HEADERS,
-    AnyChunk,
-    ChatRequest,
-    ChatRequestError,
-    Chunk,
-    StreamProtocolError,
-    UIMessage,
-    encode_sse,
-    parse_chat_request,
-)
-from stream_protocol.wire.client import message_to_chunks, reduce_chunks
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "SSE_DONE",
-    "SSE_HEADERS",
-    "AnyChunk",
-    "ChatRequest",
-    "ChatRequestError",
-    "Chunk",
-    "ConverterOptions",
-    "StreamProtocolConverter",
-    "StreamProtocolError",
-    "UIMessage",
-    "encode_sse",
-    "iter_chunks",
-    "iter_sse",
-    "message_to_chunks",
-    "parse_chat_request",
-    "reduce_chunks",
-    "stream_chunks",
-    "stream_sse",
-]
+if TYPE_CHECKING:
+    from stream_protocol._public_names import *
+    from stream_protocol._public_names import __all__ as __all__
+else:
+    from stream_protocol._lazy_front import lazy_front
+
+    __getattr__, __dir__ = lazy_front(__name__, "_public_names")

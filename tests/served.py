@@ -8,7 +8,7 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
-from stream_protocol.serving.http._uvicorn_server import address, bind
+from stream_protocol.serving.http import bind_socket, server_address
 
 STOPPING: Final = 300.0
 """Seconds after which a server that should stop hangs."""
@@ -18,11 +18,11 @@ STOPPING: Final = 300.0
 def served(app: Starlette) -> Iterator[str]:
     """The address of the app, served by a thread."""
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
-    with bind("127.0.0.1", 0) as listener:
+    with bind_socket("127.0.0.1", 0) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            yield address(listener)
+            yield server_address(listener)
         finally:
             server.should_exit = True
             thread.join(STOPPING)

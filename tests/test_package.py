@@ -73,7 +73,7 @@ def loaded_by(code: str) -> set[str]:
 
 def test_the_import_loads_nothing_that_was_not_asked_for() -> None:
     ours = {name for name in loaded_by("import stream_protocol") if name.startswith("stream_protocol")}
-    assert ours == {"stream_protocol", "stream_protocol.lazy"}
+    assert ours == {"stream_protocol", "stream_protocol._lazy_front"}
 
 
 def test_no_name_of_the_package_loads_adk_or_a_server() -> None:

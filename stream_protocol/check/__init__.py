@@ -1,6 +1,7 @@
 """The linter of streams: is a stream legal for the clients of the AI SDK, and would a page survive it?"""
 
 from stream_protocol.check._check_file import BOTH, check_file
+from stream_protocol.check._report import write_report
 from stream_protocol.check._rules import Finding, Level
 
 __all__ = [
@@ -8,4 +9,5 @@ __all__ = [
     "Finding",
     "Level",
     "check_file",
+    "write_report",
 ]

@@ -1,7 +1,7 @@
 """Says whether a stream is legal for the clients of the AI SDK: an SSE capture, chunks or recorded ADK events.
 
-What a file is, its first line tells, never its name. ADK is imported only for a file that holds ADK events: those are
-converted first. A file is read as it is judged, and no more is kept of it than a response's calls.
+The first line tells what a file is, never its name. ADK is imported only for a file that holds ADK
+events: those are converted first. A file is read as it is judged, and no more is kept of it than a response's calls.
 """
 
 import re

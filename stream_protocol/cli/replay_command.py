@@ -11,7 +11,7 @@ import click
 import orjson
 
 from stream_protocol.cli._command_options import AI_SDK_VERSIONS, HELD_OUTPUT, ai_sdk_version, refuse
-from stream_protocol.recording import INSTANT, Pace
+from stream_protocol.cli._pace_option import Pace
 from stream_protocol.wire import SSE_DONE
 
 if TYPE_CHECKING:
@@ -46,7 +46,15 @@ def replay(file: str, *, session: str | None, turn: int | None, ai_sdk: str | No
     A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
     DatabaseSessionService), what /run and /run_sse sent, an evalset, a conformance test, a recording of adk-ui-stream.
     """
-    from stream_protocol.recording import check_times, load_recording, paced, replay_messages, replay_sse, selected
+    from stream_protocol.recording import (
+        INSTANT,
+        check_times,
+        load_recording,
+        paced,
+        replay_messages,
+        replay_sse,
+        selected,
+    )
     from stream_protocol.recording.read import RecordingError, as_file
 
     options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk_version(ai_sdk)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stream_protocol.cli._command_options import AI_SDK_VERSIONS, ai_sdk_version, refuse, refuse_beside, refuse_without
-from stream_protocol.recording import ServerPace
+from stream_protocol.cli._pace_option import ServerPace
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs import RunLog
@@ -104,7 +104,7 @@ def serve(
     refuse_without("--replay", {"session", "pace"})
     from stream_protocol.recording.write import ChatRecorder
     from stream_protocol.serving import ChatService
-    from stream_protocol.serving.http import _uvicorn_server as server, create_app, header_user, local_user
+    from stream_protocol.serving.http import AddressError, bind_socket, create_app, header_user, local_user, run_server
     from stream_protocol.serving.startup import SessionServiceError, TargetError, load_session_service, load_target
     from stream_protocol.wire import StreamProtocolError
 
@@ -122,12 +122,12 @@ def serve(
     except (TargetError, SessionServiceError, StreamProtocolError) as error:
         refuse(str(error))
     try:
-        listener = server.bind(host, port)
-    except server.AddressError as error:
+        listener = bind_socket(host, port)
+    except AddressError as error:
         refuse(str(error))
     identify = header_user(user_header) if user_header else local_user
     app = create_app(service, identify=identify, allow_origins=origins, page=page)
-    server.run(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
+    run_server(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
 
 
 def _run_log(url: str, lease: float) -> RunLog:

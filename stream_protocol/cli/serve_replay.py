@@ -9,7 +9,7 @@ import click
 from stream_protocol.cli._command_options import refuse
 from stream_protocol.recording.read import RecordingError
 from stream_protocol.replay_server import Chats, create_replay_app, load_shelf
-from stream_protocol.serving.http import _uvicorn_server as server
+from stream_protocol.serving.http import AddressError, bind_socket, run_server
 from stream_protocol.wire import AiSdkVersion
 
 
@@ -27,10 +27,10 @@ def serve_replay(
     """Serves the recordings in a file or folder until the process is told to stop."""
     try:
         chats = Chats(load_shelf(path, session=session), pace, ai_sdk)
-        listener = server.bind(host, port)
+        listener = bind_socket(host, port)
     except RecordingError as error:
         refuse(f"{path}: {error}")
-    except server.AddressError as error:
+    except AddressError as error:
         refuse(str(error))
     app = create_replay_app(chats, allow_origins=origins, page=page)
-    server.run(app, chats, listener, announce=lambda url: click.echo(f"Replaying {path} at {url}"))
+    run_server(app, chats, listener, announce=lambda url: click.echo(f"Replaying {path} at {url}"))

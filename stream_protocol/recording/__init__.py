@@ -1,35 +1,15 @@
-"""Recorded conversations: record them, load them, replay them."""
+"""Recorded conversations: record them, load them, replay them.
 
-from stream_protocol.recording._pace import HELD, INSTANT, Pace, ServerPace
-from stream_protocol.recording._pacing import check_times, paced
-from stream_protocol.recording._recording import Recording, Turn, load_recording, replay
-from stream_protocol.recording._replaying import Turns, end_as_recorded, replay_messages, replay_sse, selected
-from stream_protocol.recording._responses import Moment, Step
-from stream_protocol.recording.read import LenientReader, RecordingError
-from stream_protocol.recording.write import ChatRecorder, FileRecorder, Redact, record
+The names of ``_recording_names`` are loaded when one is first asked for: reading a file, as the check of a stream does,
+needs no ADK.
+"""
 
-__all__ = [
-    "HELD",
-    "INSTANT",
-    "ChatRecorder",
-    "FileRecorder",
-    "LenientReader",
-    "Moment",
-    "Pace",
-    "Recording",
-    "RecordingError",
-    "Redact",
-    "ServerPace",
-    "Step",
-    "Turn",
-    "Turns",
-    "check_times",
-    "end_as_recorded",
-    "load_recording",
-    "paced",
-    "record",
-    "replay",
-    "replay_messages",
-    "replay_sse",
-    "selected",
-]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stream_protocol.recording._recording_names import *
+    from stream_protocol.recording._recording_names import __all__ as __all__
+else:
+    from stream_protocol._lazy_front import lazy_front
+
+    __getattr__, __dir__ = lazy_front(__name__, "_recording_names")

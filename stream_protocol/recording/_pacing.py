@@ -1,5 +1,6 @@
 """Turns at the pace at which they came, or faster, or slower."""
 
+import math
 from collections.abc import Iterable, Iterator
 from time import monotonic, sleep
 from typing import Final
@@ -8,6 +9,12 @@ from stream_protocol.recording._replaying import Turns
 from stream_protocol.recording._responses import Moment, Step
 from stream_protocol.recording._times import Times
 from stream_protocol.recording.read import RecordingError, TurnRecord
+
+INSTANT: Final = math.inf
+"""The pace of a replay that comes all at once."""
+
+HELD: Final = 0.0
+"""The pace of a replay each chunk of which waits until somebody releases it, as only a server can."""
 
 LONGEST_WAIT: Final = 1e8
 """Seconds: three years. A file may hold any number, and the system's ``sleep`` takes none much larger."""

@@ -12,18 +12,11 @@ from google.adk.events import Event
 from pydantic import ValidationError
 
 from stream_protocol.convert import ConverterOptions, Ending, WarnOnce, delegated_tools
+from stream_protocol.recording._lenient_events import LenientReader
 from stream_protocol.recording._replaying import replay_sse, selected
 from stream_protocol.recording._responses import Moment, Response, Step, responses
 from stream_protocol.recording._times import Times
-from stream_protocol.recording.read import (
-    ChunkRecord,
-    EndRecord,
-    EventRecord,
-    LenientReader,
-    RecordingError,
-    TurnRecord,
-    read_records,
-)
+from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
 from stream_protocol.wire import AnyChunk
 
 

@@ -135,7 +135,7 @@ def test_adk_is_not_imported_for_what_holds_no_events(form: bytes, tmp_path: Pat
     file.write_bytes(form)
     program = (
         "import sys\n"
-        "from stream_protocol.recording.check_command import check\n"
+        "from stream_protocol.cli.check_command import check\n"
         f"try: check([{str(file)!r}])\n"
         "except SystemExit: pass\n"
         "print(*[name for name in sys.modules if name.startswith(('google', 'pydantic', 'starlette'))])"

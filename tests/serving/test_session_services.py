@@ -140,7 +140,7 @@ def test_a_service_that_does_not_answer_is_one_line_without_its_password(uri: st
 
 
 def test_what_needs_no_sqlalchemy_works_without_it(tmp_path: Path) -> None:
-    load = "from stream_protocol.serving.session_services import load_session_service as load"
+    load = "from stream_protocol.serving.startup import load_session_service as load"
     script = f"import sys; sys.modules['sqlalchemy'] = None; {load}; load('memory://'); load('sqlite:///chat.db')"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False

@@ -1,7 +1,6 @@
 """Any recorded form -> records: our own recordings, stores of ADK, evalsets, captures, lines of JSON."""
 
 from stream_protocol.recording.read._detect import PIECE, Form, form_of, text_of
-from stream_protocol.recording.read._lenient_events import LenientReader
 from stream_protocol.recording.read._lines import event_lines, text_lines
 from stream_protocol.recording.read._own_format import HEADER_KEY, VERSION
 from stream_protocol.recording.read._pipes import as_file, copied
@@ -17,7 +16,6 @@ __all__ = [
     "EndRecord",
     "EventRecord",
     "Form",
-    "LenientReader",
     "RecordingError",
     "TurnRecord",
     "UnreadableError",

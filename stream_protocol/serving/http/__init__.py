@@ -4,16 +4,21 @@ from stream_protocol.serving.http._identity import Identify, header_user, local_
 from stream_protocol.serving.http._plain_errors import plainly
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
+from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, run_server, server_address
 from stream_protocol.serving.http._web_app import app_around, create_app
 
 __all__ = [
     "KEEP_ALIVE",
+    "AddressError",
     "Identify",
     "UIMessageStreamResponse",
     "app_around",
+    "bind_socket",
     "chat_routes",
     "create_app",
     "header_user",
     "local_user",
     "plainly",
+    "run_server",
+    "server_address",
 ]

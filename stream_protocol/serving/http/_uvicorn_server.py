@@ -40,7 +40,7 @@ class AddressError(OSError):
     """The address cannot be had. ``str(error)`` is one line that says why."""
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 takes a free one. Raises ``AddressError``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -50,7 +50,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise AddressError(f"cannot listen on {host}:{port}: {reason}") from error
 
 
-def address(listener: socket.socket) -> str:
+def server_address(listener: socket.socket) -> str:
     """The URL under which a browser on this machine finds the socket."""
     host, port = listener.getsockname()[:2]
     if ip_address(host).is_unspecified:
@@ -58,9 +58,9 @@ def address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def run(app: ASGIApp, service: Streaming, listener: socket.socket, announce: Callable[[str], None]) -> None:
+def run_server(app: ASGIApp, service: Streaming, listener: socket.socket, announce: Callable[[str], None]) -> None:
     """Serves until the process is told to stop. ``announce`` gets the address first."""
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACEFUL_SECONDS)
-    announce(address(listener))
+    announce(server_address(listener))
     with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
         ChatServer(config, service).run(sockets=[listener])

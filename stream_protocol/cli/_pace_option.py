@@ -1,4 +1,4 @@
-"""How fast a replay is: a ``float``, how many times as fast as it was recorded."""
+"""``--pace``: how fast a replay is, as a ``float``: how many times as fast as it was recorded."""
 
 import math
 from typing import TYPE_CHECKING, Any, Final
@@ -10,11 +10,7 @@ if TYPE_CHECKING:
 else:
     FloatParam = click.ParamType  # generic for type checkers alone, before click 8.4
 
-INSTANT: Final = math.inf
-"""All at once."""
-
-HELD: Final = 0.0
-"""Each chunk waits until somebody releases it, as only a server can."""
+_NAMED: Final = {"instant": math.inf, "recorded": 1.0}
 
 
 class Pace(FloatParam):
@@ -24,14 +20,13 @@ class Pace(FloatParam):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """How much faster than recorded; infinite for ``instant``."""
-        named = {"instant": INSTANT, "recorded": 1.0}
         if isinstance(value, float):
             return value
         try:
-            speed = named[value] if value in named else float(str(value).removesuffix("x"))
+            speed = _NAMED[value] if value in _NAMED else float(str(value).removesuffix("x"))
         except ValueError:
             speed = math.nan
-        if not speed > 0 or (speed == INSTANT and value != "instant"):
+        if not speed > 0 or (speed == math.inf and value != "instant"):
             self.fail(f"{value!r} is neither instant, nor recorded, nor a factor such as 4 or 0.5", param, ctx)
         return speed
 
@@ -41,8 +36,8 @@ class ServerPace(Pace):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """How much faster than recorded; 0 for ``held``."""
-        if value in ("held", HELD):
-            return HELD
+        if value in ("held", 0.0):
+            return 0.0
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:

@@ -1,0 +1,44 @@
+"""The public names of the package, for ``stream_protocol/__init__.py`` to load when one is first asked for."""
+
+from stream_protocol.convert import (
+    ConverterOptions,
+    StreamProtocolConverter,
+    iter_chunks,
+    iter_sse,
+    stream_chunks,
+    stream_sse,
+)
+from stream_protocol.wire import (
+    SSE_DONE,
+    SSE_HEADERS,
+    AnyChunk,
+    ChatRequest,
+    ChatRequestError,
+    Chunk,
+    StreamProtocolError,
+    UIMessage,
+    encode_sse,
+    parse_chat_request,
+)
+from stream_protocol.wire.client import message_to_chunks, reduce_chunks
+
+__all__ = [
+    "SSE_DONE",
+    "SSE_HEADERS",
+    "AnyChunk",
+    "ChatRequest",
+    "ChatRequestError",
+    "Chunk",
+    "ConverterOptions",
+    "StreamProtocolConverter",
+    "StreamProtocolError",
+    "UIMessage",
+    "encode_sse",
+    "iter_chunks",
+    "iter_sse",
+    "message_to_chunks",
+    "parse_chat_request",
+    "reduce_chunks",
+    "stream_chunks",
+    "stream_sse",
+]
