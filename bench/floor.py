@@ -39,7 +39,7 @@ def floor_sync(events: Iterable[Event], counts: Sequence[int]) -> Iterator[bytes
 def _lines(event: Event, count: int) -> list[bytes]:
     chunks: list[dict[str, object]] = []
     content, author, partial = event.content, event.author, event.partial
-    _lane = (author, event.branch, event.node_info.path)
+    _speaker = (author, event.branch, event.node_info.path)
     _ending = (event.error_code, event.finish_reason)
     if content is not None and author != "user":
         for part in content.parts or ():

@@ -8,16 +8,16 @@ from google.adk.agents import LlmAgent
 from starlette.requests import Request
 
 from stream_protocol import ChatRequest
-from stream_protocol.serving import ChatService, Prepared, chat_routes, header_user
+from stream_protocol.serving import ChatService, RunOverrides, chat_routes, header_user
 
 root_agent = LlmAgent(name="assistant", model="gemini-2.5-flash", instruction="Answer briefly.")
 service = ChatService(root_agent)
 
 
-def prepare(request: Request, chat_request: ChatRequest) -> Prepared:
+def prepare(request: Request, chat_request: ChatRequest) -> RunOverrides:
     """Tools find the user's own token in the state, for this run alone, and the theme that the page asked for."""
     theme = chat_request.body.get("theme")
-    return Prepared(
+    return RunOverrides(
         state_delta={"theme": theme} if theme in ("dark", "light") else {},
         secrets={"token": request.headers.get("authorization", "")},
     )

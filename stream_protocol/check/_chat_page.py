@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from stream_protocol.check._continued_message import answered, calls_only, waits
-from stream_protocol.check._response_rules import Response
+from stream_protocol.check._response_rules import ResponseRules
 from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import AiSdkVersion, UIMessage, short_json
 
@@ -17,14 +17,14 @@ MAX_MESSAGES: Final = 64
 """Earlier messages that are remembered, the newest: a response long after its message is taken for a new one."""
 
 
-class Page:
+class ChatPage:
     """A client of one version, and the messages that it has."""
 
     def __init__(self, ai_sdk: AiSdkVersion) -> None:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._messages: dict[str, UIMessage] = {}
         """By id, in the order of their last response; ``""`` is a message that the stream gave no id."""
-        self._response: Response | None = None
+        self._response: ResponseRules | None = None
 
     def take(self, chunk: Any) -> Iterator[Problem]:
         """Takes the next chunk and yields what is wrong with it."""
@@ -50,9 +50,9 @@ class Page:
             del self._messages[next(iter(self._messages))]
         self._response = None
 
-    def _current(self) -> Response:
+    def _current(self) -> ResponseRules:
         if self._response is None:
-            self._response = Response(self._ai_sdk)
+            self._response = ResponseRules(self._ai_sdk)
         return self._response
 
     def _begin(self, chunk: Any) -> Iterator[Problem]:
@@ -66,4 +66,4 @@ class Page:
         is_open = last is not None and waits(last) and (message_id is None or last["id"] == "")
         candidate = answered(last) if last is not None and is_open and base is None else None
         earlier = [message for message in self._messages.values() if message is not known]
-        self._response = Response(self._ai_sdk, base=base, candidate=candidate, earlier=earlier)
+        self._response = ResponseRules(self._ai_sdk, base=base, candidate=candidate, earlier=earlier)

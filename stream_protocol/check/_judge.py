@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from stream_protocol.check._chat_page import Page
+from stream_protocol.check._chat_page import ChatPage
 from stream_protocol.check._response_rules import TERMINALS
 from stream_protocol.check._rules import Finding, Problem, Rule
 from stream_protocol.wire import AiSdkVersion, parse_client_json, parse_json
@@ -18,7 +18,7 @@ class Judge:
 
     def __init__(self, versions: Sequence[AiSdkVersion], *, start_begins: bool = False) -> None:
         self._start_begins = start_begins
-        self._pages = {version: Page(version) for version in versions}
+        self._pages = {version: ChatPage(version) for version in versions}
         self._line = 1
         self._chunk = 0
         self._told: set[tuple[AiSdkVersion, Problem]] = set()
@@ -65,7 +65,7 @@ class Judge:
         self._chunk += 1
         self.in_response = True
 
-    def _say(self, ask: Callable[[Page], Iterable[Problem]]) -> Iterator[Finding]:
+    def _say(self, ask: Callable[[ChatPage], Iterable[Problem]]) -> Iterator[Finding]:
         concerned: dict[Problem, list[AiSdkVersion]] = {}
         for version, page in self._pages.items():
             for problem in ask(page):

@@ -44,7 +44,7 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
 """The states in which a call takes the chunk without losing anything. A framework may tell an approved call again."""
 
 
-class Response:
+class ResponseRules:
     """``base`` is the message that the response continues. ``candidate`` may be: what is told of its calls decides.
 
     ``earlier`` are the client's other messages, whose calls are out of this response's reach.

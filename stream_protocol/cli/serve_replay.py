@@ -8,7 +8,7 @@ import click
 
 from stream_protocol.cli._command_options import refuse
 from stream_protocol.recording.read import RecordingError
-from stream_protocol.replay_server import Chats, create_replay_app, load_shelf
+from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving.http import AddressError, bind_socket, run_server
 from stream_protocol.wire import AiSdkVersion
 
@@ -26,7 +26,7 @@ def serve_replay(
 ) -> None:
     """Serves the recordings in a file or folder until the process is told to stop."""
     try:
-        chats = Chats(load_shelf(path, session=session), pace, ai_sdk)
+        chats = Chats(load_library(path, session=session), pace, ai_sdk)
         listener = bind_socket(host, port)
     except RecordingError as error:
         refuse(f"{path}: {error}")

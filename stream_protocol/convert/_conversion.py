@@ -4,7 +4,7 @@ A response is fed event by event and ends exactly once: ``finish``, ``fail`` or 
 computation over what was fed before, so the same events give the same chunks.
 
 An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what
-its lane's fragments said, so only the difference is shown; an event that differs from what was streamed (a callback
+its speaker's fragments said, so only the difference is shown; an event that differs from what was streamed (a callback
 redacted it) is not shown on top of it.
 """
 
@@ -24,12 +24,12 @@ from stream_protocol.convert._endings import (
 from stream_protocol.convert._function_responses import Answers
 from stream_protocol.convert._options import Settings
 from stream_protocol.convert._sources import Sources
-from stream_protocol.convert._speakers import NOBODY, Kind, Lane, LaneKey, Ordinals
+from stream_protocol.convert._speakers import NOBODY, Kind, Ordinals, Speaker, SpeakerKey
 from stream_protocol.convert._steps import Steps
 from stream_protocol.convert._tool_chunks import NO_RESULT, ToolCalls
 from stream_protocol.convert._warnings import WarnOnce
 from stream_protocol.convert._whole_parts import WholeParts, is_media, other_kind
-from stream_protocol.convert.calls import PERSON_ASKED, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, Call, CallBook
+from stream_protocol.convert.calls import PERSON_ASKED, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, CallRegistry, ToolCall
 from stream_protocol.wire import FinishReason, Sink, StreamProtocolError, json_text, json_value
 
 if TYPE_CHECKING:
@@ -59,16 +59,16 @@ class Conversion(Generic[T]):
         self._settings = settings
         self.message_id = message_id
         """The message that the response is of; ``None`` until an event has told it."""
-        self._lane = Lane(NOBODY, sink)
-        """The lane of the newest event; at first that of events which do not say who speaks."""
-        self._lanes: dict[LaneKey, Lane] = {NOBODY: self._lane}
+        self._speaker = Speaker(NOBODY, sink)
+        """The speaker of the newest event; at first that of events which do not say who speaks."""
+        self._speakers: dict[SpeakerKey, Speaker] = {NOBODY: self._speaker}
         self._ordinals = Ordinals()
-        self._book = CallBook()
-        self._steps = Steps(sink, self._book)
-        self._tools = ToolCalls(sink, settings, self._book, self._steps)
+        self._registry = CallRegistry()
+        self._steps = Steps(sink, self._registry)
+        self._tools = ToolCalls(sink, settings, self._registry, self._steps)
         self._warn = WarnOnce()
-        self._answers = Answers(sink, settings, book=self._book, tools=self._tools, warn=self._warn)
-        self._whole = WholeParts(sink, settings, book=self._book, tools=self._tools, warn=self._warn)
+        self._answers = Answers(sink, settings, registry=self._registry, tools=self._tools, warn=self._warn)
+        self._whole = WholeParts(sink, settings, registry=self._registry, tools=self._tools, warn=self._warn)
         self._sources = Sources(sink)
         self._usage = Usage()
         self._model_id: str | None = None
@@ -117,41 +117,41 @@ class Conversion(Generic[T]):
         if author == "user":
             self._answers.take_user_event(event)
             return
-        lane = self._lane
+        speaker = self._speaker
         branch, path = fields["branch"], fields["node_info"].path
-        if author != lane.author or branch != lane.branch or path != lane.path:
-            lane = self._turn_to((author, branch, path), event)
+        if author != speaker.author or branch != speaker.branch or path != speaker.path:
+            speaker = self._turn_to((author, branch, path), event)
         if (reason := fields["finish_reason"]) is not None:
             self._reason = reason.value
             self._model_id = fields["model_version"] or self._model_id  # up to ADK 2.0 only fragments name the model
         if not fields["partial"]:
-            self._take_complete(event, lane)
+            self._take_complete(event, speaker)
         elif (content := fields["content"]) is not None:
-            touched: list[Call] | None = None
+            touched: list[ToolCall] | None = None
             for part in content.parts or ():
-                if lane.held:
-                    lane.held.append(part)
+                if speaker.held:
+                    speaker.held.append(part)
                     continue
                 said = part.__dict__
                 if text := said["text"]:
                     thought = said["thought"]
                     kind = REASONING if thought else TEXT
-                    if lane.kind is kind or self._open(lane, kind):
-                        lane.write(text)
-                        lane.keep(text)
+                    if speaker.kind is kind or self._open(speaker, kind):
+                        speaker.write(text)
+                        speaker.keep(text)
                     if thought and part.thought_signature:
-                        lane.sign(part.thought_signature)
+                        speaker.sign(part.thought_signature)
                 else:
-                    touched = self._take_fragment(lane, part, touched)
+                    touched = self._take_fragment(speaker, part, touched)
 
-    def _turn_to(self, key: LaneKey, event: "Event") -> Lane:
-        """The lane that is spoken in from now on."""
+    def _turn_to(self, key: SpeakerKey, event: "Event") -> Speaker:
+        """The speaker that is spoken in from now on."""
         self._answers.take_delegation(event)
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = Lane(key, self._sink)
-        self._lane = lane
-        return lane
+        speaker = self._speakers.get(key)
+        if speaker is None:
+            speaker = self._speakers[key] = Speaker(key, self._sink)
+        self._speaker = speaker
+        return speaker
 
     def finish(self) -> None:
         """The events are over: ends the response by what they told."""
@@ -219,13 +219,13 @@ class Conversion(Generic[T]):
             return DEFAULT_ERROR_TEXT
 
     def _end_parts(self, text: str, *, closes_pending: bool = False) -> None:
-        for lane in self._lanes.values():
-            self._end_lane(lane)
-            self._tools.cut(lane)
+        for speaker in self._speakers.values():
+            self._end_speaker(speaker)
+            self._tools.cut(speaker)
         self._tools.end(text, closes_pending=closes_pending)
 
     def _finish_reason(self) -> FinishReason:
-        if any(call.awaiting is not None for call in self._book.waiting()):
+        if any(call.awaiting is not None for call in self._registry.waiting()):
             return "tool-calls"
         if self._reason is None:
             return "stop" if self._steps.shown else "other"
@@ -240,106 +240,106 @@ class Conversion(Generic[T]):
 
     # Events
 
-    def _take_fragment(self, lane: Lane, part: "Part", touched: list[Call] | None) -> list[Call] | None:
+    def _take_fragment(self, speaker: Speaker, part: "Part", touched: list[ToolCall] | None) -> list[ToolCall] | None:
         """A fragment without text. ``touched`` are the calls that this event has spoken of already."""
         if (function_call := part.function_call) is not None:
             touched = [] if touched is None else touched
-            self._tools.add_fragment(lane, part, function_call, touched)
+            self._tools.add_fragment(speaker, part, function_call, touched)
             return touched
         if self._settings.artifact_url is not None and is_media(part):
-            lane.held.append(part)  # only the complete event tells whether it was saved, or what stands in its place
+            speaker.held.append(part)  # only the complete event tells whether it was saved, or what stands in its place
             return touched
         if part.text is None:
-            self._whole.take(lane, part, None)
-            lane.shown[other_kind(part)] = lane.shown.get(other_kind(part), 0) + 1
+            self._whole.take(speaker, part, None)
+            speaker.shown[other_kind(part)] = speaker.shown.get(other_kind(part), 0) + 1
         if part.thought_signature:
-            lane.sign(part.thought_signature)
+            speaker.sign(part.thought_signature)
         return touched
 
-    def _open(self, lane: Lane, kind: Kind) -> bool:
-        """Opens a part of this kind in the lane; ``False`` if it is not to be shown."""
-        lane.close()
+    def _open(self, speaker: Speaker, kind: Kind) -> bool:
+        """Opens a part of this kind in the speaker; ``False`` if it is not to be shown."""
+        speaker.close()
         if kind is REASONING and not self._settings.send_reasoning:
             return False
-        self._tools.enter(lane)
-        lane.open(kind, self._ordinals.next(kind))
+        self._tools.enter(speaker)
+        speaker.open(kind, self._ordinals.next(kind))
         return True
 
-    def _take_complete(self, event: "Event", lane: Lane) -> None:
+    def _take_complete(self, event: "Event", speaker: Speaker) -> None:
         if self._answers.take_progress(event):
             return
         content = event.content
         parts = content.parts if content is not None and content.parts else []
         if parts:
-            self._take_parts(event, lane, parts)
+            self._take_parts(event, speaker, parts)
         elif event.output is not None:
             write_output(self._sink, event)
             self._steps.shown = True
         if event.actions.artifact_delta:
-            lane.saved.append(event)
+            speaker.saved.append(event)
         if parts:
-            self._tell_saved(lane)
+            self._tell_saved(speaker)
         write_actions(self._sink, event, self._settings)
         self._take_sources(event)
         self._take_outcome(event, has_content=bool(parts))
         if parts:
-            lane.end_response()
+            speaker.end_response()
         elif event.finish_reason is not None or event.error_code:
-            self._end_lane(lane)
+            self._end_speaker(speaker)
 
-    def _tell_saved(self, lane: Lane) -> None:
-        for event in lane.saved:
+    def _tell_saved(self, speaker: Speaker) -> None:
+        for event in speaker.saved:
             write_artifacts(self._sink, event, self._settings)
-        lane.saved.clear()
+        speaker.saved.clear()
 
-    def _end_lane(self, lane: Lane) -> None:
-        """What the lane said is over, and no complete event repeats it: what has waited for that is shown as it is."""
-        for part in lane.held:
+    def _end_speaker(self, speaker: Speaker) -> None:
+        """The speaker has ended without a complete event that repeats it: what waited for that is shown as it is."""
+        for part in speaker.held:
             if part.text:
                 kind = REASONING if part.thought else TEXT
-                if lane.kind is kind or self._open(lane, kind):
-                    lane.write(part.text)
+                if speaker.kind is kind or self._open(speaker, kind):
+                    speaker.write(part.text)
                 if part.thought and part.thought_signature:
-                    lane.sign(part.thought_signature)
+                    speaker.sign(part.thought_signature)
             elif part.text is None and part.function_call is None:
-                self._whole.take(lane, part, None)
-        self._tell_saved(lane)
-        lane.end_response()
+                self._whole.take(speaker, part, None)
+        self._tell_saved(speaker)
+        speaker.end_response()
 
-    def _take_parts(self, event: "Event", lane: Lane, parts: list["Part"]) -> None:
-        repeated = [_repeated(lane, kind, parts) for kind in KINDS]
-        others = dict(lane.shown)
+    def _take_parts(self, event: "Event", speaker: Speaker, parts: list["Part"]) -> None:
+        repeated = [_repeated(speaker, kind, parts) for kind in KINDS]
+        others = dict(speaker.shown)
         ids = {part.function_call.id for part in parts if part.function_call is not None}
         for part in parts:
             if part.text:
                 kind = REASONING if part.thought else TEXT
                 text = part.text[repeated[kind] :]
                 repeated[kind] = max(0, repeated[kind] - len(part.text))
-                if text and (lane.kind is kind or self._open(lane, kind)):
-                    lane.write(text)
-                if repeated[kind] or lane.kind is not kind:
+                if text and (speaker.kind is kind or self._open(speaker, kind)):
+                    speaker.write(text)
+                if repeated[kind] or speaker.kind is not kind:
                     continue  # streamed, and over: a signature here is not the open part's
             elif part.function_call is not None:
-                self._take_call(event, lane, part, part.function_call, ids)
+                self._take_call(event, speaker, part, part.function_call, ids)
                 continue
             elif part.function_response is not None:
-                self._answers.take_response(event, part.function_response, lane.known)
+                self._answers.take_response(event, part.function_response, speaker.known)
             elif part.text is None and others.get(kind_name := other_kind(part), 0) > 0:
                 others[kind_name] -= 1
             elif part.text is None:
-                self._whole.take(lane, part, event)
+                self._whole.take(speaker, part, event)
             if part.thought_signature:
-                lane.sign(part.thought_signature)
+                speaker.sign(part.thought_signature)
 
     def _take_call(
-        self, event: "Event", lane: Lane, part: "Part", function_call: "FunctionCall", ids: set[str | None]
+        self, event: "Event", speaker: Speaker, part: "Part", function_call: "FunctionCall", ids: set[str | None]
     ) -> None:
         if function_call.name == REQUEST_CONFIRMATION:
-            self._tools.request_approval(lane, function_call)
+            self._tools.request_approval(speaker, function_call)
             return
         if function_call.name == REQUEST_CREDENTIAL:
             self._answers.await_credential(function_call)
-        call = self._tools.complete(lane, part, function_call, ids)
+        call = self._tools.complete(speaker, part, function_call, ids)
         if call is not None and (
             function_call.id in (event.long_running_tool_ids or ()) or function_call.name in PERSON_ASKED
         ):
@@ -384,9 +384,9 @@ def _goes_on(branch: str | None, failed: str | None) -> bool:
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")
 
 
-def _repeated(lane: Lane, kind: Kind, parts: list["Part"]) -> int:
+def _repeated(speaker: Speaker, kind: Kind, parts: list["Part"]) -> int:
     """How much of the complete event's text of this kind, from its beginning, is not to be shown again."""
-    streamed = "".join(lane.streamed[kind])
+    streamed = "".join(speaker.streamed[kind])
     if not streamed:
         return 0
     whole = "".join(part.text or "" for part in parts if bool(part.thought) is (kind is REASONING))

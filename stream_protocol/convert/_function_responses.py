@@ -10,10 +10,10 @@ from stream_protocol.convert._tool_chunks import ToolCalls
 from stream_protocol.convert._warnings import WarnOnce
 from stream_protocol.convert.calls import (
     REQUEST_CREDENTIAL,
-    Call,
-    CallBook,
+    CallRegistry,
     CallState,
     Known,
+    ToolCall,
     client_output,
     credential_input,
     failure_text,
@@ -30,11 +30,11 @@ class Answers:
     """Finds the call that an answer is for, and what the answer means."""
 
     def __init__(
-        self, sink: Sink[Any], settings: Settings, *, book: CallBook, tools: ToolCalls, warn: WarnOnce
+        self, sink: Sink[Any], settings: Settings, *, registry: CallRegistry, tools: ToolCalls, warn: WarnOnce
     ) -> None:
         self._sink = sink
         self._settings = settings
-        self._book = book
+        self._registry = registry
         self._tools = tools
         self._warn = warn
 
@@ -44,12 +44,12 @@ class Answers:
             response = part.function_response
             if response is None:
                 continue
-            if (call := self._book.approval(response.id)) is not None:
+            if (call := self._registry.approval(response.id)) is not None:
                 self._take_approval(call, response)
             else:
                 self.take_response(event, response, {})
 
-    def _take_approval(self, call: Call, response: "FunctionResponse") -> None:
+    def _take_approval(self, call: ToolCall, response: "FunctionResponse") -> None:
         confirmed = is_confirmed(response.response)
         if confirmed is None or call.awaiting != "approval":
             return
@@ -62,9 +62,9 @@ class Answers:
 
     def take_response(self, event: "Event", response: "FunctionResponse", known: Known) -> None:
         """A function response: a result, or a placeholder for one. ``known`` are the calls of who reports it."""
-        call = self._book.answered_by(response.id, response.name or "", known)
+        call = self._registry.answered_by(response.id, response.name or "", known)
         if event.error_code == ABORTED:
-            call = self._book.approval(response.id) or call
+            call = self._registry.approval(response.id) or call
         if call is None:
             # The client dies of an output whose call is in another message; history shows it where the call is.
             self._warn(f"Skipped a response of `{response.name}` to a call outside this message")
@@ -86,7 +86,7 @@ class Answers:
         else:  # also of a tool that was run again and could not use the credential: ADK does not ask twice
             self._take_result(event, call, response, failed=failed)
 
-    def _take_result(self, event: "Event", call: Call, response: "FunctionResponse", *, failed: bool) -> None:
+    def _take_result(self, event: "Event", call: ToolCall, response: "FunctionResponse", *, failed: bool) -> None:
         if call.name == REQUEST_CREDENTIAL:
             self._tools.add_result(call, {"provided": True})  # the response itself holds the credential
         elif call.awaiting == "client" and event.author != "user" and not failed:
@@ -107,7 +107,7 @@ class Answers:
         if any(part.function_call or part.function_response for part in parts):
             return False  # an agent that runs in the tool's place uses tools of its own
         head, _, call_id = event.branch.rpartition("@")
-        call = self._book.get(call_id)
+        call = self._registry.get(call_id)
         if call is None or call.state is not CallState.OPEN or not call.name == event.author == head.rpartition(".")[2]:
             return False
         write_artifacts(self._sink, event, self._settings)
@@ -122,7 +122,7 @@ class Answers:
 
     def await_credential(self, request: "FunctionCall") -> None:
         """ADK asks for a credential: the call that needs it waits for that, not for its tool."""
-        call = self._book.get(credential_input(request.args or {}).get("functionCallId"))
+        call = self._registry.get(credential_input(request.args or {}).get("functionCallId"))
         if call is not None and call.state is CallState.OPEN:
             call.awaiting = "credential"
 
@@ -132,8 +132,8 @@ class Answers:
         Its result comes when that agent is done: a task agent's in a later message, perhaps, and any agent's when
         somebody has answered what it asked.
         """
-        call = self._book.get(event.isolation_scope)
+        call = self._registry.get(event.isolation_scope)
         if call is None and event.branch is not None and event.content is not None and event.content.role == "model":
-            call = self._book.get(event.branch.rpartition("@")[2])
+            call = self._registry.get(event.branch.rpartition("@")[2])
         if call is not None and call.state is CallState.OPEN and call.awaiting is None:
             self._tools.add_interim(call, {"agent": event.author})

@@ -1,28 +1,28 @@
-"""Lanes: who is speaking, and which part of theirs is open.
+"""Speakers: who is speaking, and which part of theirs is open.
 
-Agents that run in parallel interleave their fragments, so each (author, branch, node path) has a lane with at most one
-open part. The event id is no key: it changes with every fragment before ADK 2.6, and again in turns with a code
+Agents that run in parallel interleave their fragments, so each (author, branch, node path) is a speaker with at most
+one open part. The event id is no key: it changes with every fragment before ADK 2.6, and again in turns with a code
 executor.
 
-What a lane streamed since its last complete event is kept as the list of its pieces, since the complete event repeats
-it and only the difference may be shown.
+What a speaker streamed since its last complete event is kept as a list of pieces: the complete event repeats it, and
+only the difference may be shown.
 """
 
 from base64 import b64encode
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert.calls import Call, Known
+from stream_protocol.convert.calls import Known, ToolCall
 from stream_protocol.wire import ProviderMetadata, Sink, WriteDelta
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import Part
 
-LaneKey = tuple[str, str | None, str]
+SpeakerKey = tuple[str, str | None, str]
 """Author, branch, node path."""
 
-NOBODY: LaneKey = ("", None, "")
+NOBODY: SpeakerKey = ("", None, "")
 
 
 class Kind(IntEnum):
@@ -44,7 +44,7 @@ class Ordinals:
         return str(ordinal)
 
 
-class Lane:
+class Speaker:
     """One speaker's open part, and what it has streamed of the response it is giving."""
 
     __slots__ = (
@@ -68,16 +68,16 @@ class Lane:
         "write",
     )
 
-    def __init__(self, key: LaneKey, sink: Sink[Any]) -> None:
+    def __init__(self, key: SpeakerKey, sink: Sink[Any]) -> None:
         self.author, self.branch, self.path = key
-        speaker: dict[str, Any] = {"author": self.author}
+        adk: dict[str, Any] = {"author": self.author}
         if self.branch is not None:
-            speaker["branch"] = self.branch
+            adk["branch"] = self.branch
         self._sink = sink
         self._part_id = ""
         self._signature: bytes | None = None
-        self.provider: ProviderMetadata = {"adk": speaker}
-        """Who speaks: on every part of this lane."""
+        self.provider: ProviderMetadata = {"adk": adk}
+        """Who speaks: on every part of this speaker."""
         self.kind: Kind | None = None
         """The kind of the open part."""
         self.write: WriteDelta = _closed
@@ -93,10 +93,10 @@ class Lane:
         self.saved: list[Event] = []
         """Events without content that name artifacts: the content which they were saved from is still to come."""
         self.known: Known = {}
-        """All calls of this lane."""
-        self.calls: list[Call] = []
+        """All calls of this speaker."""
+        self.calls: list[ToolCall] = []
         """Calls that fragments of the current response speak of; their complete form is still to come."""
-        self.overdue: list[Call] = []
+        self.overdue: list[ToolCall] = []
         """Such calls of a response whose complete event came without them."""
         self.fresh = True
         """No content of the next response has been shown yet."""

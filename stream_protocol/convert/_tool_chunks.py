@@ -11,16 +11,16 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert._options import Settings
-from stream_protocol.convert._speakers import Lane, signed
+from stream_protocol.convert._speakers import Speaker, signed
 from stream_protocol.convert._steps import Steps
 from stream_protocol.convert.calls import (
     REQUEST_CREDENTIAL,
-    Call,
-    CallBook,
+    CallRegistry,
     CallState,
     GrowingText,
     PathText,
     RawText,
+    ToolCall,
     credential_input,
     failure_text,
     fitting_tools,
@@ -44,48 +44,48 @@ _ADK_ID = "adk-"
 class ToolCalls:
     """Writes the tool chunks of one message."""
 
-    def __init__(self, sink: Sink[Any], settings: Settings, book: CallBook, steps: Steps) -> None:
+    def __init__(self, sink: Sink[Any], settings: Settings, registry: CallRegistry, steps: Steps) -> None:
         self._sink = sink
         self._settings = settings
-        self._book = book
+        self._registry = registry
         self._steps = steps
 
     # Fragments
 
-    def add_fragment(self, lane: Lane, part: "Part", fragment: "FunctionCall", touched: list[Call]) -> None:
+    def add_fragment(self, speaker: Speaker, part: "Part", fragment: "FunctionCall", touched: list[ToolCall]) -> None:
         """A streamed piece of a call. ``touched`` are the calls that this event has spoken of already."""
         adk_id = fragment.id
-        call = lane.known.get(adk_id) if adk_id else None
+        call = speaker.known.get(adk_id) if adk_id else None
         if call is not None and call.state is OPEN:
             return
-        if call is None or call not in lane.calls:
-            call = self._continued(lane, fragment, touched)
+        if call is None or call not in speaker.calls:
+            call = self._continued(speaker, fragment, touched)
             if call is None:
-                call = self._book.new(adk_id, lane.known)
-                lane.calls.append(call)
-            self._book.alias(adk_id, call, lane.known)
+                call = self._registry.new(adk_id, speaker.known)
+                speaker.calls.append(call)
+            self._registry.alias(adk_id, call, speaker.known)
         touched.append(call)
         call.more_to_come = bool(fragment.will_continue)
         if call.provider is None or part.thought_signature:
-            self._sign(lane, call, part)
+            self._sign(speaker, call, part)
         text = self._text_of(call, fragment)
         if call.state is HELD:
-            self._hold(lane, call, fragment, text)
+            self._hold(speaker, call, fragment, text)
         elif text and call.write is not None:
             call.write(text)
 
     @staticmethod
-    def _continued(lane: Lane, fragment: "FunctionCall", touched: list[Call]) -> Call | None:
+    def _continued(speaker: Speaker, fragment: "FunctionCall", touched: list[ToolCall]) -> ToolCall | None:
         """The call that a fragment with an unknown id is more of."""
-        if not lane.calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
+        if not speaker.calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
             return None
-        newest = lane.calls[-1]
+        newest = speaker.calls[-1]
         if not fragment.name:
             return newest
         return newest if newest not in touched and _continues(newest, fragment) else None
 
     @staticmethod
-    def _text_of(call: Call, fragment: "FunctionCall") -> str:
+    def _text_of(call: ToolCall, fragment: "FunctionCall") -> str:
         """The argument text that this fragment adds."""
         if REQUEST_CREDENTIAL in {fragment.name, call.name}:
             return ""  # ADK never streams these; whoever does, a browser sees no more of them than of ADK's own
@@ -103,7 +103,7 @@ class ToolCalls:
             return ""
         return call.text.write(json_value(args, lossy=True), streaming=call.more_to_come)
 
-    def _hold(self, lane: Lane, call: Call, fragment: "FunctionCall", text: str) -> None:
+    def _hold(self, speaker: Speaker, call: ToolCall, fragment: "FunctionCall", text: str) -> None:
         """Announces the call as soon as its tool is known; until then its text waits."""
         name = fragment.name
         new_paths = {argument.json_path or "" for argument in fragment.partial_args or ()} - call.paths
@@ -115,33 +115,33 @@ class ToolCalls:
         if text:
             call.backlog.append(text)
         if name:
-            self._announce(lane, call, name)
+            self._announce(speaker, call, name)
 
-    def _sign(self, lane: Lane, call: Call, part: "Part") -> None:
-        call.provider = call.provider or lane.provider
+    def _sign(self, speaker: Speaker, call: ToolCall, part: "Part") -> None:
+        call.provider = call.provider or speaker.provider
         if part.thought_signature:
-            call.provider = lane.provider | signed(part.thought_signature)
+            call.provider = speaker.provider | signed(part.thought_signature)
 
-    def _announce(self, lane: Lane, call: Call, name: str) -> None:
+    def _announce(self, speaker: Speaker, call: ToolCall, name: str) -> None:
         """The call gets its name and, unless it is hidden, its part."""
         self._name(call, name)
         if call.hidden:
             call.state = STREAMING
             return
-        write = self._show(lane, call)
+        write = self._show(speaker, call)
         for text in call.backlog:
             write(text)
         call.backlog.clear()
 
-    def _name(self, call: Call, name: str) -> None:
+    def _name(self, call: ToolCall, name: str) -> None:
         call.name = name
         call.hidden = self._settings.hides(name)
         call.dynamic = self._settings.is_dynamic(name)
         call.title = self._settings.tool_titles.get(name)
 
-    def _show(self, lane: Lane, call: Call) -> WriteDelta:
-        lane.close()
-        self.enter(lane, asks=call.name == REQUEST_CREDENTIAL)
+    def _show(self, speaker: Speaker, call: ToolCall) -> WriteDelta:
+        speaker.close()
+        self.enter(speaker, asks=call.name == REQUEST_CREDENTIAL)
         self._steps.add_tool(call)
         call.write = write = self._sink.tool_input_start(
             call.id,
@@ -157,31 +157,31 @@ class ToolCalls:
     # Complete calls
 
     def complete(
-        self, lane: Lane, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
-    ) -> Call | None:
+        self, speaker: Speaker, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
+    ) -> ToolCall | None:
         """A complete call; ``ids`` are those of all complete calls of this event. Returns it unless it repeats one."""
-        call = self._completed(lane, function_call, ids)
+        call = self._completed(speaker, function_call, ids)
         if call is not None and call.state is OPEN:
             return None
         if call is None or call.state is ANSWERED:
-            call = self._book.new(function_call.id, lane.known)
-        self._book.alias(function_call.id, call, lane.known)
-        for calls in (lane.calls, lane.overdue):
+            call = self._registry.new(function_call.id, speaker.known)
+        self._registry.alias(function_call.id, call, speaker.known)
+        for calls in (speaker.calls, speaker.overdue):
             if call in calls:
                 calls.remove(call)
-        self._sign(lane, call, part)
+        self._sign(speaker, call, part)
         if call.state is HELD:
-            self._announce(lane, call, function_call.name or "")
+            self._announce(speaker, call, function_call.name or "")
         self._fill(call, function_call.args or {})
         return call
 
-    def _completed(self, lane: Lane, complete: "FunctionCall", ids: Collection[str | None]) -> Call | None:
-        if complete.id and (known := lane.known.get(complete.id)) is not None:
+    def _completed(self, speaker: Speaker, complete: "FunctionCall", ids: Collection[str | None]) -> ToolCall | None:
+        if complete.id and (known := speaker.known.get(complete.id)) is not None:
             return known
-        unclaimed = (call for call in lane.calls + lane.overdue if call.id not in ids)
+        unclaimed = (call for call in speaker.calls + speaker.overdue if call.id not in ids)
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
-    def _fill(self, call: Call, args: Any) -> None:
+    def _fill(self, call: ToolCall, args: Any) -> None:
         """The input stands: an object, or raw text if the call ended in the middle of it."""
         arguments = json_value(args, lossy=True)
         if call.name == REQUEST_CREDENTIAL:
@@ -201,11 +201,11 @@ class ToolCalls:
         """What a browser may see of a credential request, with the id under which it knows the call that needs it."""
         shown = credential_input(args if isinstance(args, dict) else {})
         match shown:
-            case {"functionCallId": str(adk_id)} if (call := self._book.get(adk_id)) is not None:
+            case {"functionCallId": str(adk_id)} if (call := self._registry.get(adk_id)) is not None:
                 return {**shown, "functionCallId": call.id}
         return shown
 
-    def _send_input(self, call: Call) -> None:
+    def _send_input(self, call: ToolCall) -> None:
         self._sink.tool_input_available(
             call.id,
             call.name,
@@ -216,47 +216,47 @@ class ToolCalls:
             provider=call.provider,
         )
 
-    def run_by_provider(self, lane: Lane, adk_id: str | None, name: str, value: Any) -> None:
+    def run_by_provider(self, speaker: Speaker, adk_id: str | None, name: str, value: Any) -> None:
         """A tool that the model's provider runs itself, such as code execution: complete when it is seen."""
-        call = self._book.new(adk_id or self._book.next_id(), lane.known)
-        call.name, call.provider = name, lane.provider
+        call = self._registry.new(adk_id or self._registry.next_id(), speaker.known)
+        call.name, call.provider = name, speaker.provider
         call.dynamic = call.provider_executed = True
         call.hidden = self._settings.hides(name)
         if not call.hidden:
-            self._show(lane, call)
+            self._show(speaker, call)
         self._fill(call, value)
 
-    def request_approval(self, lane: Lane, function_call: "FunctionCall") -> None:
+    def request_approval(self, speaker: Speaker, function_call: "FunctionCall") -> None:
         """ADK's made-up confirmation call: an approval request on the call that it gates."""
         original = gated_call(function_call.args or {})
         call_id: str | None = original.get("id")
-        call = lane.known.get(call_id or "") or self._book.get(call_id)
+        call = speaker.known.get(call_id or "") or self._registry.get(call_id)
         if call is None:
-            call = self._book.new(call_id, lane.known)
+            call = self._registry.new(call_id, speaker.known)
         if not call.visible:
-            self._reveal(lane, call, original)
+            self._reveal(speaker, call, original)
         elif call.state is STREAMING:
             self._fill(call, original.get("args", {}))
-        approval_id = function_call.id or self._book.next_id()
+        approval_id = function_call.id or self._registry.next_id()
         self._sink.tool_approval_request(approval_id, call.id)
-        self._book.request_approval(approval_id, call)
+        self._registry.request_approval(approval_id, call)
 
-    def _reveal(self, lane: Lane, call: Call, original: dict[str, Any]) -> None:
+    def _reveal(self, speaker: Speaker, call: ToolCall, original: dict[str, Any]) -> None:
         """Shows a hidden or unknown call after all: somebody has to answer for it."""
         self._name(call, call.name or original.get("name", ""))
         call.hidden = False
         call.state, call.text = HELD, None  # nothing of it has been sent
-        call.provider = call.provider or lane.provider
-        self._show(lane, call)
+        call.provider = call.provider or speaker.provider
+        self._show(speaker, call)
         self._fill(call, original.get("args", {}))
 
     # Results
 
-    def add_result(self, call: Call, response: Any, *, preliminary: bool = False) -> None:
+    def add_result(self, call: ToolCall, response: Any, *, preliminary: bool = False) -> None:
         """What a tool or a client gave back."""
         if not call.visible:
             if not preliminary:
-                self._book.answer(call)
+                self._registry.answer(call)
             return
         if call.state is STREAMING:
             self._fill(call, call.text.so_far() if call.text is not None else {})
@@ -277,12 +277,12 @@ class ToolCalls:
             provider_executed=call.provider_executed,
         )
         if not preliminary:
-            self._book.answer(call)
+            self._registry.answer(call)
 
-    def add_interim(self, call: Call, value: Any) -> None:
+    def add_interim(self, call: ToolCall, value: Any) -> None:
         """A first word after which nothing more is expected in this response."""
         self.add_result(call, value, preliminary=True)
-        self._book.answer(call)
+        self._registry.answer(call)
         call.interim = value
 
     def free_questions(self) -> None:
@@ -297,7 +297,7 @@ class ToolCalls:
                 if call.interim is not None:
                     self.add_result(call, call.interim)
 
-    def ask_client(self, call: Call) -> None:
+    def ask_client(self, call: ToolCall) -> None:
         """An approved call whose output the client gives.
 
         Its input is sent once more, which turns ``approval-responded`` back to ``input-available``: the approvals
@@ -306,27 +306,27 @@ class ToolCalls:
         self._send_input(call)
         call.awaiting = "client"
 
-    def deny(self, call: Call) -> None:
+    def deny(self, call: ToolCall) -> None:
         self._steps.add_output(call)
         self._sink.tool_output_denied(call.id)
-        self._book.answer(call)
+        self._registry.answer(call)
 
-    def _fail(self, call: Call, text: str) -> None:
+    def _fail(self, call: ToolCall, text: str) -> None:
         self._steps.add_output(call)
         self._sink.tool_output_error(call.id, text, dynamic=call.dynamic, provider_executed=call.provider_executed)
-        self._book.answer(call)
+        self._registry.answer(call)
 
     # Bounds
 
-    def enter(self, lane: Lane, *, asks: bool = False) -> None:
-        """Makes the step right for new content of this lane."""
-        if lane.fresh:
-            self.cut(lane)
-        self._steps.enter(lane, asks=asks)
+    def enter(self, speaker: Speaker, *, asks: bool = False) -> None:
+        """Makes the step right for new content of this speaker."""
+        if speaker.fresh:
+            self.cut(speaker)
+        self._steps.enter(speaker, asks=asks)
 
-    def cut(self, lane: Lane) -> None:
-        """Ends the calls of the lane's earlier responses whose complete form never came."""
-        for call in lane.overdue:
+    def cut(self, speaker: Speaker) -> None:
+        """Ends the calls of the speaker's earlier responses whose complete form never came."""
+        for call in speaker.overdue:
             if call.state > STREAMING:
                 continue
             if call.visible:
@@ -339,21 +339,21 @@ class ToolCalls:
                     dynamic=call.dynamic,
                     title=call.title,
                 )
-            self._book.answer(call)
-        lane.overdue.clear()
+            self._registry.answer(call)
+        speaker.overdue.clear()
 
     def end(self, text: str, *, closes_pending: bool) -> None:
         """Ends the calls that nothing will answer any more; those that wait for a person only where told."""
-        for call in self._book.unanswered():
+        for call in self._registry.unanswered():
             if call.pending and not closes_pending:
                 continue
             if call.visible:
                 self._fail(call, text)
             else:
-                self._book.answer(call)
+                self._registry.answer(call)
 
 
-def _continues(call: Call, fragment: "FunctionCall") -> bool:
+def _continues(call: ToolCall, fragment: "FunctionCall") -> bool:
     """Whether a named fragment with an unknown id can be more of this call, not another call of the same tool.
 
     A call that is not streamed comes in one piece, which promises no more: two of one tool may well be equal.

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert._media import write_media
 from stream_protocol.convert._options import Settings
-from stream_protocol.convert._speakers import Lane
+from stream_protocol.convert._speakers import Speaker
 from stream_protocol.convert._tool_chunks import ToolCalls
 from stream_protocol.convert._warnings import WarnOnce
-from stream_protocol.convert.calls import CallBook
+from stream_protocol.convert.calls import CallRegistry
 from stream_protocol.wire import Sink
 
 if TYPE_CHECKING:
@@ -22,37 +22,37 @@ class WholeParts:
     """Writes them."""
 
     def __init__(
-        self, sink: Sink[Any], settings: Settings, *, book: CallBook, tools: ToolCalls, warn: WarnOnce
+        self, sink: Sink[Any], settings: Settings, *, registry: CallRegistry, tools: ToolCalls, warn: WarnOnce
     ) -> None:
         self._sink = sink
         self._settings = settings
-        self._book = book
+        self._registry = registry
         self._tools = tools
         self._warn = warn
 
-    def take(self, lane: Lane, part: "Part", event: "Event | None") -> None:
+    def take(self, speaker: Speaker, part: "Part", event: "Event | None") -> None:
         """A part of this complete event; of a fragment where that is ``None``, whose actions are not its own yet."""
         if is_media(part):
-            lane.close()
-            self._tools.enter(lane)
+            speaker.close()
+            self._tools.enter(speaker)
             write_media(self._sink, part, event, self._settings.artifact_url)
         elif (code := part.executable_code) is not None:
             value = {"language": code.language.value if code.language else None, "code": code.code}
-            self._tools.run_by_provider(lane, code.id, CODE_EXECUTION, value)
+            self._tools.run_by_provider(speaker, code.id, CODE_EXECUTION, value)
         elif (result := part.code_execution_result) is not None:
             output = {"outcome": result.outcome.value if result.outcome else None, "output": result.output}
-            self._answer(lane, result.id, CODE_EXECUTION, output)
+            self._answer(speaker, result.id, CODE_EXECUTION, output)
         elif (server_call := part.tool_call) is not None:
             name = _server_tool(server_call.tool_type)
-            self._tools.run_by_provider(lane, server_call.id, name, server_call.args or {})
+            self._tools.run_by_provider(speaker, server_call.id, name, server_call.args or {})
         elif (server_response := part.tool_response) is not None:
             name = _server_tool(server_response.tool_type)
-            self._answer(lane, server_response.id, name, server_response.response)
+            self._answer(speaker, server_response.id, name, server_response.response)
         elif not part.thought_signature:
             self._warn(f"Skipped a part with {other_kind(part) or 'nothing in it'}")
 
-    def _answer(self, lane: Lane, adk_id: str | None, name: str, output: Any) -> None:
-        call = self._book.answered_by(adk_id, name, lane.known)
+    def _answer(self, speaker: Speaker, adk_id: str | None, name: str, output: Any) -> None:
+        call = self._registry.answered_by(adk_id, name, speaker.known)
         if call is not None:
             self._tools.add_result(call, output)
 

@@ -14,14 +14,14 @@ from pydantic import ValidationError
 from stream_protocol.convert import ConverterOptions, Ending, WarnOnce, delegated_tools
 from stream_protocol.recording._lenient_events import LenientReader
 from stream_protocol.recording._replaying import replay_sse, selected
-from stream_protocol.recording._responses import Moment, Response, Step, responses
+from stream_protocol.recording._responses import Moment, RecordedResponse, Step, responses
 from stream_protocol.recording._times import Times
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
 from stream_protocol.wire import AnyChunk
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Turn:
+class RecordedTurn:
     """One response of a recording, from what somebody said or answered to the agent's last event."""
 
     message_id: str
@@ -55,12 +55,12 @@ class Recording:
     """The tools that turn out to be task-mode agents, in the whole recording: a replay hides their calls."""
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
-    def turns(self) -> Iterator[Turn]:
+    def turns(self) -> Iterator[RecordedTurn]:
         """The turns, in order. Raises ``RecordingError`` for a file that changed into none."""
         for response, steps in self.responses():
             yield _turn(response, list(steps))
 
-    def responses(self) -> Iterator[tuple[Response, Iterator[Step]]]:
+    def responses(self) -> Iterator[tuple[RecordedResponse, Iterator[Step]]]:
         """The turns as they are read: each one's steps are gone when the next is asked for."""
         return responses(self._steps())
 
@@ -111,14 +111,14 @@ def _moment(record: EventRecord, reader: LenientReader) -> Moment:
         raise RecordingError(f"{record.place} is nested too deeply") from None
 
 
-def _turn(response: Response, steps: list[Step]) -> Turn:
+def _turn(response: RecordedResponse, steps: list[Step]) -> RecordedTurn:
     begin = next((step for step in steps if isinstance(step, TurnRecord)), None)
     end = next((step for step in steps if isinstance(step, EndRecord)), None)
     moments = [step for step in steps if isinstance(step, Moment)]
     events = tuple(moment.event for moment in moments)
     times = Times(told=begin is not None)
     at = [times.of(moment) for moment in moments]
-    return Turn(
+    return RecordedTurn(
         message_id=response.message_id or (events[0].invocation_id if events else ""),
         past=response.past,
         events=events,

@@ -2,7 +2,7 @@
 
 from stream_protocol.recording._lenient_events import LenientReader
 from stream_protocol.recording._pacing import HELD, INSTANT, check_times, paced
-from stream_protocol.recording._recording import Recording, Turn, load_recording, replay
+from stream_protocol.recording._recording import RecordedTurn, Recording, load_recording, replay
 from stream_protocol.recording._replaying import Turns, end_as_recorded, replay_messages, replay_sse, selected
 from stream_protocol.recording._responses import Moment, Step
 from stream_protocol.recording.read import RecordingError
@@ -15,11 +15,11 @@ __all__ = [
     "FileRecorder",
     "LenientReader",
     "Moment",
+    "RecordedTurn",
     "Recording",
     "RecordingError",
     "Redact",
     "Step",
-    "Turn",
     "Turns",
     "check_times",
     "end_as_recorded",

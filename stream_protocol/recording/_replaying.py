@@ -13,14 +13,14 @@ from stream_protocol.convert import (
     hiding,
     sse_conversion,
 )
-from stream_protocol.recording._responses import Moment, Response, Step
+from stream_protocol.recording._responses import Moment, RecordedResponse, Step
 from stream_protocol.recording.read import EndRecord, RecordingError
 from stream_protocol.session import answered, folded, is_user_text, user_message
 from stream_protocol.wire import SSE_DONE, UIMessage
 
 T = TypeVar("T")
 
-Turns = Iterable[tuple[Response, Iterable[Step]]]
+Turns = Iterable[tuple[RecordedResponse, Iterable[Step]]]
 
 
 class RecordedFailureError(Exception):
@@ -75,7 +75,7 @@ def replay_messages(
         yield newest
 
 
-def _settings(response: Response, delegated: frozenset[str], options: ConverterOptions) -> Settings:
+def _settings(response: RecordedResponse, delegated: frozenset[str], options: ConverterOptions) -> Settings:
     return Settings(**hiding(delegated, {**response.options, **options}))
 
 

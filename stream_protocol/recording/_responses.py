@@ -27,13 +27,13 @@ Step = Moment | TurnRecord | ChunkRecord | EndRecord
 """What a response is made of."""
 
 
-def responses(steps: Iterable[Step]) -> Iterator[tuple["Response", Iterator[Step]]]:
+def responses(steps: Iterable[Step]) -> Iterator[tuple["RecordedResponse", Iterator[Step]]]:
     """The responses with their steps, as those are read: they are gone when the next response is asked for."""
     for response, own in groupby(_placed(steps), key=lambda place: place[0]):
         yield response, (step for _, step in own)
 
 
-def _placed(steps: Iterable[Step]) -> Iterator[tuple["Response", Step]]:
+def _placed(steps: Iterable[Step]) -> Iterator[tuple["RecordedResponse", Step]]:
     """Every step with the response that it belongs to. Events that no run yields are left out."""
     splitter = ResponseSplitter()
     for step in steps:
@@ -50,7 +50,7 @@ def _placed(steps: Iterable[Step]) -> Iterator[tuple["Response", Step]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Response:
+class RecordedResponse:
     """One response in a recording; two are never equal."""
 
     message_id: str
@@ -74,7 +74,7 @@ class ResponseSplitter:
         self._texts: dict[str, int] = {}
         """Invocation id -> how many user texts it has had."""
         self._invocation: str | None = None
-        self.response = Response("")
+        self.response = RecordedResponse("")
         """The newest."""
         self._told = False
         """Whether the recording tells where its turns begin."""
@@ -87,23 +87,23 @@ class ResponseSplitter:
         self._gated: set[str] = set()
         """Calls of this message whose approval is still out."""
 
-    def begin(self, turn: TurnRecord) -> Response:
+    def begin(self, turn: TurnRecord) -> RecordedResponse:
         """The response of a turn that the recording begins. Under the id of the newest message it continues that."""
         self._told, self._ended = True, False
         if not turn.message_id or turn.message_id != self.response.message_id:
             self._message = []
-        self.response = Response(turn.message_id, tuple(self._message), turn.options)
+        self.response = RecordedResponse(turn.message_id, tuple(self._message), turn.options)
         return self.response
 
-    def end(self) -> Response:
+    def end(self) -> RecordedResponse:
         """The response that ends here; another one, if no event came since the last end."""
         if self._ended:
             self._message = []
-            self.response = Response("")
+            self.response = RecordedResponse("")
         self._ended = True
         return self.response
 
-    def place(self, event: Event) -> Response:
+    def place(self, event: Event) -> RecordedResponse:
         """The response that the event belongs to."""
         if not self._told:
             self._split(event)
@@ -127,11 +127,11 @@ class ResponseSplitter:
         self._invocation = event.invocation_id
         self._message = []
         self._gated.clear()
-        self.response = Response(message_id(event.invocation_id, self._texts[event.invocation_id]))
+        self.response = RecordedResponse(message_id(event.invocation_id, self._texts[event.invocation_id]))
 
     def _continue(self, event: Event) -> None:
         self._invocation = event.invocation_id
-        self.response = Response(self.response.message_id, tuple(self._message))
+        self.response = RecordedResponse(self.response.message_id, tuple(self._message))
 
     def _is_answer(self, event: Event) -> bool:
         """Whether somebody outside answered; what is answered waits no more."""

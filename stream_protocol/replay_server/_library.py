@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from stream_protocol.recording import Recording, Turn, load_recording
+from stream_protocol.recording import RecordedTurn, Recording, load_recording
 from stream_protocol.recording.read import RecordingError
 from stream_protocol.replay_server._recorded_turns import Scene, scene_of
 from stream_protocol.wire import ChatRequestError
@@ -41,7 +41,7 @@ class Tape:
         """The file's name, for people."""
         return self.recording.path.name
 
-    def turn(self, scene: Scene) -> Turn:
+    def turn(self, scene: Scene) -> RecordedTurn:
         """The turn with its events. Raises ``ChatRequestError`` for a file that has changed since it was read."""
         try:
             turn = next(islice(self.recording.turns(), scene.number - 1, None), None)
@@ -57,7 +57,7 @@ class Tape:
         return {"id": self.name, "title": words, "updatedAt": self.changed.isoformat()}
 
 
-class Shelf:
+class RecordingLibrary:
     """Tapes in the order of their names; at least one."""
 
     def __init__(self, tapes: Mapping[str, Tape]) -> None:
@@ -72,20 +72,20 @@ class Shelf:
         return self._tapes[max(named, key=len)] if named else None
 
 
-def load_shelf(path: str | Path, *, session: str | None = None) -> Shelf:
+def load_library(path: str | Path, *, session: str | None = None) -> RecordingLibrary:
     """The recording in a file, or those in a folder, where files that are none are skipped with a warning.
 
     ``session`` says which one, in a file that holds several. Raises ``RecordingError``.
     """
     path = Path(path)
     tapes = [_load(path, session)] if not path.is_dir() else [*_load_all(path, session)]
-    shelf: dict[str, Tape] = {}
+    library: dict[str, Tape] = {}
     for tape in tapes:
-        if (other := shelf.setdefault(tape.name, tape)) is not tape:
+        if (other := library.setdefault(tape.name, tape)) is not tape:
             raise RecordingError(f"{other.file} and {tape.file} have the same name but for its ending")
-    if not shelf:
+    if not library:
         raise RecordingError("no recordings in it")
-    return Shelf(shelf)
+    return RecordingLibrary(library)
 
 
 def _load_all(folder: Path, session: str | None) -> Iterator[Tape]:

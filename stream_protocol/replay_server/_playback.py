@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
 from stream_protocol.convert import RUN_STOPPED, Settings, chunk_conversion, hiding
-from stream_protocol.recording import HELD, Turn, end_as_recorded
+from stream_protocol.recording import HELD, RecordedTurn, end_as_recorded
 from stream_protocol.wire import AiSdkVersion, AnyChunk, ChunkSink
 from stream_protocol.wire.client import close_stream
 
@@ -20,7 +20,7 @@ class TimedChunk:
     chunk: AnyChunk
 
 
-def timed_chunks(turn: Turn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
+def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
     """What ``replay`` makes of the turn, each chunk with the time of its event; 0, if nobody recorded that.
 
     ``delegated`` is that of the turn's recording.

@@ -10,7 +10,7 @@ from typing import Final
 import anyio.to_thread
 
 from stream_protocol.convert import Settings
-from stream_protocol.replay_server._library import Shelf, Tape
+from stream_protocol.replay_server._library import RecordingLibrary, Tape
 from stream_protocol.replay_server._playback import Playback, TimedChunk, timed_chunks
 from stream_protocol.replay_server._turn_matching import Place, find, target_of
 from stream_protocol.session import folded
@@ -43,8 +43,8 @@ class Chat:
 class Chats:
     """All chats. Tests beside each other have chats of their own, and nothing in common."""
 
-    def __init__(self, shelf: Shelf, pace: float, ai_sdk: AiSdkVersion) -> None:
-        self.shelf = shelf
+    def __init__(self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkVersion) -> None:
+        self.library = library
         self.pace = pace
         self._ai_sdk = ai_sdk
         self._chats: dict[str, Chat] = {}
@@ -78,7 +78,7 @@ class Chats:
         """What the chat's page shows; ``None`` for a chat that nothing is known of."""
         if (chat := self._chats.get(chat_id)) is not None:
             return chat.messages(self._ai_sdk)
-        return [] if self.shelf.named(chat_id) is not None else None
+        return [] if self.library.named(chat_id) is not None else None
 
     def running(self, chat_id: str) -> Playback | None:
         """The response that goes out in a chat."""
@@ -113,10 +113,10 @@ class Chats:
 
     def _tapes(self, chat_id: str, last: Chat | None) -> Iterator[Tape]:
         """Those that a chat may play: the one that its id names, or all, first the one that it plays already."""
-        if (named := self.shelf.named(chat_id)) is not None:
+        if (named := self.library.named(chat_id)) is not None:
             return iter([named])
         playing = last.place.tape if last is not None else None
-        return iter(sorted(self.shelf, key=lambda tape: tape is not playing))
+        return iter(sorted(self.library, key=lambda tape: tape is not playing))
 
     def _earlier(self, place: Place, last: Chat) -> Sequence[UIMessage]:
         """The messages before the one that asks for a place, as far as the chat knows them."""

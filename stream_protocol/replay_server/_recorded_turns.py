@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from google.adk.events import Event
 from google.adk.sessions import Session
 
-from stream_protocol.recording import Turn
+from stream_protocol.recording import RecordedTurn
 from stream_protocol.session import InlineFile, is_user_text, is_users, read_file, session_to_messages
 from stream_protocol.wire import ChatRequestError, FilePart, TextPart, UIMessage, parse_chat_request
 
@@ -54,7 +54,7 @@ class Scene:
     """Calls of this turn that it left to the page."""
 
 
-def scene_of(number: int, turn: Turn) -> Scene:
+def scene_of(number: int, turn: RecordedTurn) -> Scene:
     """What there is to know of a turn before it is played."""
     users = [event for event in turn.events if is_users(event)]
     text = next(filter(is_user_text, users), None)
@@ -93,7 +93,7 @@ def _user_message(event: Event) -> UIMessage:
     return message
 
 
-def _requested(turn: Turn) -> tuple[Said, ...] | None:
+def _requested(turn: RecordedTurn) -> tuple[Said, ...] | None:
     """The words of a turn whose events begin with the agent's: those of its request, where that was recorded."""
     if turn.request is None or turn.past:
         return None

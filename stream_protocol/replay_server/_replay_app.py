@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from stream_protocol.recording import HELD
 from stream_protocol.replay_server._played_chats import Chats
 from stream_protocol.replay_server._release_steps import STEP_KEYS, Step, parse_step
-from stream_protocol.serving.http import UIMessageStreamResponse, app_around, plainly
+from stream_protocol.serving.http import UIMessageStreamResponse, app_around, plain_text_errors
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 
 PATH: Final = "/api/chat"
@@ -53,7 +53,7 @@ def _routes(chats: Chats) -> list[BaseRoute]:
         )
 
     async def list_chats(_request: Request) -> Response:
-        return JSONResponse({"chats": [tape.listed() for tape in chats.shelf], "nextCursor": None})
+        return JSONResponse({"chats": [tape.listed() for tape in chats.library], "nextCursor": None})
 
     async def stop_chat(request: Request) -> Response:
         if (playback := chats.running(request.path_params["chat_id"])) is not None:
@@ -68,20 +68,20 @@ def _routes(chats: Chats) -> list[BaseRoute]:
         return JSONResponse(await _step(chats, request.path_params["chat_id"], await _read_step(request)))
 
     async def suggestions(_request: Request) -> Response:
-        return JSONResponse([title for tape in chats.shelf if (title := tape.listed()["title"]) is not None])
+        return JSONResponse([title for tape in chats.library if (title := tape.listed()["title"]) is not None])
 
     async def healthz(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
     return [
-        Route(PATH, plainly(post_chat), methods=["POST"]),
-        Route(PATH + "/{chat_id}", plainly(get_chat), methods=["GET"]),
-        Route(PATH + "/{chat_id}/stream", plainly(get_stream), methods=["GET"]),
-        Route(PATH + "s", plainly(list_chats), methods=["GET"]),
-        Route(PATH + "/{chat_id}/stop", plainly(stop_chat), methods=["POST"]),
-        Route(PATH + "/{chat_id}", plainly(delete_chat), methods=["DELETE"]),
-        Route("/__replay/{chat_id}/step", plainly(step), methods=["POST"]),
-        Route("/suggestions.json", plainly(suggestions), methods=["GET"]),
+        Route(PATH, plain_text_errors(post_chat), methods=["POST"]),
+        Route(PATH + "/{chat_id}", plain_text_errors(get_chat), methods=["GET"]),
+        Route(PATH + "/{chat_id}/stream", plain_text_errors(get_stream), methods=["GET"]),
+        Route(PATH + "s", plain_text_errors(list_chats), methods=["GET"]),
+        Route(PATH + "/{chat_id}/stop", plain_text_errors(stop_chat), methods=["POST"]),
+        Route(PATH + "/{chat_id}", plain_text_errors(delete_chat), methods=["DELETE"]),
+        Route("/__replay/{chat_id}/step", plain_text_errors(step), methods=["POST"]),
+        Route("/suggestions.json", plain_text_errors(suggestions), methods=["GET"]),
         Route("/healthz", healthz, methods=["GET"]),
     ]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from stream_protocol.serving._client_tools import client_tool
 from stream_protocol.serving._emit_data import emit_data
 from stream_protocol.serving._on_finish import OnFinish, Outcome
-from stream_protocol.serving._overrides import Prepare, Prepared
+from stream_protocol.serving._overrides import Prepare, RunOverrides
 from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving._sync import WSGI_SSE_HEADERS, SyncChatService
@@ -49,12 +49,12 @@ __all__ = [
     "Outcome",
     "Owner",
     "Prepare",
-    "Prepared",
     "Recorder",
     "RedisRunLog",
     "RunInfo",
     "RunLog",
     "RunLogError",
+    "RunOverrides",
     "RunReader",
     "SyncChatService",
     "Target",

@@ -15,16 +15,16 @@ from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
 from stream_protocol.serving._run import Begun
 from stream_protocol.serving.startup import announces_user_message
 from stream_protocol.session import (
-    Answers,
-    NewText,
+    AnsweredCalls,
+    NewUserTurn,
     answers_ahead,
     is_user_text,
     live_events,
     message_id,
     run_config_for,
     session_to_messages,
+    shown_events,
     superseded,
-    told_events,
     user_content,
 )
 from stream_protocol.wire import encode_sse
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving._overrides import Prepared
+    from stream_protocol.serving._overrides import RunOverrides
     from stream_protocol.serving._recorder_protocol import TurnRecorder
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -46,10 +46,10 @@ class Job:
     """A turn, and how its request wants it run."""
 
     request: ChatRequest
-    turn: NewText | Answers
+    turn: NewUserTurn | AnsweredCalls
     session: Session
     """As it was stored before the run."""
-    prepared: Prepared
+    prepared: RunOverrides
     runner: Runner
     run_config: RunConfig
     options: ConverterOptions
@@ -59,12 +59,12 @@ class Job:
         """The conversion of a response whose run has begun in this invocation."""
         settings = Settings(**self.options)
         match self.turn:
-            case Answers():
-                past = told_events(self.turn.past)
+            case AnsweredCalls():
+                past = shown_events(self.turn.past)
                 return Begun(sse_conversion(past, self.turn.message_id, settings), self._rebuilt())
-            case NewText() if invocation_id is None:
+            case NewUserTurn() if invocation_id is None:
                 return Begun(sse_conversion((), None, settings))
-            case NewText():
+            case NewUserTurn():
                 stored = live_events(self.session.events)
                 texts = sum(event.invocation_id == invocation_id for event in stored if is_user_text(event))
                 return Begun(sse_conversion((), message_id(invocation_id, texts + 1), settings))
@@ -73,7 +73,7 @@ class Job:
         """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""
         # A copy of the session: who asks what this run answers goes by what was stored before.
         session = self.session.model_copy(update={"events": list(self.session.events)})
-        for event in superseded(session.events) if isinstance(self.turn, NewText) else ():
+        for event in superseded(session.events) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
         for event in answers_ahead(self.turn):
             yield await self.runner.session_service.append_event(session, event)
@@ -102,7 +102,7 @@ class Job:
         """The invocation that we name, where ADK itself would not tell it before the model speaks."""
         if announces_user_message(self.runner.agent):
             return None
-        if isinstance(self.turn, Answers):
+        if isinstance(self.turn, AnsweredCalls):
             return self.turn.past[0].invocation_id if self.turn.past else None
         return new_invocation_context_id()
 
@@ -122,7 +122,7 @@ class Job:
 
     def continued(self) -> UIMessage:
         """The message that the response goes on with, as the client made it when it answered."""
-        assert isinstance(self.turn, Answers)
+        assert isinstance(self.turn, AnsweredCalls)
         if not self.turn.past:  # nothing is stored: the page alone has it
             return self.request.messages[-1]
         return {**self._asked(self.turn.past)[-1], "id": self.turn.message_id}

@@ -21,7 +21,7 @@ from stream_protocol.wire import ChatRequest
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
+class RunOverrides:
     """How this one request is run; what is not given is as the ``ChatService`` has it."""
 
     state_delta: Mapping[str, Any] = field(default_factory=dict)
@@ -42,16 +42,16 @@ class Prepared:
         return {**self.state_delta, **{State.TEMP_PREFIX + name: value for name, value in self.secrets.items()}}
 
 
-Prepare: TypeAlias = Callable[[Request, ChatRequest], Prepared | Awaitable[Prepared]]
+Prepare: TypeAlias = Callable[[Request, ChatRequest], RunOverrides | Awaitable[RunOverrides]]
 """The HTTP request and what it asks for -> how to run it. Raise ``ChatRequestError`` to refuse it."""
 
-NOTHING = Prepared()
+NO_OVERRIDES = RunOverrides()
 
 
-async def prepared(prepare: Prepare | None, request: Request, chat_request: ChatRequest) -> Prepared:
+async def prepared(prepare: Prepare | None, request: Request, chat_request: ChatRequest) -> RunOverrides:
     """What the hook says, from a plain function or a coroutine."""
     if prepare is None:
-        return NOTHING
+        return NO_OVERRIDES
     found = prepare(request, chat_request)
     return await found if inspect.isawaitable(found) else found
 

@@ -7,13 +7,13 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving.startup import agent_names
-from stream_protocol.session import Answers, NewText, restore
+from stream_protocol.session import AnsweredCalls, NewUserTurn, restore
 from stream_protocol.wire import ChatRequest
 
 
 async def restored_session(
     runner: Runner, request: ChatRequest, *, user_id: str, mode: Literal["client", "text"]
-) -> tuple[Runner, Session, NewText | Answers]:
+) -> tuple[Runner, Session, NewUserTurn | AnsweredCalls]:
     """A runner like ``runner`` whose one session, in memory, holds the request's history; and the request's turn.
 
     Raises ``ChatRequestError`` for what is refused.

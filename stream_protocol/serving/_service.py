@@ -15,24 +15,24 @@ from stream_protocol.serving._artifacts import artifact_urls, load_artifact, wit
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatPage, delete_chat, list_chats
 from stream_protocol.serving._job import Job
 from stream_protocol.serving._on_finish import OnFinish, tell
-from stream_protocol.serving._overrides import NOTHING, Prepared, runner_for
+from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides, runner_for
 from stream_protocol.serving._recorder_protocol import Recorder, Unrecorded
 from stream_protocol.serving._restored_session import restored_session
 from stream_protocol.serving._rewinding import rewind
 from stream_protocol.serving._run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving.run_logs import MemoryRunLog
-from stream_protocol.serving.startup import Target, as_runner, delegation_tools, warn_of_siblings
+from stream_protocol.serving.startup import Target, as_runner, delegation_tools, warn_of_other_workers
 from stream_protocol.session import (
-    Answers,
-    AsItStands,
+    AnsweredCalls,
     FilePolicy,
-    NewText,
+    NewUserTurn,
+    NothingToRun,
     default_run_config,
     fingerprint,
     plan,
     sealing_events,
     session_to_messages,
-    told_events,
+    shown_events,
 )
 from stream_protocol.wire import ChatRequestError
 from stream_protocol.wire.client import parse_sse
@@ -103,13 +103,13 @@ class ChatService:
         self._on_finish = on_finish
         self._recorder = recorder or Unrecorded()
         if run_log is None:
-            warn_of_siblings()
+            warn_of_other_workers()
         self._run_log = run_log or MemoryRunLog()
         self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def respond(
-        self, request: ChatRequest, *, user_id: str, prepared: Prepared = NOTHING
+        self, request: ChatRequest, *, user_id: str, prepared: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[bytes]:
         """Does what the request asks for and returns the response's SSE events, which may be read at any pace.
 
@@ -122,21 +122,21 @@ class ChatService:
         with ExitStack() as claim:
             claim.callback(self._runs.release, key)
             planned = await (self._restored if self._history != "server" else self._planned)(key, request, prepared)
-            if isinstance(planned, AsItStands):
+            if isinstance(planned, NothingToRun):
                 options = self._options_for(request.id, prepared.artifact_base)
-                past, behind = told_events(planned.past), told_events(planned.events)
+                past, behind = shown_events(planned.past), shown_events(planned.events)
                 return _async_iterator(list(iter_sse(behind, past=past, message_id=planned.message_id, **options)))
             claimed.lease.open()
             self._start(claimed, planned, claim.pop_all())
             return claimed.log.read()
 
-    async def _planned(self, key: ChatKey, request: ChatRequest, prepared: Prepared) -> Job | AsItStands:
+    async def _planned(self, key: ChatKey, request: ChatRequest, prepared: RunOverrides) -> Job | NothingToRun:
         """What the request asks for in the stored chat."""
         session = await self._find_session(key)
         turn = plan(request, session.events if session else ())
-        if isinstance(turn, AsItStands):
+        if isinstance(turn, NothingToRun):
             return turn
-        if isinstance(turn, NewText):
+        if isinstance(turn, NewUserTurn):
             if session is not None:  # before the rewind, which takes artifacts back
                 said = await with_their_bytes(self.runner, session, turn.texts_and_files)
                 turn = replace(turn, texts_and_files=said)
@@ -146,18 +146,18 @@ class ChatService:
         session = session or await self._create_session(key)
         return self._job(request, turn, session, prepared, runner_for(prepared.agent, self.runner))
 
-    async def _restored(self, key: ChatKey, request: ChatRequest, prepared: Prepared) -> Job:
+    async def _restored(self, key: ChatKey, request: ChatRequest, prepared: RunOverrides) -> Job:
         """What the request asks for in the chat that it brings with it."""
         assert self._history != "server"
         runner, session, turn = await restored_session(
             runner_for(prepared.agent, self.runner), request, user_id=key[0], mode=self._history
         )
-        if isinstance(turn, NewText):
+        if isinstance(turn, NewUserTurn):
             self._files.check(turn.texts_and_files)
         return self._job(request, turn, session, prepared, runner)
 
     async def respond_chunks(
-        self, request: ChatRequest, *, user_id: str, prepared: Prepared = NOTHING
+        self, request: ChatRequest, *, user_id: str, prepared: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[AnyChunk]:
         """``respond`` as chunks, for a server that sends them in another form."""
         return _parsed(await self.respond(request, user_id=user_id, prepared=prepared))
@@ -173,8 +173,8 @@ class ChatService:
     async def history(self, chat_id: str, *, user_id: str, artifact_base: str | None = None) -> list[UIMessage] | None:
         """The messages of a chat as its client has them; ``None`` if this user has no such chat.
 
-        ``artifact_base`` as in ``Prepared``. While a run goes on, what is stored of its message is in it, with calls
-        that have no result yet left open.
+        ``artifact_base`` as in ``RunOverrides``. While a run goes on, what is stored of its message is in it; calls
+        without a result are left open.
         """
         key: ChatKey = (user_id, chat_id)
         running = await self._runs.settled(key)
@@ -231,7 +231,12 @@ class ChatService:
         await self._run_log.aclose()
 
     def _job(
-        self, request: ChatRequest, turn: NewText | Answers, session: Session, prepared: Prepared, runner: Runner
+        self,
+        request: ChatRequest,
+        turn: NewUserTurn | AnsweredCalls,
+        session: Session,
+        prepared: RunOverrides,
+        runner: Runner,
     ) -> Job:
         options = self._options_for(request.id, prepared.artifact_base)
         if runner.agent is not self.runner.agent:
@@ -294,7 +299,7 @@ class ChatService:
                 self._on_finish,
                 run.log.whole(),
                 before=job.messages if self._history == "server" else lambda: job.request.messages,
-                continues=isinstance(job.turn, Answers),
+                continues=isinstance(job.turn, AnsweredCalls),
                 ai_sdk=self._settings.ai_sdk,
             )
 

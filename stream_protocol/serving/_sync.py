@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from stream_protocol.serving._overrides import NOTHING, Prepared
+from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.http import KEEP_ALIVE
 from stream_protocol.wire import SSE_HEADERS, SSE_KEEP_ALIVE
@@ -45,7 +45,7 @@ class SyncChatService:
         os.register_at_fork(after_in_child=self._forget)
 
     def respond(
-        self, request: ChatRequest, *, user_id: str, prepared: Prepared = NOTHING
+        self, request: ChatRequest, *, user_id: str, prepared: RunOverrides = NO_OVERRIDES
     ) -> Generator[bytes, None, None]:
         """``ChatService.respond``: the response's SSE events. Closing the iterator, as every WSGI server does when the
         client leaves, counts as a disconnect. ``parse_sse`` makes chunks of them.

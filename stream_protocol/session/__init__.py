@@ -13,8 +13,8 @@ from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import answered, folded, session_to_messages
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import Fragments, sealing_events
-from stream_protocol.session._metadata import METADATA_KEY, told_events
-from stream_protocol.session._planning import Answers, AsItStands, NewText, plan
+from stream_protocol.session._metadata import METADATA_KEY, shown_events
+from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
     answers_ahead,
     default_run_config,
@@ -30,13 +30,13 @@ __all__ = [
     "MEDIA_TYPE",
     "METADATA_KEY",
     "PROVIDED",
-    "Answers",
-    "AsItStands",
+    "AnsweredCalls",
     "FilePolicy",
     "Fragments",
     "HistoryMode",
     "InlineFile",
-    "NewText",
+    "NewUserTurn",
+    "NothingToRun",
     "Said",
     "SavedFile",
     "answered",
@@ -59,8 +59,8 @@ __all__ = [
     "run_config_for",
     "sealing_events",
     "session_to_messages",
+    "shown_events",
     "superseded",
-    "told_events",
     "user_content",
     "user_message",
 ]

@@ -36,7 +36,7 @@ def _canonical(message: UIMessage) -> UIMessage:
 
 def _parts(parts: Sequence[_Part]) -> list[_Part]:
     whole = [{key: value for key, value in part.items() if key != "rawInput"} for part in _complete(parts)]
-    return [part for lanes in _stretches(whole) for part in _by_branch(lanes)]
+    return [part for speakers in _exchanges(whole) for part in _by_branch(speakers)]
 
 
 def _complete(parts: Sequence[_Part]) -> list[_Part]:
@@ -61,7 +61,7 @@ def _is_cut(part: _Part) -> bool:
     return part["state"] == "input-streaming" or part.get("errorText") == INPUT_CUT
 
 
-def _stretches(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
+def _exchanges(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
     """The parts, cut around each that somebody said alone. Steps, files and data tell no branch and bound nothing."""
     for shared, group in groupby(parts, lambda part: _branch(part) is not None or _tells_none(part)):
         if shared:
@@ -71,16 +71,16 @@ def _stretches(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
 
 
 def _by_branch(parts: list[_Part]) -> list[_Part]:
-    """The parts of a stretch in the order of their branches, if they are of several."""
+    """The parts of a exchange in the order of their branches, if they are of several."""
     if len({branch for part in parts if (branch := _branch(part)) is not None}) < 2:
         return parts
     held = [index for index, part in enumerate(parts) if not _is_step(part)]
     begin, end = held[0], held[-1] + 1
-    lanes = [part for part in parts[begin:end] if _branch(part) is not None]
+    speakers = [part for part in parts[begin:end] if _branch(part) is not None]
     others = [part for part in parts[begin:end] if _branch(part) is None and not _is_step(part)]
-    lanes.sort(key=lambda part: _branch(part) or "")
+    speakers.sort(key=lambda part: _branch(part) or "")
     others.sort(key=lambda part: json.dumps(part, sort_keys=True))
-    return [*parts[:begin], *lanes, *others, *parts[end:]]
+    return [*parts[:begin], *speakers, *others, *parts[end:]]
 
 
 def _is_step(part: _Part) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from stream_protocol.session._importing import messages_to_events
-from stream_protocol.session._planning import CONFLICT, Answer, Answers, NewText, plan
+from stream_protocol.session._planning import CONFLICT, AnsweredCalls, CallAnswer, NewUserTurn, plan
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Restored:
     """What a request says has happened, and what it asks for."""
 
     events: list[Event]
-    turn: NewText | Answers
+    turn: NewUserTurn | AnsweredCalls
     """``Answers`` have no past: their message is the client's, and so are the ids in it."""
 
 
@@ -45,7 +45,7 @@ def restore(
     if last["role"] == "assistant":
         return _continuation([*earlier, last] if mode == "client" else [], last, agent, agents)
     turn = plan(ChatRequest(id=request.id, messages=(last,)), ())
-    assert isinstance(turn, NewText)
+    assert isinstance(turn, NewUserTurn)
     told = earlier if mode == "client" else [_text_only(message) for message in earlier]
     return Restored(events=messages_to_events(told, agent=agent, agents=agents), turn=turn)
 
@@ -61,9 +61,10 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
     if not results:
         raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
     answers = [
-        Answer(id=result.id or "", name=result.name or "", response=dict(result.response or {})) for result in results
+        CallAnswer(id=result.id or "", name=result.name or "", response=dict(result.response or {}))
+        for result in results
     ]
-    return Restored(events=events, turn=Answers(answers=tuple(answers), message_id=last["id"], past=()))
+    return Restored(events=events, turn=AnsweredCalls(answers=tuple(answers), message_id=last["id"], past=()))
 
 
 def _last_calls(message: UIMessage) -> list[ToolPart]:

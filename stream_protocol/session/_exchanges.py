@@ -1,6 +1,6 @@
 """Where one assistant message ends and the next begins.
 
-An assistant message is everything that the agent said between two stored user *text* messages: a *stretch*. Answers to
+An assistant message is everything that the agent said between two stored user *text* messages: a *exchange*. Answers to
 the agent's own calls (approvals, client tools, input) do not end it. Its id is the invocation's id, or, when the agent
 answers a later user text in an old invocation (task mode), that id with ``.2``, ``.3``… behind it.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stretch:
+class Exchange:
     """What the user said, and everything that the agent said to it."""
 
     message_id: str
@@ -48,7 +48,7 @@ class Stretch:
             yield self.events[begin:end]
 
 
-def stretches(events: Sequence[Event]) -> list[Stretch]:
+def exchanges(events: Sequence[Event]) -> list[Exchange]:
     """Live events, cut into the messages that they are."""
     texts: Counter[str] = Counter()
     cuts = [index for index, event in enumerate(events) if index == 0 or is_user_text(event)]
@@ -57,7 +57,7 @@ def stretches(events: Sequence[Event]) -> list[Stretch]:
         invocation_id = events[begin].invocation_id
         texts[invocation_id] += is_user_text(events[begin])
         found.append(
-            Stretch(message_id=message_id(invocation_id, texts[invocation_id]), events=tuple(events[begin:end]))
+            Exchange(message_id=message_id(invocation_id, texts[invocation_id]), events=tuple(events[begin:end]))
         )
     return found
 
@@ -95,13 +95,13 @@ def live_events(events: Sequence[Event]) -> list[Event]:
     return kept
 
 
-def current_stretch(events: Sequence[Event]) -> list[Event]:
+def current_exchange(events: Sequence[Event]) -> list[Event]:
     """The last user text and everything behind it, of live events; empty if the user never said anything."""
     last = next((index for index in reversed(range(len(events))) if is_user_text(events[index])), len(events))
     return list(events[last:])
 
 
-def stretch_id(events: Iterable[Event], invocation_id: str) -> str:
+def newest_message_id(events: Iterable[Event], invocation_id: str) -> str:
     """The id of the newest assistant message of an invocation, by the user texts that it has among live events."""
     return message_id(
         invocation_id, sum(event.invocation_id == invocation_id for event in events if is_user_text(event))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from stream_protocol.convert import ConverterOptions, Settings, chunk_conversion, delegated_tools, hiding
 from stream_protocol.convert.calls import is_confirmed
-from stream_protocol.session._exchanges import Stretch, is_users, live_events, stretches
-from stream_protocol.session._metadata import approval_reasons, told_events
+from stream_protocol.session._exchanges import Exchange, exchanges, is_users, live_events
+from stream_protocol.session._metadata import approval_reasons, shown_events
 from stream_protocol.session._user_message import user_message
 from stream_protocol.wire import ClientStreamError
 from stream_protocol.wire.client import MessageReducer
@@ -41,29 +41,29 @@ def session_to_messages(
     """
     options.pop("on_error", None)  # a message has no place for an error's text
     settings = Settings(**hiding(delegated_tools(session.events), options))
-    told = [_Telling(stretch, settings) for stretch in stretches(told_events(live_events(session.events)))]
+    told = [_Telling(exchange, settings) for exchange in exchanges(shown_events(live_events(session.events)))]
     for number, telling in enumerate(told):
         telling.tell(running=running and number == len(told) - 1)
-        for event in telling.stretch.events:
+        for event in telling.exchange.events:
             _tell_late(event, told[: number + 1])
     return [message for telling in told for message in telling.messages()]
 
 
 class _Telling:
-    """One stretch on its way to its messages."""
+    """One exchange on its way to its messages."""
 
-    def __init__(self, stretch: Stretch, settings: Settings) -> None:
-        self.stretch = stretch
+    def __init__(self, exchange: Exchange, settings: Settings) -> None:
+        self.exchange = exchange
         self._settings = settings
         self._past: list[Event] = []
         self._message: UIMessage | None = None
         self._running = False
-        self._call_ids = {call.id for event in stretch.events for call in event.get_function_calls()}
+        self._call_ids = {call.id for event in exchange.events for call in event.get_function_calls()}
 
     def tell(self, *, running: bool) -> None:
-        """Folds the responses of the stretch, one after the other."""
+        """Folds the responses of the exchange, one after the other."""
         self._running = running
-        responses = list(self.stretch.responses())
+        responses = list(self.exchange.responses())
         for response in responses:
             chunks = self._converted(response, ends=not (running and response is responses[-1]))
             self._message = folded(chunks, answered(self._message, *response), self._settings)
@@ -79,14 +79,14 @@ class _Telling:
         self._past.append(event)
 
     def messages(self) -> Iterator[UIMessage]:
-        user_text = self.stretch.user_text
+        user_text = self.exchange.user_text
         if user_text is not None:
-            yield user_message(user_text, self.stretch.events, self._settings.artifact_url)
-        if self._message is not None and (self.stretch.is_answered or not self._running):
+            yield user_message(user_text, self.exchange.events, self._settings.artifact_url)
+        if self._message is not None and (self.exchange.is_answered or not self._running):
             yield self._message
 
     def _converted(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
-        conversion = chunk_conversion(self._past, self.stretch.message_id, self._settings)
+        conversion = chunk_conversion(self._past, self.exchange.message_id, self._settings)
         for event in events:
             conversion.feed(event)
         if ends:

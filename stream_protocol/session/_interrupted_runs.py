@@ -12,7 +12,7 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.convert import ABORTED, FINISH_REASONS, NO_CONTENT, RUN_FAILED, RUN_STOPPED, Ending
-from stream_protocol.session._exchanges import current_stretch, live_events
+from stream_protocol.session._exchanges import current_exchange, live_events
 from stream_protocol.session._metadata import METADATA_KEY, TOLD, UNTOLD, own_metadata
 from stream_protocol.session._pending_calls import KEPT_FROM_THE_MODEL
 
@@ -59,19 +59,19 @@ def sealing_events(
 
     ``begun_at``: how many of the session's events are older than the run. ``agent``: the root agent's name.
     """
-    stretch = current_stretch(live_events(events))
-    if outcome == "finish" or begun_at >= len(events) or not stretch:
+    exchange = current_exchange(live_events(events))
+    if outcome == "finish" or begun_at >= len(events) or not exchange:
         return []
     stopped = outcome != "error"
     text = RUN_STOPPED if outcome == "abort" else RUN_FAILED
     late = {_speaker(event) for event in fragments.late if event.content is not None}
     sealing = [_said(fragment, parts, late) for fragment, parts in fragments.spoken()]
-    sealing += _responses(stretch, text, closes_pending=stopped)
-    sealing += _missed_responses(stretch)
+    sealing += _responses(exchange, text, closes_pending=stopped)
+    sealing += _missed_responses(exchange)
     for event in sealing:
         event.error_code = ABORTED if stopped else FAILED
     if fragments.late or not _tells([*events[begun_at:], *sealing][-1].error_code, outcome):
-        sealing.append(_mark(stretch, agent, ABORTED if outcome == "abort" else FAILED))
+        sealing.append(_mark(exchange, agent, ABORTED if outcome == "abort" else FAILED))
     begin = max(time.time(), events[-1].timestamp + TICK)
     for number, event in enumerate(sealing):
         event.timestamp = begin + number * TICK
@@ -90,10 +90,10 @@ def _tells(code: str | None, outcome: Ending) -> bool:
     return code is not None and code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
 
 
-def _mark(stretch: Sequence[Event], agent: str, code: str) -> Event:
+def _mark(exchange: Sequence[Event], agent: str, code: str) -> Event:
     """Says no more than how the run ended."""
-    author = next((event.author for event in reversed(stretch) if event.author != "user"), agent)
-    return Event(author=author, invocation_id=stretch[-1].invocation_id, error_code=code)
+    author = next((event.author for event in reversed(exchange) if event.author != "user"), agent)
+    return Event(author=author, invocation_id=exchange[-1].invocation_id, error_code=code)
 
 
 def _said(fragment: Event, parts: list[types.Part], late: Collection[_Speaker]) -> Event:
@@ -111,11 +111,11 @@ def _is_code(part: types.Part) -> bool:
     return part.executable_code is not None or part.code_execution_result is not None
 
 
-def _responses(stretch: Sequence[Event], text: str, *, closes_pending: bool) -> Iterator[Event]:
-    """An error for each call of the stretch that nothing will answer, beside those that were made with it."""
-    answered = {response.id for event in stretch for response in event.get_function_responses()}
-    handed_over = {event.isolation_scope for event in stretch}
-    for event in stretch:
+def _responses(exchange: Sequence[Event], text: str, *, closes_pending: bool) -> Iterator[Event]:
+    """An error for each call of the exchange that nothing will answer, beside those that were made with it."""
+    answered = {response.id for event in exchange for response in event.get_function_responses()}
+    handed_over = {event.isolation_scope for event in exchange}
+    for event in exchange:
         open_calls = [
             call
             for call in event.get_function_calls()
@@ -126,17 +126,17 @@ def _responses(stretch: Sequence[Event], text: str, *, closes_pending: bool) -> 
             yield _closing(event, [(call, {"error": text}) for call in open_calls])
 
 
-def _missed_responses(stretch: Sequence[Event]) -> Iterator[Event]:
+def _missed_responses(exchange: Sequence[Event]) -> Iterator[Event]:
     """For the model, what it cannot read where it stands: ADK closes the calls of a stopped run in one event, which it
     keeps from the model if an approval is among them."""
     responses = [
         (response, any(one.name in KEPT_FROM_THE_MODEL for one in event.get_function_responses()))
-        for event in stretch
+        for event in exchange
         for response in event.get_function_responses()
     ]
     read = {response.id for response, kept in responses if not kept}
     missed = {response.id: response.response for response, kept in responses if kept and response.id not in read}
-    for event in stretch:
+    for event in exchange:
         calls = [call for call in event.get_function_calls() if call.id in missed]
         told = [(call, missed[call.id]) for call in calls if call.name not in KEPT_FROM_THE_MODEL]
         if told:

@@ -41,7 +41,7 @@ def approval_reasons(event: Event) -> dict[str, str]:
     return reasons if isinstance(reasons, dict) else {}
 
 
-def told_events(events: Sequence[Event]) -> list[Event]:
+def shown_events(events: Sequence[Event]) -> list[Event]:
     """The events as a page was told of them: a response can end before its run, whose last events it misses then."""
     untold = {event_id for event in events for event_id in own_metadata(event).get(UNTOLD, ())}
     return [_as_told(event) for event in events if event.id not in untold]

@@ -2,7 +2,7 @@
 
 The client owns nothing but its last words. If its last message is the user's, those words are a new turn. Otherwise the
 request carries answers to calls of the assistant message that it continues, and an answer counts only for a call that
-waits in the *stored* events of the current stretch: neither arguments nor earlier outputs are ever read from a client.
+waits in the *stored* events of the current exchange: neither arguments nor earlier outputs are ever read from a client.
 
 An answer that came before is no error: the client may have lost the response. It gets what followed from it once more.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from stream_protocol.convert.calls import RESULT, is_confirmed
 from stream_protocol.session._answer_checks import PROVIDED, check_input, completed_credential
-from stream_protocol.session._exchanges import current_stretch, is_user_text, live_events, stretch_id
+from stream_protocol.session._exchanges import current_exchange, is_user_text, live_events, newest_message_id
 from stream_protocol.session._files import InlineFile, LinkedFile, Said, SavedFile, read_file
 from stream_protocol.session._metadata import client_message_id
 from stream_protocol.session._pending_calls import CallKind, OutsideCall, outside_calls
@@ -36,7 +36,7 @@ _CLIENTS: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewText:
+class NewUserTurn:
     """The user said something: start a new assistant message."""
 
     texts_and_files: tuple[Said, ...]
@@ -48,7 +48,7 @@ class NewText:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class CallAnswer:
     """One function response for ADK, by the ids and names of its own stored call."""
 
     id: str
@@ -57,10 +57,10 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers:
+class AnsweredCalls:
     """Every open call of a model response is answered: run on, in the same assistant message."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[CallAnswer, ...]
     message_id: str
     past: tuple[Event, ...]
     """The stored events of the message so far."""
@@ -69,7 +69,7 @@ class Answers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AsItStands:
+class NothingToRun:
     """Nothing to run: the response is what the server has of this message that the client may not have seen."""
 
     message_id: str
@@ -78,10 +78,10 @@ class AsItStands:
     """What followed from an answer that was given before; empty while answers are still missing."""
 
 
-Turn = NewText | Answers | AsItStands
+PlannedTurn = NewUserTurn | AnsweredCalls | NothingToRun
 
 
-def plan(request: ChatRequest, events: Sequence[Event]) -> Turn:
+def plan(request: ChatRequest, events: Sequence[Event]) -> PlannedTurn:
     """What to do about a request in a chat whose stored events are ``events`` (empty for a new chat).
 
     Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
@@ -97,7 +97,7 @@ def plan(request: ChatRequest, events: Sequence[Event]) -> Turn:
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
-def _user_turn(request: ChatRequest, message: UIMessage, stored: Sequence[Event]) -> NewText:
+def _user_turn(request: ChatRequest, message: UIMessage, stored: Sequence[Event]) -> NewUserTurn:
     """New words, or words that the server knows: then what followed from them goes, and they are answered anew.
 
     Words that it does not know are new whatever else the request says: a retry after a request that failed looks so.
@@ -137,11 +137,11 @@ def _is_message(event: Event, message_id: str) -> bool:
     return is_user_text(event) and bool(message_id) and message_id in (client_message_id(event), event.id)
 
 
-def _new_text(said: list[Said], message_id: str, *, rewind_before: str | None = None) -> NewText:
+def _new_text(said: list[Said], message_id: str, *, rewind_before: str | None = None) -> NewUserTurn:
     said = [text_or_file for text_or_file in said if text_or_file]
     if not said:
         raise ChatRequestError("The message is empty.", status=422)
-    return NewText(texts_and_files=tuple(said), client_message_id=message_id, rewind_before=rewind_before)
+    return NewUserTurn(texts_and_files=tuple(said), client_message_id=message_id, rewind_before=rewind_before)
 
 
 def _stored(parts: list[types.Part | SavedFile]) -> list[Said]:
@@ -178,26 +178,26 @@ def _target(request: ChatRequest) -> UIMessage:
     return request.messages[-1]
 
 
-def _continuation(request: ChatRequest, message: UIMessage, events: list[Event]) -> Turn:
-    stretch = current_stretch(events)
-    target_id = message["id"] or (stretch_id(events, stretch[0].invocation_id) if stretch else "")
-    calls = {call.answer_id: call for call in outside_calls(stretch)}
+def _continuation(request: ChatRequest, message: UIMessage, events: list[Event]) -> PlannedTurn:
+    exchange = current_exchange(events)
+    target_id = message["id"] or (newest_message_id(events, exchange[0].invocation_id) if exchange else "")
+    calls = {call.answer_id: call for call in outside_calls(exchange)}
     payloads = _payloads(request)
-    matched = [(claim, _called(claim, calls)) for claim in _claims(message, calls, _made_ids(stretch))]
+    matched = [(claim, _called(claim, calls)) for claim in _claims(message, calls, _made_ids(exchange))]
     new = {call.answer_id: (claim, call) for claim, call in matched if call.waits}
     if not new:
-        return _answered_before(target_id, matched, stretch)
+        return _answered_before(target_id, matched, exchange)
     responses = {answer_id: _response(claim, call, payloads) for answer_id, (claim, call) in new.items()}
     touched = {call.response_index for _, call in new.values()}
     if any(call.response_index in touched and call.answer_id not in new for call in calls.values() if _is_owed(call)):
-        return AsItStands(message_id=target_id, past=tuple(stretch))
-    return Answers(
+        return NothingToRun(message_id=target_id, past=tuple(exchange))
+    return AnsweredCalls(
         answers=tuple(
-            Answer(id=call.answer_id, name=call.answer_name, response=responses[call.answer_id])
+            CallAnswer(id=call.answer_id, name=call.answer_name, response=responses[call.answer_id])
             for _, call in new.values()
         ),
         message_id=target_id,
-        past=tuple(stretch),
+        past=tuple(exchange),
         reasons={call.answer_id: claim.reason for claim, call in new.values() if claim.reason},
     )
 
@@ -227,8 +227,8 @@ def _is_owed(call: OutsideCall) -> bool:
     return call.waits and call.kind is not CallKind.CREDENTIAL
 
 
-def _made_ids(stretch: list[Event]) -> set[str | None]:
-    return {call.id for event in stretch for call in event.get_function_calls()}
+def _made_ids(exchange: list[Event]) -> set[str | None]:
+    return {call.id for event in exchange for call in event.get_function_calls()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,15 +306,15 @@ def _called(claim: _Claim, calls: dict[str, OutsideCall]) -> OutsideCall:
     return call
 
 
-def _answered_before(target_id: str, matched: list[tuple[_Claim, OutsideCall]], stretch: list[Event]) -> AsItStands:
+def _answered_before(target_id: str, matched: list[tuple[_Claim, OutsideCall]], exchange: list[Event]) -> NothingToRun:
     """What followed from answers that are stored already. Raises ``ChatRequestError`` unless they are the same."""
     if not matched:
         raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
     if any(not _same(claim, call) for claim, call in matched):
         raise ChatRequestError("That request was answered differently before.", status=CONFLICT)
     rounds = [call.answered_index for claim, call in matched if claim.unseen and call.answered_index is not None]
-    seen = max(rounds, default=len(stretch))
-    return AsItStands(message_id=target_id, past=tuple(stretch[:seen]), events=tuple(stretch[seen:]))
+    seen = max(rounds, default=len(exchange))
+    return NothingToRun(message_id=target_id, past=tuple(exchange[:seen]), events=tuple(exchange[seen:]))
 
 
 def _same(claim: _Claim, call: OutsideCall) -> bool:

@@ -7,12 +7,12 @@ from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoo
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.session._exchanges import current_stretch, live_events
+from stream_protocol.session._exchanges import current_exchange, live_events
 from stream_protocol.session._files import InlineFile, Said
 from stream_protocol.session._metadata import METADATA_KEY, UNTOLD
 from stream_protocol.session._parts import said_part
 from stream_protocol.session._pending_calls import KEPT_FROM_THE_MODEL, CallKind, outside_calls
-from stream_protocol.session._planning import Answer, Answers, NewText
+from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn
 
 TOOL_THREADS: Final = 32
 """Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
@@ -30,24 +30,24 @@ def default_run_config() -> RunConfig:
     )
 
 
-def user_content(turn: NewText | Answers) -> types.Content:
+def user_content(turn: NewUserTurn | AnsweredCalls) -> types.Content:
     """The user's words and files, or the answers to the agent's calls; ADK takes no mixture of the two."""
     match turn:
-        case NewText():
+        case NewUserTurn():
             parts = [said_part(said) for said in turn.texts_and_files]
-        case Answers():
+        case AnsweredCalls():
             ahead = _ahead(turn)
             parts = [_answer_part(answer) for answer in turn.answers if answer not in ahead]
     return types.Content(role="user", parts=parts)
 
 
-def answers_ahead(turn: NewText | Answers) -> list[Event]:
+def answers_ahead(turn: NewUserTurn | AnsweredCalls) -> list[Event]:
     """The answers that go into the session in events of their own, before the run begins with ``user_content``.
 
     ADK keeps an event that holds an approval or a credential from the model, with whatever else is in it: the output of
     a client tool would be lost.
     """
-    if isinstance(turn, NewText):
+    if isinstance(turn, NewUserTurn):
         return []
     made_in = {call.id: event for event in turn.past for call in event.get_function_calls()}
     return [_answer_event(answer, made_in[answer.id]) for answer in _ahead(turn)]
@@ -59,23 +59,23 @@ def superseded(stored: Sequence[Event]) -> list[Event]:
     Models take no call without a result, and these are calls that they read. The page is not told: there the question
     stays as it was.
     """
-    stretch = current_stretch(live_events(stored))
+    exchange = current_exchange(live_events(stored))
     closing = []
-    for call in outside_calls(stretch):
+    for call in outside_calls(exchange):
         if call.waits and call.kind in _READ_BY_THE_MODEL:
-            answer = Answer(id=call.answer_id, name=call.answer_name, response={"error": UNANSWERED})
-            event = _answer_event(answer, stretch[call.response_index])
+            answer = CallAnswer(id=call.answer_id, name=call.answer_name, response={"error": UNANSWERED})
+            event = _answer_event(answer, exchange[call.response_index])
             event.custom_metadata = {METADATA_KEY: {UNTOLD: [event.id]}}
             closing.append(event)
     return closing
 
 
-def _ahead(turn: Answers) -> list[Answer]:
+def _ahead(turn: AnsweredCalls) -> list[CallAnswer]:
     shown = [answer for answer in turn.answers if answer.name not in KEPT_FROM_THE_MODEL]
     return shown if len(shown) < len(turn.answers) else []
 
 
-def _answer_event(answer: Answer, call: Event) -> Event:
+def _answer_event(answer: CallAnswer, call: Event) -> Event:
     """Where the agent that made the call finds it."""
     return Event(
         author="user",
@@ -86,20 +86,20 @@ def _answer_event(answer: Answer, call: Event) -> Event:
     )
 
 
-def _answer_part(answer: Answer) -> types.Part:
+def _answer_part(answer: CallAnswer) -> types.Part:
     return types.Part(
         function_response=types.FunctionResponse(id=answer.id, name=answer.name, response=answer.response)
     )
 
 
-def run_config_for(turn: NewText | Answers, base: RunConfig) -> RunConfig:
+def run_config_for(turn: NewUserTurn | AnsweredCalls, base: RunConfig) -> RunConfig:
     """``base`` with what only the client knows of this turn, for the stored event to remember."""
     match turn:
-        case NewText():
+        case NewUserTurn():
             known: dict[str, object] = {"message_id": turn.client_message_id}
             if any(isinstance(said, InlineFile) for said in turn.texts_and_files):
                 known["files"] = [_sent_file(said) for said in turn.texts_and_files]
-        case Answers():
+        case AnsweredCalls():
             known = {"reasons": turn.reasons} if turn.reasons else {}
     if not known:
         return base

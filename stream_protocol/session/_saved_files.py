@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from google.genai import types
 
 
-def stored_parts(event: Event, stretch: Iterable[Event]) -> list[types.Part | SavedFile]:
+def stored_parts(event: Event, exchange: Iterable[Event]) -> list[types.Part | SavedFile]:
     """What a user's message consists of, in its order.
 
-    ``stretch``: the events up to the next user text. In them the plugin tells the names and the newest version of each;
-    files of one name were saved one after the other. The run config tells nothing, but names a file after its
+    ``exchange``: the events up to the next user text. In them the plugin tells the names, and the newest version of
+    each; files of one name were saved one after the other. The run config tells nothing, but names a file after its
     invocation and place, which its line says.
     """
     told: dict[str, int] = {}
-    for later in stretch:
+    for later in exchange:
         told = {**later.actions.artifact_delta, **told}
     behind: Counter[str] = Counter()
     stored: list[types.Part | SavedFile] = []

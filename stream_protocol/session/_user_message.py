@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 
-def user_message(event: Event, stretch: Iterable[Event] = (), artifact_url: ArtifactUrl | None = None) -> UIMessage:
+def user_message(event: Event, exchange: Iterable[Event] = (), artifact_url: ArtifactUrl | None = None) -> UIMessage:
     """The message of a user event, with the id that its client gave it, or else its own.
 
-    ``stretch``: the events up to the next user text, which tell what was saved as an artifact.
+    ``exchange``: the events up to the next user text, which tell what was saved as an artifact.
     """
-    parts = [_user_part(part, artifact_url) for part in stored_parts(event, stretch)]
+    parts = [_user_part(part, artifact_url) for part in stored_parts(event, exchange)]
     message = {"id": client_message_id(event) or event.id, "role": "user", "parts": [part for part in parts if part]}
     return cast("UIMessage", message)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from stream_protocol.convert import delegated_tools
-from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_shelf
+from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_library
 from stream_protocol.session import canonical
 from stream_protocol.wire import AiSdkVersion
 from tests.conformance.fixtures import VERSIONS, fixture_names, load_fixture
@@ -43,8 +43,8 @@ def version(request: pytest.FixtureRequest) -> AiSdkVersion:
 @pytest.fixture(scope="module")
 def played(version: AiSdkVersion, tmp_path_factory: pytest.TempPathFactory) -> Played:
     """All fixtures by one version of the client, in one process, before one server."""
-    shelf = load_shelf(write_tape(tmp_path_factory.mktemp("tapes"), *NAMES))
-    with served(create_replay_app(Chats(shelf, INSTANT, version), page=False)) as url:
+    library = load_library(write_tape(tmp_path_factory.mktemp("tapes"), *NAMES))
+    with served(create_replay_app(Chats(library, INSTANT, version), page=False)) as url:
         turns = {name: [turn.actions for turn in load_fixture(name).turns] for name in NAMES}
         asked = [{"ai": version, "url": url, "id": f"{name}--1", "turns": turns[name]} for name in NAMES]
         told = run_script("play-chats.mjs", asked)

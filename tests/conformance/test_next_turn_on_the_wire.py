@@ -73,7 +73,7 @@ class Chat:
         await saying
 
 
-Turn = Callable[[Chat], Coroutine[Any, Any, None]]
+PlannedTurn = Callable[[Chat], Coroutine[Any, Any, None]]
 
 
 async def ends(chat: Chat) -> None:
@@ -114,7 +114,7 @@ class Row:
     """A turn: all that the model answers in it, and how it ends."""
 
     answers: Sequence[Said]
-    turn: Turn = ends
+    turn: PlannedTurn = ends
 
 
 ROWS = {

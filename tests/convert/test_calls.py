@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from stream_protocol.convert.calls import CallBook, CallState, Known
+from stream_protocol.convert.calls import CallRegistry, CallState, Known
 from stream_protocol.wire import ChunkSink
 from tests.convert.building import AGENT, call, event, fragment, piece, response, results, text, user
 from tests.convert.running import inputs, outputs, run
@@ -14,7 +14,7 @@ def known() -> Known:
 
 
 def test_an_id_of_adk_is_the_clients_id(known: Known) -> None:
-    assert CallBook().new("adk-1", known).id == "adk-1"
+    assert CallRegistry().new("adk-1", known).id == "adk-1"
 
 
 def test_calls_without_an_id_are_numbered_in_order_of_first_sight() -> None:
@@ -24,15 +24,15 @@ def test_calls_without_an_id_are_numbered_in_order_of_first_sight() -> None:
 
 def test_a_made_up_id_is_warned_about_once_a_call(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "stream_protocol"):
-        book = CallBook()
-        book.new(None, {})
-        book.new("A", {})
+        registry = CallRegistry()
+        registry.new(None, {})
+        registry.new("A", {})
     assert caplog.messages == ["ADK gave a function call no id; it is call_0"]
 
 
 def test_made_up_ids_evade_the_models_own(known: Known) -> None:
-    book = CallBook()
-    assert [book.new(adk_id, known).id for adk_id in ("call_0", None, "call_1", None)] == [
+    registry = CallRegistry()
+    assert [registry.new(adk_id, known).id for adk_id in ("call_0", None, "call_1", None)] == [
         *("call_0", "call_1", "call_1.2", "call_2")
     ]
 
@@ -43,22 +43,22 @@ def test_numbering_goes_on_in_a_continuation() -> None:
 
 
 def test_an_id_that_comes_again_gets_a_number(known: Known) -> None:
-    book = CallBook()
-    assert [book.new("A", known).id for _ in range(3)] == ["A", "A.2", "A.3"]
+    registry = CallRegistry()
+    assert [registry.new("A", known).id for _ in range(3)] == ["A", "A.2", "A.3"]
 
 
 def test_a_numbered_id_evades_the_models_own(known: Known) -> None:
-    book = CallBook()
-    assert [book.new(adk_id, known).id for adk_id in ("A", "A.2", "A")] == ["A", "A.2", "A.3"]
+    registry = CallRegistry()
+    assert [registry.new(adk_id, known).id for adk_id in ("A", "A.2", "A")] == ["A", "A.2", "A.3"]
 
 
 def test_an_alias_finds_the_call_and_nothing_finds_none(known: Known) -> None:
-    book = CallBook()
-    entered = book.new("A", known)
-    book.alias("B", entered, known)
-    book.alias(None, entered, known)
-    assert book.get("A") is book.get("B") is entered
-    assert book.get(None) is book.get("") is book.get("C") is None
+    registry = CallRegistry()
+    entered = registry.new("A", known)
+    registry.alias("B", entered, known)
+    registry.alias(None, entered, known)
+    assert registry.get("A") is registry.get("B") is entered
+    assert registry.get(None) is registry.get("") is registry.get("C") is None
 
 
 def test_a_response_with_an_id_answers_a_call_that_came_without_and_keeps_to_it() -> None:
@@ -73,34 +73,34 @@ def test_a_response_with_an_id_answers_a_call_that_came_without_and_keeps_to_it(
 
 
 def test_a_response_without_an_id_answers_its_own_speakers_call_first(known: Known) -> None:
-    book = CallBook()
-    others, own = book.new(None, {}), book.new(None, known)
+    registry = CallRegistry()
+    others, own = registry.new(None, {}), registry.new(None, known)
     others.name = own.name = "f"
-    assert book.answered_by(None, "f", known) is own
-    book.answer(own)
-    assert book.answered_by(None, "f", known) is others
-    assert book.answered_by(None, "g", known) is None
+    assert registry.answered_by(None, "f", known) is own
+    registry.answer(own)
+    assert registry.answered_by(None, "f", known) is others
+    assert registry.answered_by(None, "g", known) is None
 
 
 def test_a_call_waits_from_when_it_was_shown_until_it_is_answered(known: Known) -> None:
-    book = CallBook()
-    entered = book.new("A", known)
+    registry = CallRegistry()
+    entered = registry.new("A", known)
     entered.state, entered.awaiting = CallState.OPEN, "client"
-    assert list(book.waiting()) == []
+    assert list(registry.waiting()) == []
     entered.write = ChunkSink().tool_input_start("A", "f")
-    assert list(book.waiting()) == [entered]
-    book.answer(entered)
-    assert list(book.waiting()) == []
+    assert list(registry.waiting()) == [entered]
+    registry.answer(entered)
+    assert list(registry.waiting()) == []
     assert not entered.pending
 
 
 def test_an_answer_to_an_older_approval_request_means_nothing(known: Known) -> None:
-    book = CallBook()
-    entered = book.new("A", known)
-    book.request_approval("B", entered)
-    book.request_approval("C", entered)
-    assert book.approval("C") is entered
-    assert book.approval("B") is book.approval(None) is None
+    registry = CallRegistry()
+    entered = registry.new("A", known)
+    registry.request_approval("B", entered)
+    registry.request_approval("C", entered)
+    assert registry.approval("C") is entered
+    assert registry.approval("B") is registry.approval(None) is None
 
 
 PARALLEL = ({"author": "a", "branch": "par.a"}, {"author": "b", "branch": "par.b"})

@@ -151,7 +151,7 @@ def test_agents_in_parallel_never_mix_in_one_part() -> None:
     assert kinds(chunks).count("start-step") == 1, "no step may end while the other agent speaks"
 
 
-def test_nodes_of_one_author_speak_in_lanes_of_their_own() -> None:
+def test_nodes_of_one_author_speak_in_speakers_of_their_own() -> None:
     events = [fragment(text(word), node_path=f"wf@1/{node}@1") for word, node in ("1x", "2y", "3x", "4y")]
     ends = [event(text("13"), node_path="wf@1/x@1"), event(text("24"), node_path="wf@1/y@1")]
     assert texts(run([*events, *ends])) == ["13", "24"]

@@ -7,7 +7,7 @@ from google.adk.events import EventActions
 from hypothesis import given, settings, strategies as st
 
 from stream_protocol import ChatRequest, ChatRequestError
-from stream_protocol.session import Answers, messages_to_events, restore
+from stream_protocol.session import AnsweredCalls, messages_to_events, restore
 from stream_protocol.wire import UIMessage
 from stream_protocol.wire._messages import ToolState
 from tests.properties.effort import examples
@@ -103,7 +103,7 @@ def test_a_request_that_brings_its_history_is_refused_or_leaves_no_call_open(cha
         restored = restore(ChatRequest(id="c1", messages=told), agent="root")
     except ChatRequestError:
         return
-    if isinstance(restored.turn, Answers):
+    if isinstance(restored.turn, AnsweredCalls):
         open_calls = [call.id for call in restored.events[-1].get_function_calls()]
         assert open_calls == [answer.id for answer in restored.turn.answers] != []
     else:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.recording import Recording, Turn, load_recording, replay, replay_messages
+from stream_protocol.recording import RecordedTurn, Recording, load_recording, replay, replay_messages
 
 HEADER = {"adk_ui_stream_recording": 1, "adk": "2.13.0", "ai_sdk": 6, "chat": "c1"}
 REQUEST = {"id": "c1", "messages": []}
@@ -30,7 +30,7 @@ def recorded(folder: Path, *lines: Any, tail: str = "") -> Recording:
     return load_recording(file)
 
 
-def turns(folder: Path, *lines: Any, tail: str = "") -> list[Turn]:
+def turns(folder: Path, *lines: Any, tail: str = "") -> list[RecordedTurn]:
     return list(recorded(folder, *lines, tail=tail).turns())
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 
-from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_shelf
+from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_library
 from stream_protocol.wire import AiSdkVersion
 from tests.conformance.fixtures import FOLDER
 
@@ -19,4 +19,4 @@ def write_tape(folder: Path, *fixtures: str) -> Path:
 
 
 def replay_app(folder: Path, *, pace: float = INSTANT, ai_sdk: AiSdkVersion = 6) -> Starlette:
-    return create_replay_app(Chats(load_shelf(folder), pace, ai_sdk), page=False)
+    return create_replay_app(Chats(load_library(folder), pace, ai_sdk), page=False)

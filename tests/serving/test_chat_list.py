@@ -10,14 +10,14 @@ from google.genai import types
 from httpx import AsyncClient, Response
 from starlette.applications import Starlette
 
-from stream_protocol.serving import ChatService, Prepared, chat_routes
+from stream_protocol.serving import ChatService, RunOverrides, chat_routes
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.support import begin, chat, client, said
 
 
 def app_for(service: ChatService) -> Starlette:
-    def prepare(request: Any, asked: Any) -> Prepared:
-        return Prepared(state_delta={"title": asked.body["title"]} if "title" in asked.body else {})
+    def prepare(request: Any, asked: Any) -> RunOverrides:
+        return RunOverrides(state_delta={"title": asked.body["title"]} if "title" in asked.body else {})
 
     return Starlette(
         routes=chat_routes(service, identify=lambda request: request.headers.get("x-user", "ann"), prepare=prepare)

@@ -15,7 +15,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from starlette.requests import Request
 
-from stream_protocol.serving import ChatService, Outcome, Prepared, create_app
+from stream_protocol.serving import ChatService, Outcome, RunOverrides, create_app
 from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import AiSdkVersion, ChatRequest, ChatRequestError, TextPart, ToolPart, UIMessage
@@ -47,8 +47,8 @@ async def test_a_secret_reaches_the_tool_and_is_never_stored_and_state_is() -> N
     vault = Vault()
     service = vault_service(vault, Call("look"), "Done.")
 
-    async def prepare(request: Request, asked: ChatRequest) -> Prepared:
-        return Prepared(state_delta={"theme": asked.body["theme"]}, secrets={"token": request.headers["host"]})
+    async def prepare(request: Request, asked: ChatRequest) -> RunOverrides:
+        return RunOverrides(state_delta={"theme": asked.body["theme"]}, secrets={"token": request.headers["host"]})
 
     answer = await stream(create_app(service, prepare=prepare), chat(said("hi"), theme="dark"))
     assert vault.seen == [("app", "dark")]
@@ -63,7 +63,7 @@ async def test_state_reaches_an_agent_that_only_orders_others() -> None:
     vault = Vault()
     inner = LlmAgent(name="inner", model=ScriptedLlm(turns=[Call("look"), "Done."]), tools=[FunctionTool(vault.look)])
     service = ChatService(SequentialAgent(name="root", sub_agents=[inner]))
-    app = create_app(service, prepare=lambda *_: Prepared(state_delta={"theme": "dark"}, secrets={"token": "t"}))
+    app = create_app(service, prepare=lambda *_: RunOverrides(state_delta={"theme": "dark"}, secrets={"token": "t"}))
     await stream(app, chat(said("hi")))
     assert vault.seen == [("t", "dark")]
 
@@ -75,7 +75,7 @@ async def test_a_secret_reaches_the_tool_that_was_approved() -> None:
         model=ScriptedLlm(turns=[Call("look"), "Done."]),
         tools=[FunctionTool(vault.look, require_confirmation=True)],
     )
-    app = create_app(ChatService(agent), prepare=lambda *_: Prepared(secrets={"token": "t"}))
+    app = create_app(ChatService(agent), prepare=lambda *_: RunOverrides(secrets={"token": "t"}))
     first = await stream(app, chat(said("hi")))
     (request,) = only(first, "tool-approval-request")
     await stream(app, answered(first[0]["messageId"], approval(request, approved=True, tool="look")))
@@ -97,8 +97,8 @@ async def test_another_agent_may_answer_with_the_same_history_and_tools_of_its_o
     other_model = ScriptedLlm(turns=["I am the other."])
     other = LlmAgent(name="root", model=other_model)
 
-    def pick(request: Request, asked: ChatRequest) -> Prepared:
-        return Prepared(agent=other if asked.body.get("model") == "other" else None)
+    def pick(request: Request, asked: ChatRequest) -> RunOverrides:
+        return RunOverrides(agent=other if asked.body.get("model") == "other" else None)
 
     app = create_app(service, prepare=pick)
     assert text(await stream(app, chat(said("hi")))) == "I am the root."
@@ -113,14 +113,14 @@ async def test_another_agent_may_answer_with_the_same_history_and_tools_of_its_o
 
 async def test_a_run_config_may_be_another_for_one_request() -> None:
     service = vault_service(Vault(), Call("look"), Call("look"), "Done.")
-    app = create_app(service, prepare=lambda *_: Prepared(run_config=RunConfig(max_llm_calls=1)))
+    app = create_app(service, prepare=lambda *_: RunOverrides(run_config=RunConfig(max_llm_calls=1)))
     assert types(await stream(app, chat(said("hi"))))[-1] == "error"
 
 
 async def test_prepare_may_refuse() -> None:
     service = vault_service(Vault(), "Never said.")
 
-    def refuse(request: Request, asked: ChatRequest) -> Prepared:
+    def refuse(request: Request, asked: ChatRequest) -> RunOverrides:
         raise ChatRequestError("You have used up your plan.", status=402)
 
     response = await post(create_app(service, prepare=refuse), chat(said("hi")))

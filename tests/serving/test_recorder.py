@@ -17,7 +17,7 @@ from starlette.requests import Request
 from stream_protocol import SSE_DONE, ChatRequest, parse_chat_request
 from stream_protocol.recording import ChatRecorder, FileRecorder, load_recording, replay
 from stream_protocol.recording.write._recorder import file_name
-from stream_protocol.serving import ChatService, Prepared, create_app
+from stream_protocol.serving import ChatService, RunOverrides, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.recording.recordings import Written, files, lines, turns
 from tests.serving.chat_client import Page
@@ -195,8 +195,8 @@ async def test_secrets_of_a_request_reach_the_tool_and_not_the_file(tmp_path: Pa
         found.append(tool_context.state["temp:key"])
         return "seen"
 
-    def prepare(_request: Request, _chat: ChatRequest) -> Prepared:
-        return Prepared(secrets={"key": "hunter2"}, state_delta={"plan": "gold", "authToken": "hunter2"})
+    def prepare(_request: Request, _chat: ChatRequest) -> RunOverrides:
+        return RunOverrides(secrets={"key": "hunter2"}, state_delta={"plan": "gold", "authToken": "hunter2"})
 
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=[Call("look"), "Done."]), tools=[look])
     app = create_app(ChatService(agent, recorder=ChatRecorder(tmp_path)), prepare=prepare)

@@ -13,7 +13,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.session import Fragments, canonical, sealing_events, told_events
+from stream_protocol.session import Fragments, canonical, sealing_events, shown_events
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, post, soon
@@ -250,7 +250,7 @@ def test_what_adk_keeps_from_the_model_with_an_approval_is_told_to_it_alone() ->
     (sealed,) = sealing_events(stored, Fragments(), "abort", begun_at=0, agent="root")
     (response,) = sealed.get_function_responses()
     assert (response.id, response.response) == ("A", {"error": "Aborted."})
-    assert told_events([*stored, sealed]) == stored
+    assert shown_events([*stored, sealed]) == stored
     assert sealing_events([*stored, sealed], Fragments(), "abort", begun_at=0, agent="root") == []
 
 

@@ -13,7 +13,7 @@ from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMe
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
-from stream_protocol.serving import ChatService, Prepared, create_app
+from stream_protocol.serving import ChatService, RunOverrides, create_app
 from stream_protocol.serving.startup import (
     SessionServiceError,
     _session_services as session_services,
@@ -45,7 +45,8 @@ async def test_of_requests_at_once_one_runs_and_the_others_wait_or_are_refused(s
 
 async def test_chats_at_once_do_not_disturb_each_other(sessions: BaseSessionService) -> None:
     app = create_app(
-        counting(sessions), prepare=lambda _, asked: Prepared(state_delta={"user:last": asked.id, "app:last": asked.id})
+        counting(sessions),
+        prepare=lambda _, asked: RunOverrides(state_delta={"user:last": asked.id, "app:last": asked.id}),
     )
     for expected in ("1", "3"):
         answers = await asyncio.gather(

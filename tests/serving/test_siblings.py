@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_protocol.serving.startup import warn_of_siblings
+from stream_protocol.serving.startup import warn_of_other_workers
 from stream_protocol.serving.startup._worker_check import WARNING
 
 APP = """
@@ -56,5 +56,5 @@ def test_a_declared_number_of_workers_is_warned_of(
     with caplog.at_level(logging.WARNING):
         for workers in ("1", "many", "4"):
             monkeypatch.setenv("WEB_CONCURRENCY", workers)
-            warn_of_siblings()
+            warn_of_other_workers()
     assert [record.message for record in caplog.records] == [WARNING]

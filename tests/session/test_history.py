@@ -151,7 +151,7 @@ def test_canonical_drops_calls_that_never_completed_and_the_step_that_was_theirs
     assert canonical_parts(done) == [{key: value for key, value in done.items() if key != "rawInput"}]
 
 
-def test_canonical_orders_parallel_lanes_and_nothing_else() -> None:
+def test_canonical_orders_parallel_speakers_and_nothing_else() -> None:
     a, b, own = part("text", "p.a", text="a"), part("text", "p.b", text="b"), part("text", text="own")
     data = part("data-x", data=1)
     assert canonical_parts(STEP, b, STEP, a, STEP, own) == [STEP, a, b, STEP, own]

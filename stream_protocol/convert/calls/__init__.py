@@ -10,7 +10,7 @@ from stream_protocol.convert.calls._adk_requests import (
     is_confirmed,
 )
 from stream_protocol.convert.calls._nameless_calls import fitting_tools
-from stream_protocol.convert.calls._registry import Call, CallBook, CallState, Known
+from stream_protocol.convert.calls._registry import CallRegistry, CallState, Known, ToolCall
 from stream_protocol.convert.calls._response_values import RESULT, client_output, failure_text
 from stream_protocol.convert.calls._streamed_arguments import GrowingText, PathText, RawText, integral
 
@@ -20,13 +20,13 @@ __all__ = [
     "REQUEST_CREDENTIAL",
     "REQUEST_INPUT",
     "RESULT",
-    "Call",
-    "CallBook",
+    "CallRegistry",
     "CallState",
     "GrowingText",
     "Known",
     "PathText",
     "RawText",
+    "ToolCall",
     "client_output",
     "credential_input",
     "failure_text",

@@ -1,4 +1,4 @@
-"""The call book: every tool call of a message, under the id that the client knows it by.
+"""The call registry: every tool call of a message, under the id that the client knows it by.
 
 The client finds a call by its ``toolCallId`` alone, so that id is fixed when the call is first seen. ADK's id for the
 same call can be missing, can differ from fragment to fragment (before 2.11) or between fragments and the finished call
@@ -33,7 +33,7 @@ class CallState(IntEnum):
     ANSWERED = 3
 
 
-Known = MutableMapping[str, "Call"]
+Known = MutableMapping[str, "ToolCall"]
 """One speaker's calls, by every id that ADK has used for them."""
 
 Awaiting = Literal["approval", "credential", "client"]
@@ -41,7 +41,7 @@ Awaiting = Literal["approval", "credential", "client"]
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class ToolCall:
     """One tool call of the message."""
 
     id: str
@@ -94,22 +94,22 @@ class Call:
         return self.awaiting is not None and (self.awaiting != "approval" or self.approval_id is not None)
 
 
-class CallBook:
+class CallRegistry:
     """All calls of a message, in order of first sight."""
 
     def __init__(self) -> None:
-        self._by_id: dict[str, Call] = {}
-        self._unanswered: dict[str, Call] = {}
-        self._approvals: dict[str, Call] = {}
+        self._by_id: dict[str, ToolCall] = {}
+        self._unanswered: dict[str, ToolCall] = {}
+        self._approvals: dict[str, ToolCall] = {}
         self._without_id: set[str] = set()
         """The calls for which ADK has given no id."""
         self._unnamed = 0
         self._used: dict[str, int] = {}
         """How many calls each id has been used for, where it is more than one."""
 
-    def new(self, adk_id: str | None, known: Known) -> Call:
+    def new(self, adk_id: str | None, known: Known) -> ToolCall:
         """Enters a call under a client id of its own, and among those of its speaker."""
-        call = Call(id=self._client_id(adk_id), name="")
+        call = ToolCall(id=self._client_id(adk_id), name="")
         self._unanswered[call.id] = call
         self._without_id.add(call.id)
         known[call.id] = self._by_id[call.id] = call
@@ -139,7 +139,7 @@ class CallBook:
             if call_id not in self._by_id:
                 return call_id
 
-    def alias(self, adk_id: str | None, call: Call, known: Known) -> None:
+    def alias(self, adk_id: str | None, call: ToolCall, known: Known) -> None:
         """Lets ``adk_id``, too, find the call: for its speaker, and for others if no older call waits under it."""
         if not adk_id:
             return
@@ -149,10 +149,10 @@ class CallBook:
         if holder.state is CallState.ANSWERED:
             self._by_id[adk_id] = call
 
-    def get(self, adk_id: str | None) -> Call | None:
+    def get(self, adk_id: str | None) -> ToolCall | None:
         return self._by_id.get(adk_id) if adk_id else None
 
-    def answered_by(self, adk_id: str | None, name: str, known: Known) -> Call | None:
+    def answered_by(self, adk_id: str | None, name: str, known: Known) -> ToolCall | None:
         """The call that a function response answers; its speaker's own come first."""
         if not adk_id:
             return _oldest(self._unanswered.values(), name, known)
@@ -163,19 +163,19 @@ class CallBook:
                 self.alias(adk_id, call, known)
         return call
 
-    def unanswered(self) -> Iterable[Call]:
+    def unanswered(self) -> Iterable[ToolCall]:
         return tuple(self._unanswered.values())
 
-    def waiting(self) -> Iterator[Call]:
+    def waiting(self) -> Iterator[ToolCall]:
         """The calls that the client shows without a result."""
         return (call for call in self._unanswered.values() if call.visible)
 
-    def answer(self, call: Call) -> None:
+    def answer(self, call: ToolCall) -> None:
         call.state = CallState.ANSWERED
         call.awaiting = None
         self._unanswered.pop(call.id, None)
 
-    def request_approval(self, approval_id: str, call: Call) -> None:
+    def request_approval(self, approval_id: str, call: ToolCall) -> None:
         call.state = CallState.OPEN
         call.awaiting = "approval"
         call.approval_id = approval_id
@@ -183,13 +183,13 @@ class CallBook:
         self._unanswered[call.id] = call
         self._approvals[approval_id] = call
 
-    def approval(self, approval_id: str | None) -> Call | None:
+    def approval(self, approval_id: str | None) -> ToolCall | None:
         """The call of which this is the newest approval request; an answer to an older one means nothing."""
         call = self._approvals.get(approval_id) if approval_id else None
         return call if call is not None and call.approval_id == approval_id else None
 
 
-def _oldest(calls: Iterable[Call], name: str, known: Known) -> Call | None:
+def _oldest(calls: Iterable[ToolCall], name: str, known: Known) -> ToolCall | None:
     """The oldest of these calls that has the name; the speaker's own come first."""
     named = (call for call in calls if call.name == name)
     oldest = next(named, None)

@@ -64,7 +64,7 @@ def _tool(recording: Json) -> Any:
 
 
 def _call_ids(recordings: list[Json]) -> dict[int, dict[str, deque[str]]]:
-    """Turn -> tool -> the ids of its calls, in order."""
+    """RecordedTurn -> tool -> the ids of its calls, in order."""
     ids: dict[int, dict[str, deque[str]]] = defaultdict(lambda: defaultdict(deque))
     for recording in recordings:
         call = field(_tool(recording), "tool_call")

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from google.adk.events import Event
 
 from stream_protocol.convert import Conversion, ConverterOptions, Settings, fail_response, sse_conversion
-from stream_protocol.recording.write._recorder import Clock, RecordedTurn
+from stream_protocol.recording.write._recorder import Clock, TurnWriter
 from stream_protocol.recording.write._redaction import Redact
 
 
@@ -33,7 +33,7 @@ def record(
     A disk that fails is logged and harms nothing else. If the reader stops early, so do ``events``.
     """
     conversion = sse_conversion(past, message_id, Settings(**options))
-    turn = RecordedTurn(
+    turn = TurnWriter(
         Path(path), chat=None, request=request, options=options, redact=redact, clock=clock, given_up=set()
     )
     return _recorded(events, _Response(turn, conversion))
@@ -54,7 +54,7 @@ async def _recorded(events: AsyncIterable[Event], response: "_Response") -> Asyn
 class _Response:
     """The response that the events give, on its way to the recording beside them."""
 
-    def __init__(self, turn: RecordedTurn, conversion: Conversion[bytes]) -> None:
+    def __init__(self, turn: TurnWriter, conversion: Conversion[bytes]) -> None:
         self._turn = turn
         self._conversion = conversion
         self._begun = False

@@ -44,8 +44,8 @@ class _Recorder:
         self._clock = clock
         self._given_up: set[Path] = set()
 
-    def _turn(self, path: Path, request: ChatRequest, options: ConverterOptions) -> RecordedTurn:
-        return RecordedTurn(
+    def _turn(self, path: Path, request: ChatRequest, options: ConverterOptions) -> TurnWriter:
+        return TurnWriter(
             path,
             chat=request.id,
             request=request_body(request),
@@ -68,7 +68,7 @@ class ChatRecorder(_Recorder):
         self._folder = Path(folder)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> RecordedTurn:
+    def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnWriter:
         """The recorder of the run that answers this request."""
         path = self._folder / file_name(request.id, whose=(app_name, user_id))
         return self._turn(path, request, options)
@@ -81,12 +81,12 @@ class FileRecorder(_Recorder):
         super().__init__(redact, clock)
         self._path = Path(path)
 
-    def turn(self, request: ChatRequest, *, options: ConverterOptions, **_whose: str) -> RecordedTurn:
+    def turn(self, request: ChatRequest, *, options: ConverterOptions, **_whose: str) -> TurnWriter:
         """The recorder of the run that answers this request."""
         return self._turn(self._path, request, options)
 
 
-class RecordedTurn:
+class TurnWriter:
     """One turn. Its methods never raise; once one has failed, all do nothing."""
 
     def __init__(

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
-def plainly(endpoint: Endpoint) -> Endpoint:
+def plain_text_errors(endpoint: Endpoint) -> Endpoint:
     """The endpoint, whose refusals are plain text with their status and whose failures are a masked 500.
 
     An ``HTTPException``, which only the app's own hooks raise, is left to the app.

@@ -14,7 +14,7 @@ from stream_protocol.serving._chat_list import parse_limit
 from stream_protocol.serving._overrides import Prepare, prepared
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.http._identity import Identify, identified, local_user
-from stream_protocol.serving.http._plain_errors import plainly
+from stream_protocol.serving.http._plain_errors import plain_text_errors
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.startup import Target
 from stream_protocol.wire import ChatRequestError, parse_chat_request
@@ -47,13 +47,18 @@ def chat_routes(
     service = target if isinstance(target, ChatService) else ChatService(target)
     chat = _Endpoints(service, identify, prepare, max_body_bytes=max_body_bytes, keep_alive=keep_alive)
     return [
-        Route(path, plainly(chat.post), methods=["POST"], name="chat"),
-        Route(path + "/{chat_id}", plainly(chat.history), methods=["GET"], name="chat_history"),
-        Route(path + "s", plainly(chat.list), methods=["GET"], name="chats"),
-        Route(path + "/{chat_id}/stream", plainly(chat.resume), methods=["GET"], name="resume_chat"),
-        Route(path + "/{chat_id}/stop", plainly(chat.stop), methods=["POST"], name="stop_chat"),
-        Route(path + "/{chat_id}", plainly(chat.delete), methods=["DELETE"], name="delete_chat"),
-        Route(path + "/{chat_id}/artifacts/{name:path}", plainly(chat.artifact), methods=["GET"], name="artifact"),
+        Route(path, plain_text_errors(chat.post), methods=["POST"], name="chat"),
+        Route(path + "/{chat_id}", plain_text_errors(chat.history), methods=["GET"], name="chat_history"),
+        Route(path + "s", plain_text_errors(chat.list), methods=["GET"], name="chats"),
+        Route(path + "/{chat_id}/stream", plain_text_errors(chat.resume), methods=["GET"], name="resume_chat"),
+        Route(path + "/{chat_id}/stop", plain_text_errors(chat.stop), methods=["POST"], name="stop_chat"),
+        Route(path + "/{chat_id}", plain_text_errors(chat.delete), methods=["DELETE"], name="delete_chat"),
+        Route(
+            path + "/{chat_id}/artifacts/{name:path}",
+            plain_text_errors(chat.artifact),
+            methods=["GET"],
+            name="artifact",
+        ),
         Route("/healthz", _healthz, methods=["GET"], name="healthz"),
     ]
 

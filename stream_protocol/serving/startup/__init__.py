@@ -9,7 +9,7 @@ from stream_protocol.serving.startup._target import (
     as_runner,
     delegation_tools,
 )
-from stream_protocol.serving.startup._worker_check import warn_of_siblings
+from stream_protocol.serving.startup._worker_check import warn_of_other_workers
 
 __all__ = [
     "SessionServiceError",
@@ -21,5 +21,5 @@ __all__ = [
     "delegation_tools",
     "load_session_service",
     "load_target",
-    "warn_of_siblings",
+    "warn_of_other_workers",
 ]

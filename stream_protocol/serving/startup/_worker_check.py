@@ -17,7 +17,7 @@ WARNING: Final = (
 )
 
 
-def warn_of_siblings() -> None:
+def warn_of_other_workers() -> None:
     """Logs a warning if other workers, which know nothing of the runs in this one, serve the same app."""
     if _declared() or _has_sibling():
         logger.warning(WARNING)

@@ -105,8 +105,8 @@ class MessageReducer:
     @property
     def message(self) -> UIMessage:
         """The message so far; the next chunk changes it."""
-        for lane in (self._texts, self._reasonings):
-            for open_text in lane.values():
+        for speaker in (self._texts, self._reasonings):
+            for open_text in speaker.values():
                 open_text.settle()
         self._tools.settle()
         return cast("UIMessage", self._message)
@@ -118,7 +118,7 @@ class MessageReducer:
 
     def open_ids(self, kind: str) -> Collection[str]:
         """The ids whose deltas may still come, of ``"text"`` or of ``"reasoning"``."""
-        return self._lane(kind).keys()
+        return self._speaker(kind).keys()
 
     def apply(self, chunk: AnyChunk) -> Write:
         """Takes the next chunk. Raises ``ClientStreamError`` where the client does."""
@@ -196,10 +196,10 @@ class MessageReducer:
         return "streaming" if removed else "nothing"
 
     def _close_texts(self) -> None:
-        for lane in (self._texts, self._reasonings):
-            for open_text in lane.values():
+        for speaker in (self._texts, self._reasonings):
+            for open_text in speaker.values():
                 open_text.settle()
-            lane.clear()
+            speaker.clear()
 
     # text and reasoning
 
@@ -208,10 +208,10 @@ class MessageReducer:
         part: Part = {"type": kind, "text": "", "state": "streaming"}
         if kind == "reasoning":
             part["id"] = chunk["id"]
-        lane = self._lane(kind)
-        if chunk["id"] in lane:
-            lane[chunk["id"]].settle()
-        lane[chunk["id"]] = _OpenText(part)
+        speaker = self._speaker(kind)
+        if chunk["id"] in speaker:
+            speaker[chunk["id"]].settle()
+        speaker[chunk["id"]] = _OpenText(part)
         _set_provider(part, chunk)
         self._parts.append(part)
         return "streaming"
@@ -229,15 +229,15 @@ class MessageReducer:
         if self._ai_sdk == 7 and chunk["type"] == "text-end" and "citations" in chunk:
             open_text.part["citations"] = [_citation(citation) for citation in chunk["citations"]]
         _set_provider(open_text.part, chunk)
-        del self._lane(open_text.part["type"])[chunk["id"]]
+        del self._speaker(open_text.part["type"])[chunk["id"]]
         return "streaming"
 
-    def _lane(self, kind: str) -> dict[str, _OpenText]:
+    def _speaker(self, kind: str) -> dict[str, _OpenText]:
         return self._texts if kind == "text" else self._reasonings
 
     def _open_text(self, chunk: Mapping[str, Any], what: str) -> _OpenText:
         kind = chunk["type"].removesuffix(f"-{what}")
-        found = self._lane(kind).get(chunk["id"])
+        found = self._speaker(kind).get(chunk["id"])
         if found is None:
             raise out_of_order(chunk["type"], chunk["id"], f"{kind} part", f"{kind}-start")
         return found
