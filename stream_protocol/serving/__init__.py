@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving._client_tools import client_tool
+from stream_protocol.serving._default_run_config import default_run_config
 from stream_protocol.serving._emit_data import emit_data
 from stream_protocol.serving._on_finish import OnFinish, Outcome
 from stream_protocol.serving._overrides import Prepare, RunOverrides
@@ -30,7 +31,7 @@ from stream_protocol.serving.run_logs import (
     RunReader,
 )
 from stream_protocol.serving.startup import Target, delegation_tools
-from stream_protocol.session import FilePolicy, default_run_config
+from stream_protocol.session import FilePolicy
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs.redis import RedisRunLog

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from stream_protocol.session import MEDIA_TYPE, InlineFile, SavedFile, artifact_path
+from stream_protocol.session import MEDIA_TYPE_PATTERN, InlineFile, SavedFile, artifact_path
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from stream_protocol.convert import ArtifactUrl
-    from stream_protocol.session import Said
+    from stream_protocol.session import TextOrFile
 
 logger = logging.getLogger(__name__)
 
@@ -67,12 +67,12 @@ async def load_artifact(runner: Runner, session: Session, name: str, version: in
     return part
 
 
-async def with_their_bytes(runner: Runner, session: Session, said: Iterable[Said]) -> tuple[Said, ...]:
+async def with_their_bytes(runner: Runner, session: Session, said: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:
     """What was said, with the files that lie in the artifact service. One that is gone from there stays as it is.
 
     Raises ``ChatRequestError`` (413) for more than ``MAX_FILES_BYTES``.
     """
-    whole: list[Said] = []
+    whole: list[TextOrFile] = []
     size = 0
     for each in said:
         loaded = await _loaded(runner, session, each) if isinstance(each, SavedFile) else each
@@ -83,7 +83,7 @@ async def with_their_bytes(runner: Runner, session: Session, said: Iterable[Said
     return tuple(whole)
 
 
-async def _loaded(runner: Runner, session: Session, file: SavedFile) -> Said:
+async def _loaded(runner: Runner, session: Session, file: SavedFile) -> TextOrFile:
     try:
         part = await load_artifact(runner, session, file.artifact, file.version)
     except ChatRequestError:
@@ -150,5 +150,5 @@ def _no_url(_name: str, _version: int) -> None:
 def _content(part: types.Part) -> tuple[bytes, str] | None:
     if part.inline_data is not None and part.inline_data.data is not None:
         media_type = (part.inline_data.mime_type or "").partition(";")[0].strip().lower()
-        return part.inline_data.data, media_type if MEDIA_TYPE.fullmatch(media_type) else UNKNOWN
+        return part.inline_data.data, media_type if MEDIA_TYPE_PATTERN.fullmatch(media_type) else UNKNOWN
     return None if part.text is None else (part.text.encode(), "text/plain")

@@ -7,7 +7,7 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving.startup import agent_names
-from stream_protocol.session import AnsweredCalls, NewUserTurn, restore
+from stream_protocol.session import AnsweredCalls, NewUserTurn, restore_client_history
 from stream_protocol.wire import ChatRequest
 
 
@@ -18,7 +18,7 @@ async def restored_session(
 
     Raises ``ChatRequestError`` for what is refused.
     """
-    restored = restore(request, agent=runner.agent.name, agents=agent_names(runner.agent), mode=mode)
+    restored = restore_client_history(request, agent=runner.agent.name, agents=agent_names(runner.agent), mode=mode)
     own = copy(runner)
     own.session_service = InMemorySessionService()
     session = await own.session_service.create_session(app_name=own.app_name, user_id=user_id, session_id=request.id)

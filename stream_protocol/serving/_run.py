@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.convert import Conversion, Ending, Settings, fail_response, sse_conversion
 from stream_protocol.serving._recorder_protocol import Unrecorded
-from stream_protocol.session import Fragments
+from stream_protocol.session import RunOutput
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Run:
     def __init__(self, limits: RunLimits, log: EventBuffer) -> None:
         self.log = log
         self.abort_signal = asyncio.Event()
-        self.fragments = Fragments()
+        self.output = RunOutput()
         self._limits = limits
         self._released = False
         self._begin: BeginResponse = _never_begun
@@ -160,9 +160,9 @@ class Run:
 
     def _feed(self, event: Event) -> None:
         if self.log.closed:
-            self.fragments.add_late(event)
+            self.output.add_unseen(event)
             return
-        self.fragments.add(event)
+        self.output.add(event)
         with self._failure_ends_response():
             response = self._response(event.invocation_id)
             self._recorder.event(event)

@@ -13,6 +13,7 @@ from stream_protocol.convert import ConverterOptions, Settings, hiding, iter_sse
 from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, with_their_bytes
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatPage, delete_chat, list_chats
+from stream_protocol.serving._default_run_config import default_run_config
 from stream_protocol.serving._job import Job
 from stream_protocol.serving._on_finish import OnFinish, tell
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides, runner_for
@@ -27,10 +28,9 @@ from stream_protocol.session import (
     FilePolicy,
     NewUserTurn,
     NothingToRun,
-    default_run_config,
     fingerprint,
+    interruption_events,
     plan,
-    sealing_events,
     session_to_messages,
     shown_events,
 )
@@ -281,9 +281,9 @@ class ChatService:
             session = await self._find_session((job.session.user_id, job.session.id))
             if session is None:
                 return
-            sealing = sealing_events(
+            sealing = interruption_events(
                 session.events,
-                run.fragments,
+                run.output,
                 outcome,
                 begun_at=len(job.session.events),
                 agent=job.runner.agent.name,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 UNPROCESSABLE: Final = 422
 
-PROVIDED: Final = {"provided": True}
+CREDENTIAL_PROVIDED: Final = {"provided": True}
 """What the page is told in place of a credential."""
 
 _OAUTH2_KEYS: Final = frozenset({"authResponseUri", "authCode", "accessToken", "redirectUri"})

@@ -26,7 +26,7 @@ HistoryMode = Literal["server", "client", "text"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Restored:
+class RestoredHistory:
     """What a request says has happened, and what it asks for."""
 
     events: list[Event]
@@ -34,9 +34,9 @@ class Restored:
     """``Answers`` have no past: their message is the client's, and so are the ids in it."""
 
 
-def restore(
+def restore_client_history(
     request: ChatRequest, *, agent: str, agents: Collection[str] = (), mode: Literal["client", "text"] = "client"
-) -> Restored:
+) -> RestoredHistory:
     """The chat before the last message, and that message's turn: the user's words, or what the page's tools gave.
 
     ``agent`` and ``agents`` as in ``messages_to_events``. Raises ``ChatRequestError`` for what is refused.
@@ -47,10 +47,10 @@ def restore(
     turn = plan(ChatRequest(id=request.id, messages=(last,)), ())
     assert isinstance(turn, NewUserTurn)
     told = earlier if mode == "client" else [_text_only(message) for message in earlier]
-    return Restored(events=messages_to_events(told, agent=agent, agents=agents), turn=turn)
+    return RestoredHistory(events=messages_to_events(told, agent=agent, agents=agents), turn=turn)
 
 
-def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents: Collection[str]) -> Restored:
+def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents: Collection[str]) -> RestoredHistory:
     for part in _last_calls(last):
         if part["state"] == "approval-responded" and part.get("approval", {}).get("approved"):
             raise ChatRequestError("This chat takes no approvals: its history is not the server's.", status=CONFLICT)
@@ -64,7 +64,7 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
         CallAnswer(id=result.id or "", name=result.name or "", response=dict(result.response or {}))
         for result in results
     ]
-    return Restored(events=events, turn=AnsweredCalls(answers=tuple(answers), message_id=last["id"], past=()))
+    return RestoredHistory(events=events, turn=AnsweredCalls(answers=tuple(answers), message_id=last["id"], past=()))
 
 
 def _last_calls(message: UIMessage) -> list[ToolPart]:

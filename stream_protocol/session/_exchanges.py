@@ -30,7 +30,7 @@ class Exchange:
     @property
     def user_text(self) -> Event | None:
         """What the user said."""
-        return self.events[0] if is_user_text(self.events[0]) else None
+        return self.events[0] if is_user_message(self.events[0]) else None
 
     @property
     def is_answered(self) -> bool:
@@ -42,7 +42,7 @@ class Exchange:
 
         One request can give several answers, in events of their own.
         """
-        users = [is_users(event) for event in self.events]
+        users = [is_user_event(event) for event in self.events]
         cuts = [index for index, users_own in enumerate(users) if index == 0 or (users_own and not users[index - 1])]
         for begin, end in pairwise([*cuts, len(self.events)]):
             yield self.events[begin:end]
@@ -51,30 +51,30 @@ class Exchange:
 def exchanges(events: Sequence[Event]) -> list[Exchange]:
     """Live events, cut into the messages that they are."""
     texts: Counter[str] = Counter()
-    cuts = [index for index, event in enumerate(events) if index == 0 or is_user_text(event)]
+    cuts = [index for index, event in enumerate(events) if index == 0 or is_user_message(event)]
     found = []
     for begin, end in pairwise([*cuts, len(events)]):
         invocation_id = events[begin].invocation_id
-        texts[invocation_id] += is_user_text(events[begin])
+        texts[invocation_id] += is_user_message(events[begin])
         found.append(
             Exchange(message_id=message_id(invocation_id, texts[invocation_id]), events=tuple(events[begin:end]))
         )
     return found
 
 
-def is_users(event: Event) -> bool:
+def is_user_event(event: Event) -> bool:
     """Whether the user made this event. A task agent's result is authored ``user``, too, but by a node."""
     return event.author == "user" and not event.node_info.path
 
 
-def is_user_text(event: Event) -> bool:
+def is_user_message(event: Event) -> bool:
     """Whether this event is something that the user said, as opposed to an answer to one of the agent's calls."""
     if event.author != "user" or event.content is None or not event.content.parts:
         return False
     return not any(part.function_response for part in event.content.parts)
 
 
-def is_shown(event: Event) -> bool:
+def is_conversation_event(event: Event) -> bool:
     """Whether a client sees such an event. Others are only stored: compactions, which change what the model is shown,
     not what was said, and events of the user's without content, such as rewinds."""
     if event.actions.compaction is not None:
@@ -82,13 +82,13 @@ def is_shown(event: Event) -> bool:
     return event.author != "user" or bool(event.content and event.content.parts)
 
 
-def live_events(events: Sequence[Event]) -> list[Event]:
+def conversation_events(events: Sequence[Event]) -> list[Event]:
     """The events that count: those that are shown, without what a rewind took back."""
     kept: list[Event] = []
     for event in events:
         target = event.actions.rewind_before_invocation_id
         if target is None:
-            kept += [event] if is_shown(event) else []
+            kept += [event] if is_conversation_event(event) else []
         else:
             first = next((i for i, earlier in enumerate(kept) if earlier.invocation_id == target), len(kept))
             del kept[first:]
@@ -97,14 +97,14 @@ def live_events(events: Sequence[Event]) -> list[Event]:
 
 def current_exchange(events: Sequence[Event]) -> list[Event]:
     """The last user text and everything behind it, of live events; empty if the user never said anything."""
-    last = next((index for index in reversed(range(len(events))) if is_user_text(events[index])), len(events))
+    last = next((index for index in reversed(range(len(events))) if is_user_message(events[index])), len(events))
     return list(events[last:])
 
 
 def newest_message_id(events: Iterable[Event], invocation_id: str) -> str:
     """The id of the newest assistant message of an invocation, by the user texts that it has among live events."""
     return message_id(
-        invocation_id, sum(event.invocation_id == invocation_id for event in events if is_user_text(event))
+        invocation_id, sum(event.invocation_id == invocation_id for event in events if is_user_message(event))
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.session._files import MAX_FILE_BYTES, InlineFile, LinkedFile, Said
+from stream_protocol.session._files import MAX_FILE_BYTES, InlineFile, LinkedFile, TextOrFile
 from stream_protocol.wire import ChatRequestError, StreamProtocolError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class FilePolicy:
         if self.max_bytes > MAX_FILE_BYTES:
             raise StreamProtocolError(f"`max_bytes` is {MAX_FILE_BYTES} at most.")
 
-    def check(self, said: Iterable[Said]) -> None:
+    def check(self, said: Iterable[TextOrFile]) -> None:
         """Raises ``ChatRequestError`` for the first file that is not taken (413 size, 415 media type, 422 scheme)."""
         for file in said:
             if isinstance(file, InlineFile | LinkedFile):

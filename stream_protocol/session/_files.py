@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 """Decoded bytes of one attached file: Gemini refuses inline requests above 20 MB, and so do most others."""
 
-MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
+MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
 """A full media type by RFC 6838, without parameters. v7 clients may say ``image`` or ``image/*``: see the data URL."""
 
 URL_SAFE: Final = bytes.maketrans(b"-_", b"+/")
@@ -59,7 +59,7 @@ class SavedFile:
     """and the file's own."""
 
 
-Said: TypeAlias = str | InlineFile | LinkedFile | SavedFile
+TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile
 """A piece of what a user says."""
 
 
@@ -107,6 +107,6 @@ def _decode_base64(text: bytes) -> bytes:
 def _media_type(*candidates: str) -> str:
     for candidate in candidates:
         text = candidate.partition(";")[0].strip().lower()
-        if MEDIA_TYPE.fullmatch(text):
+        if MEDIA_TYPE_PATTERN.fullmatch(text):
             return text
     raise ChatRequestError("An attached file has no usable media type.", status=415)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from stream_protocol.convert import ConverterOptions, Settings, chunk_conversion, delegated_tools, hiding
 from stream_protocol.convert.calls import is_confirmed
-from stream_protocol.session._exchanges import Exchange, exchanges, is_users, live_events
+from stream_protocol.session._exchanges import Exchange, conversation_events, exchanges, is_user_event
 from stream_protocol.session._metadata import approval_reasons, shown_events
 from stream_protocol.session._user_message import user_message
 from stream_protocol.wire import ClientStreamError
@@ -41,7 +41,7 @@ def session_to_messages(
     """
     options.pop("on_error", None)  # a message has no place for an error's text
     settings = Settings(**hiding(delegated_tools(session.events), options))
-    told = [_Telling(exchange, settings) for exchange in exchanges(shown_events(live_events(session.events)))]
+    told = [_Telling(exchange, settings) for exchange in exchanges(shown_events(conversation_events(session.events)))]
     for number, telling in enumerate(told):
         telling.tell(running=running and number == len(told) - 1)
         for event in telling.exchange.events:
@@ -66,7 +66,7 @@ class _Telling:
         responses = list(self.exchange.responses())
         for response in responses:
             chunks = self._converted(response, ends=not (running and response is responses[-1]))
-            self._message = folded(chunks, answered(self._message, *response), self._settings)
+            self._message = fold_response(chunks, apply_approvals(self._message, *response), self._settings)
             self._past.extend(response)
 
     def holds(self, call_id: str | None) -> bool:
@@ -75,7 +75,7 @@ class _Telling:
     def tell_result(self, event: Event) -> None:
         """Folds the result of a call of this message that came when a later message was being written."""
         chunks = [chunk for chunk in self._converted([event], ends=False) if chunk["type"].startswith("tool-output")]
-        self._message = folded(chunks, answered(self._message, event), self._settings)
+        self._message = fold_response(chunks, apply_approvals(self._message, event), self._settings)
         self._past.append(event)
 
     def messages(self) -> Iterator[UIMessage]:
@@ -110,7 +110,7 @@ def _tell_late(event: Event, told: Sequence[_Telling]) -> None:
             told[holder].tell_result(event.model_copy(update={"content": content}))
 
 
-def folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
+def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
     """The message that the client shows after a response. A bare step reaches its list only with the next change."""
     reducer = MessageReducer(ai_sdk=settings.ai_sdk, message=message)
     shown = len(reducer.message["parts"])
@@ -125,10 +125,10 @@ def folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Sett
     return folded
 
 
-def answered(message: UIMessage | None, *events: Event) -> UIMessage | None:
+def apply_approvals(message: UIMessage | None, *events: Event) -> UIMessage | None:
     """The message as the client made it when it sent the approvals with which these events begin."""
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
-    for event in takewhile(is_users, events):
+    for event in takewhile(is_user_event, events):
         reasons = approval_reasons(event)
         for response in event.get_function_responses():
             if (approved := is_confirmed(response.response)) is not None:

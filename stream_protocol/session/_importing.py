@@ -18,7 +18,7 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.convert import CODE_EXECUTION, CONTROL_TOOLS, INPUT_CUT
-from stream_protocol.session._files import URL_SAFE, Said, read_file
+from stream_protocol.session._files import URL_SAFE, TextOrFile, read_file
 from stream_protocol.session._metadata import METADATA_KEY
 from stream_protocol.session._parts import said_part
 from stream_protocol.wire import (
@@ -187,7 +187,7 @@ class _History:
         self._said, self._results = [], []
 
 
-def _said(message: UIMessage) -> Iterator[Said]:
+def _said(message: UIMessage) -> Iterator[TextOrFile]:
     for part in message["parts"]:
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
             yield text

@@ -12,7 +12,7 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.convert import ABORTED, FINISH_REASONS, NO_CONTENT, RUN_FAILED, RUN_STOPPED, Ending
-from stream_protocol.session._exchanges import current_exchange, live_events
+from stream_protocol.session._exchanges import conversation_events, current_exchange
 from stream_protocol.session._metadata import METADATA_KEY, TOLD, UNTOLD, own_metadata
 from stream_protocol.session._pending_calls import KEPT_FROM_THE_MODEL
 
@@ -25,7 +25,7 @@ TICK: Final = 0.001
 _Speaker = tuple[str, str | None, str]
 
 
-class Fragments:
+class RunOutput:
     """What a run has streamed and ADK has not stored, by speaker: the fragments behind the newest complete event."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Fragments:
         elif event.content is not None or event.finish_reason is not None:
             self._by_speaker.pop(_speaker(event), None)
 
-    def add_late(self, event: Event) -> None:
+    def add_unseen(self, event: Event) -> None:
         """Takes an event that came when the response had ended: it is stored, and nobody saw it."""
         if not event.partial and event.error_code != ABORTED:
             self.late.append(event)
@@ -52,14 +52,14 @@ class Fragments:
                 yield events[-1], joined
 
 
-def sealing_events(
-    events: Sequence[Event], fragments: Fragments, outcome: Ending, *, begun_at: int, agent: str
+def interruption_events(
+    events: Sequence[Event], fragments: RunOutput, outcome: Ending, *, begun_at: int, agent: str
 ) -> list[Event]:
     """The events to append to a session whose newest run ended so. None after a run that finished.
 
     ``begun_at``: how many of the session's events are older than the run. ``agent``: the root agent's name.
     """
-    exchange = current_exchange(live_events(events))
+    exchange = current_exchange(conversation_events(events))
     if outcome == "finish" or begun_at >= len(events) or not exchange:
         return []
     stopped = outcome != "error"

@@ -2,10 +2,10 @@
 
 from google.genai import types
 
-from stream_protocol.session._files import InlineFile, LinkedFile, Said, SavedFile
+from stream_protocol.session._files import InlineFile, LinkedFile, SavedFile, TextOrFile
 
 
-def said_part(said: Said) -> types.Part:
+def said_part(said: TextOrFile) -> types.Part:
     """The part for a text or a file, with the file's name where there is one; the line of one that was not loaded."""
     match said:
         case InlineFile():

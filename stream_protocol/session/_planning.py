@@ -14,9 +14,9 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from stream_protocol.convert.calls import RESULT, is_confirmed
-from stream_protocol.session._answer_checks import PROVIDED, check_input, completed_credential
-from stream_protocol.session._exchanges import current_exchange, is_user_text, live_events, newest_message_id
-from stream_protocol.session._files import InlineFile, LinkedFile, Said, SavedFile, read_file
+from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED, check_input, completed_credential
+from stream_protocol.session._exchanges import conversation_events, current_exchange, is_user_message, newest_message_id
+from stream_protocol.session._files import InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._metadata import client_message_id
 from stream_protocol.session._pending_calls import CallKind, OutsideCall, outside_calls
 from stream_protocol.session._saved_files import artifact_path, linked_path, stored_parts
@@ -39,7 +39,7 @@ _CLIENTS: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 class NewUserTurn:
     """The user said something: start a new assistant message."""
 
-    texts_and_files: tuple[Said, ...]
+    texts_and_files: tuple[TextOrFile, ...]
     """In the order of the message's parts; never empty."""
     client_message_id: str
     """The id that the client gave the user's message."""
@@ -93,7 +93,7 @@ def plan(request: ChatRequest, events: Sequence[Event]) -> PlannedTurn:
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
-            return _continuation(request, target, live_events(events))
+            return _continuation(request, target, conversation_events(events))
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
@@ -102,7 +102,7 @@ def _user_turn(request: ChatRequest, message: UIMessage, stored: Sequence[Event]
 
     Words that it does not know are new whatever else the request says: a retry after a request that failed looks so.
     """
-    events = live_events(stored)
+    events = conversation_events(stored)
     known = next((index for index in reversed(range(len(events))) if _is_message(events[index], message["id"])), None)
     if known is None:
         return _new_text(list(_said(message)), message["id"])
@@ -119,7 +119,7 @@ def _user_turn(request: ChatRequest, message: UIMessage, stored: Sequence[Event]
 
 def _parts(events: Sequence[Event], index: int) -> list[types.Part | SavedFile]:
     """What the user's message with this index consists of."""
-    behind = takewhile(lambda later: not is_user_text(later), islice(events, index + 1, None))
+    behind = takewhile(lambda later: not is_user_message(later), islice(events, index + 1, None))
     return stored_parts(events[index], [events[index], *behind])
 
 
@@ -134,19 +134,19 @@ def _links(chat_id: str, message_id: str, stored: Sequence[Event]) -> dict[str, 
 
 
 def _is_message(event: Event, message_id: str) -> bool:
-    return is_user_text(event) and bool(message_id) and message_id in (client_message_id(event), event.id)
+    return is_user_message(event) and bool(message_id) and message_id in (client_message_id(event), event.id)
 
 
-def _new_text(said: list[Said], message_id: str, *, rewind_before: str | None = None) -> NewUserTurn:
+def _new_text(said: list[TextOrFile], message_id: str, *, rewind_before: str | None = None) -> NewUserTurn:
     said = [text_or_file for text_or_file in said if text_or_file]
     if not said:
         raise ChatRequestError("The message is empty.", status=422)
     return NewUserTurn(texts_and_files=tuple(said), client_message_id=message_id, rewind_before=rewind_before)
 
 
-def _stored(parts: list[types.Part | SavedFile]) -> list[Said]:
+def _stored(parts: list[types.Part | SavedFile]) -> list[TextOrFile]:
     """What the user said, as it is stored: a page that was reloaded may have only links to its files."""
-    said: list[Said] = []
+    said: list[TextOrFile] = []
     for part in parts:
         if isinstance(part, SavedFile):
             said.append(part)
@@ -159,7 +159,7 @@ def _stored(parts: list[types.Part | SavedFile]) -> list[Said]:
     return said
 
 
-def _said(message: UIMessage, linked: Callable[[str], SavedFile | None] = lambda _: None) -> Iterator[Said]:
+def _said(message: UIMessage, linked: Callable[[str], SavedFile | None] = lambda _: None) -> Iterator[TextOrFile]:
     """What the message says. ``linked``: the file of its own that a URL stands for, if it does."""
     for part in message["parts"]:
         match part["type"]:
@@ -322,5 +322,5 @@ def _same(claim: _Claim, call: OutsideCall) -> bool:
     if call.kind is CallKind.APPROVAL:  # the stored payload may hold more than a page can say
         return claim.response["confirmed"] is is_confirmed(answer)
     if call.kind is CallKind.CREDENTIAL:  # the page was never given back what it gave
-        return claim.output == PROVIDED or completed_credential(call.args, claim.output) == answer
+        return claim.output == CREDENTIAL_PROVIDED or completed_credential(call.args, claim.output) == answer
     return claim.response == answer

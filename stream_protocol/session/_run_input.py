@@ -3,31 +3,20 @@
 from collections.abc import Sequence
 from typing import Final
 
-from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
+from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.session._exchanges import current_exchange, live_events
-from stream_protocol.session._files import InlineFile, Said
+from stream_protocol.session._exchanges import conversation_events, current_exchange
+from stream_protocol.session._files import InlineFile, TextOrFile
 from stream_protocol.session._metadata import METADATA_KEY, UNTOLD
 from stream_protocol.session._parts import said_part
 from stream_protocol.session._pending_calls import KEPT_FROM_THE_MODEL, CallKind, outside_calls
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn
 
-TOOL_THREADS: Final = 32
-"""Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
-
 UNANSWERED: Final = "The user went on without an answer."
 
 _READ_BY_THE_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
-
-
-def default_run_config() -> RunConfig:
-    """Streams token by token, and runs plain ``def`` tools in threads, since one would block every chat otherwise."""
-    return RunConfig(
-        streaming_mode=StreamingMode.SSE,
-        tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS),
-    )
 
 
 def user_content(turn: NewUserTurn | AnsweredCalls) -> types.Content:
@@ -41,7 +30,7 @@ def user_content(turn: NewUserTurn | AnsweredCalls) -> types.Content:
     return types.Content(role="user", parts=parts)
 
 
-def answers_ahead(turn: NewUserTurn | AnsweredCalls) -> list[Event]:
+def answers_before_run(turn: NewUserTurn | AnsweredCalls) -> list[Event]:
     """The answers that go into the session in events of their own, before the run begins with ``user_content``.
 
     ADK keeps an event that holds an approval or a credential from the model, with whatever else is in it: the output of
@@ -53,13 +42,13 @@ def answers_ahead(turn: NewUserTurn | AnsweredCalls) -> list[Event]:
     return [_answer_event(answer, made_in[answer.id]) for answer in _ahead(turn)]
 
 
-def superseded(stored: Sequence[Event]) -> list[Event]:
+def responses_to_superseded_calls(stored: Sequence[Event]) -> list[Event]:
     """What closes the questions to the page that new words leave unanswered; it goes into the session before them.
 
     Models take no call without a result, and these are calls that they read. The page is not told: there the question
     stays as it was.
     """
-    exchange = current_exchange(live_events(stored))
+    exchange = current_exchange(conversation_events(stored))
     closing = []
     for call in outside_calls(exchange):
         if call.waits and call.kind in _READ_BY_THE_MODEL:
@@ -92,7 +81,7 @@ def _answer_part(answer: CallAnswer) -> types.Part:
     )
 
 
-def run_config_for(turn: NewUserTurn | AnsweredCalls, base: RunConfig) -> RunConfig:
+def run_config_for_turn(turn: NewUserTurn | AnsweredCalls, base: RunConfig) -> RunConfig:
     """``base`` with what only the client knows of this turn, for the stored event to remember."""
     match turn:
         case NewUserTurn():
@@ -106,7 +95,7 @@ def run_config_for(turn: NewUserTurn | AnsweredCalls, base: RunConfig) -> RunCon
     return base.model_copy(update={"custom_metadata": {**(base.custom_metadata or {}), METADATA_KEY: known}})
 
 
-def _sent_file(said: Said) -> dict[str, str] | None:
+def _sent_file(said: TextOrFile) -> dict[str, str] | None:
     if not isinstance(said, InlineFile):
         return None
     return {"mediaType": said.media_type, **({"filename": said.name} if said.name else {})}

@@ -66,7 +66,7 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     return rename_forbidden_keys(plain) if may_hold_forbidden_key(encoded) else plain
 
 
-def json_text(text: str) -> str:
+def to_well_formed(text: str) -> str:
     """The text with surrogate pairs joined and lone surrogates replaced by U+FFFD: UTF-8 has no bytes for them."""
     if text.isascii():
         return text
@@ -141,7 +141,7 @@ def _key(key: Any) -> str:
     if isinstance(key, Enum):
         return _key(key.value)
     if isinstance(key, tuple):
-        return json_text(str(key))
+        return to_well_formed(str(key))
     scalar = _shape(key)
     if isinstance(scalar, dict | list | frozenset):
         raise TypeError("not a key")
@@ -158,7 +158,7 @@ def _shape(value: Any) -> Any:
         case float():
             return float(value) if math.isfinite(value) else None
         case str():
-            return json_text(str.__str__(value))
+            return to_well_formed(str.__str__(value))
         case bytes() | bytearray() | memoryview():
             return base64.b64encode(value if isinstance(value, bytes) else bytes(value)).decode()
         case dict():
@@ -166,7 +166,7 @@ def _shape(value: Any) -> Any:
         case Mapping():
             return dict(value.items())
         case UserString() | UUID():
-            return json_text(str(value))
+            return to_well_formed(str(value))
         case KeysView() | ItemsView() | ValuesView() | Sequence():
             return list(value)
         case AbstractSet():
@@ -187,7 +187,7 @@ def _foreign(value: Any) -> Any:
     if _made_by(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
     if _made_by(value, "pathlib", "PurePath"):
-        return json_text(str(value))
+        return to_well_formed(str(value))
     if _made_by(value, "numpy", "ndarray", "generic"):
         return _shape(value.tolist())
     if "pydantic_core" in sys.modules and not isinstance(value, Iterator):

@@ -18,7 +18,7 @@ import orjson
 from stream_protocol.wire._chunks import ProviderMetadata
 from stream_protocol.wire._errors import ChatRequestError
 from stream_protocol.wire._forbidden_keys import has_forbidden_key, rename_forbidden_keys
-from stream_protocol.wire._json_text import parse_json
+from stream_protocol.wire._json_parsing import parse_json
 
 MAX_CHAT_ID_LENGTH: Final = 128
 """Characters in a chat id. It becomes the id of an ADK session, and ADK's database column holds 128."""

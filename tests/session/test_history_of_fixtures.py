@@ -9,7 +9,7 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 
 from stream_protocol.convert import Settings, chunk_conversion
-from stream_protocol.session import METADATA_KEY, Fragments, canonical, sealing_events, session_to_messages
+from stream_protocol.session import METADATA_KEY, RunOutput, canonical, interruption_events, session_to_messages
 from stream_protocol.wire import AiSdkVersion, UIMessage
 from tests.conformance.fixtures import VERSIONS, Fixture, Turn, fixture_names, load_fixture
 
@@ -52,7 +52,7 @@ def with_reasons(event: Event, turn: Turn) -> Event:
 
 def sealed(fixture: Fixture, turn: Turn, stored: Sequence[Event], begun_at: int) -> list[Event]:
     conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options))
-    fragments = Fragments()
+    fragments = RunOutput()
     for event in turn.events:
         conversion.feed(event)
         fragments.add(event)
@@ -61,7 +61,7 @@ def sealed(fixture: Fixture, turn: Turn, stored: Sequence[Event], begun_at: int)
     else:
         conversion.fail(RuntimeError(turn.raised))
     assert conversion.outcome is not None
-    return sealing_events(stored, fragments, conversion.outcome, begun_at=begun_at, agent="root")
+    return interruption_events(stored, fragments, conversion.outcome, begun_at=begun_at, agent="root")
 
 
 def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[Any]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from stream_protocol.wire._chunks import AiSdkVersion
-from stream_protocol.wire._json_text import parse_client_json
+from stream_protocol.wire._json_parsing import parse_client_json
 
 _State = Literal[
     "root",

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal, cast
 
 from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk, DataChunk
 from stream_protocol.wire._errors import ClientStreamError
-from stream_protocol.wire._json_values import json_text, json_value
+from stream_protocol.wire._json_values import json_value, to_well_formed
 from stream_protocol.wire._messages import UIMessage
 from stream_protocol.wire.client._chunk_schema import check_chunk
 from stream_protocol.wire.client._merge_metadata import merge_metadata
@@ -70,7 +70,7 @@ class _OpenText:
     deltas: list[str] = field(default_factory=list)
 
     def settle(self) -> None:
-        self.part["text"] = json_text(self.part["text"] + "".join(self.deltas))
+        self.part["text"] = to_well_formed(self.part["text"] + "".join(self.deltas))
         self.deltas.clear()
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, cast
 
 from stream_protocol.wire._chunks import AnyChunk
 from stream_protocol.wire._errors import ClientStreamError
-from stream_protocol.wire._json_text import parse_client_json
+from stream_protocol.wire._json_parsing import parse_client_json
 
 _LINE_END: Final = re.compile(r"(\r\n|\n|\r(?!\Z))")
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from stream_protocol.wire._chunks import AiSdkVersion
 from stream_protocol.wire._errors import ClientStreamError
-from stream_protocol.wire._json_values import json_text
+from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire.client._partial_json import parse_partial_json
 
 Part = dict[str, Any]
@@ -55,7 +55,7 @@ class _PartialCall:
     deltas: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        self.deltas = [json_text("".join(self.deltas))]
+        self.deltas = [to_well_formed("".join(self.deltas))]
         return self.deltas[0]
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import orjson
 
 from stream_protocol.wire._forbidden_keys import has_forbidden_key
-from stream_protocol.wire._json_values import json_text
+from stream_protocol.wire._json_values import to_well_formed
 
 _ESCAPE: Final = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
@@ -26,7 +26,7 @@ def parse_json(text: bytes | str) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         raw = text if isinstance(text, str) else text.decode()
-        mended = json_text(_ESCAPE.sub(lambda escape: r"\ufffd" if escape["half"] else escape[0], raw))
+        mended = to_well_formed(_ESCAPE.sub(lambda escape: r"\ufffd" if escape["half"] else escape[0], raw))
         if mended == raw:
             raise
         return orjson.loads(mended)
