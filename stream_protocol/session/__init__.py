@@ -4,7 +4,6 @@ Pure: no I/O, no clock, no random ids.
 """
 
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
-from stream_protocol.session._canonical import canonical
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._exchanges import (
     conversation_events,
@@ -47,7 +46,6 @@ __all__ = [
     "answers_before_run",
     "apply_approvals",
     "artifact_path",
-    "canonical",
     "conversation_events",
     "fingerprint",
     "fold_response",

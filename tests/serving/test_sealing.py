@@ -13,8 +13,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.session import RunOutput, canonical, interruption_events, shown_events
+from stream_protocol.session import RunOutput, interruption_events, shown_events
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
+from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, post, soon
 
@@ -272,4 +273,4 @@ async def test_code_that_a_broken_run_showed_keeps_its_id_when_the_message_goes_
     await chat.page.submit()
     parts = chat.page.messages[-1]["parts"]
     assert [part["toolCallId"] for part in parts if part["type"] == "dynamic-tool"] == ["call_0", "call_1"]
-    assert canonical(await chat.page.stored()) == canonical(chat.page.messages)
+    assert comparable(await chat.page.stored()) == comparable(chat.page.messages)
