@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -287,6 +288,7 @@ class ChatService:
                 outcome,
                 begun_at=len(job.session.events),
                 agent=job.runner.agent.name,
+                now=time.time(),
             )
             for event in sealing:
                 await self.runner.session_service.append_event(session, event)

@@ -1,6 +1,8 @@
-"""A stored session: its exchanges, what waits in it, what a request asks of it, and its history.
+"""A stored session: its exchanges, its pending calls, what a request asks of it, and its history.
 
-Pure: no I/O, no clock, no random ids.
+Pure: no I/O, no clock. Read it in this order: ``_exchanges`` and ``_metadata`` (which events make which message),
+``_pending_calls``, ``_files`` and ``_user_message``, then ``_planning`` (what a request asks for) and ``_run_input``
+(what ADK is given for it), ``_history``, and ``_interrupted_runs``.
 """
 
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
@@ -12,8 +14,7 @@ from stream_protocol.session._exchanges import (
     is_user_message,
     message_id,
 )
-from stream_protocol.session._file_policy import FilePolicy
-from stream_protocol.session._files import MEDIA_TYPE_PATTERN, InlineFile, SavedFile, TextOrFile, read_file
+from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import apply_approvals, fold_response, session_to_messages
 from stream_protocol.session._importing import messages_to_events
@@ -26,9 +27,8 @@ from stream_protocol.session._run_input import (
     run_config_for_turn,
     user_content,
 )
-from stream_protocol.session._saved_files import artifact_path
-from stream_protocol.session._signatures import repair_thought_signatures
-from stream_protocol.session._user_message import user_message
+from stream_protocol.session._thought_signatures import repair_thought_signatures
+from stream_protocol.session._user_message import artifact_path, user_message
 
 __all__ = [
     "CREDENTIAL_PROVIDED",

@@ -27,7 +27,7 @@ DIFFERENT = {
     "redacted": "the stored text is the redacted one",
 }
 BEFORE_SERVING = ("adk_1_24_", "adk_2_0_")
-"""ADKs that no endpoint runs on: their fragments say things that their complete events do not (ids, the model)."""
+"""ADKs that no endpoint runs on: their output say things that their complete events do not (ids, the model)."""
 NAMES = [name for name in fixture_names() if not name.startswith(BEFORE_SERVING)]
 
 
@@ -37,7 +37,7 @@ def history(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[UIMessage]:
         begun_at = len(stored)
         events = [with_reasons(event, turn) for event in turn.events]
         stored += [event for event in events if not event.partial]
-        stored += sealed(fixture, turn, stored, begun_at)
+        stored += interruption_records(fixture, turn, stored, begun_at)
     session = Session(id="c", app_name="a", user_id="u", events=stored)
     messages = session_to_messages(session, **fixture.options_for(ai_sdk))
     return [message for message in messages if message["role"] == "assistant"]
@@ -51,18 +51,18 @@ def with_reasons(event: Event, turn: Turn) -> Event:
     return event.model_copy(update={"custom_metadata": {METADATA_KEY: {"reasons": reasons}}})
 
 
-def sealed(fixture: Fixture, turn: Turn, stored: Sequence[Event], begun_at: int) -> list[Event]:
+def interruption_records(fixture: Fixture, turn: Turn, stored: Sequence[Event], begun_at: int) -> list[Event]:
     conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options))
-    fragments = RunOutput()
+    output = RunOutput()
     for event in turn.events:
         conversion.feed(event)
-        fragments.add(event)
+        output.add(event)
     if turn.raised is None:
         conversion.finish()
     else:
         conversion.fail(RuntimeError(turn.raised))
     assert conversion.outcome is not None
-    return interruption_events(stored, fragments, conversion.outcome, begun_at=begun_at, agent="root")
+    return interruption_events(stored, output, conversion.outcome, begun_at=begun_at, agent="root", now=0.0)
 
 
 def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[Any]:
