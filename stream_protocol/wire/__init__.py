@@ -4,8 +4,15 @@ from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk, Chunk, FinishRe
 from stream_protocol.wire._coalesce import coalesce
 from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, StreamProtocolError
 from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, safe_key
-from stream_protocol.wire._json_parsing import SHORT_JSON_LENGTH, parse_client_json, parse_json, short_json
-from stream_protocol.wire._json_values import MAX_DEPTH, UnrepresentableValueError, json_value, to_well_formed
+from stream_protocol.wire._json_parsing import parse_client_json, parse_json
+from stream_protocol.wire._json_values import (
+    MAX_DEPTH,
+    SHORT_JSON_LENGTH,
+    UnrepresentableValueError,
+    json_value,
+    short_json,
+    to_well_formed,
+)
 from stream_protocol.wire._messages import (
     ChatRequest,
     FilePart,

@@ -1,4 +1,4 @@
-"""UI messages, and the request that brings them: read leniently, checked plain_text_errors, refused in one sentence.
+"""UI messages, and the request that brings them: read leniently, and refused in one plain sentence.
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
 ``ai@7.0.173``. A client adds keys, parts and states with every release and sends the whole history back, so what is not
