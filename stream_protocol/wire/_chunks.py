@@ -12,7 +12,7 @@ present.
 from typing import Any, Literal, NotRequired, TypedDict
 
 AiSdkVersion = Literal[6, 7]
-"""The major version of the ``ai`` package in the browser. Nothing on the wire negotiates it, so a server is told."""
+"""The major version of the ``ai`` package in the browser. Nothing on the wire negotiates it, so the app states it."""
 
 FinishReason = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
 """The six reasons that every v6 and v7 client accepts; any other string is fatal there."""

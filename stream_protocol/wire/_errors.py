@@ -1,4 +1,4 @@
-"""Who misbehaved: our caller, the browser that sent a request, or the stream that a client was asked to read."""
+"""The errors: of the program that calls us, of a request that a browser sent, of a stream that a client reads."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 class StreamProtocolError(Exception):
-    """Ours: a bug in the program that calls this library, never something that a client or a model can cause."""
+    """A bug in the program that calls this library. No client and no model can cause it."""
 
 
 class ChatRequestError(ValueError):
-    """Theirs: a request that no chat client sends.
+    """A request that is refused for what the client sent.
 
     ``str(error)`` is one short plain sentence, safe to send back: the page shows the body of a failed request as it is.
-    ``status`` is the HTTP status that the request deserves.
+    ``status``: the HTTP status of the response.
     """
 
     def __init__(self, text: str, *, status: int = 400) -> None:

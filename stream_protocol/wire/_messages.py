@@ -178,9 +178,10 @@ class ChatRequest:
     """The history as the client has it, or the last message alone; at least one. A message without an id has ``""``."""
     trigger: Trigger = "submit-message"
     message_id: str | None = None
-    """The message that is meant: the assistant's to continue, the user's to replace, the one to regenerate."""
+    """The message that the request is about: the assistant's to continue, the user's to replace, or the one to
+    regenerate."""
     body: Mapping[str, Any] = field(default_factory=dict)
-    """What else the app's client put into the body."""
+    """The other keys of the body, which the app's client put there."""
 
 
 def parse_chat_request(body: bytes | str | Mapping[str, Any]) -> ChatRequest:
@@ -192,7 +193,7 @@ def parse_chat_request(body: bytes | str | Mapping[str, Any]) -> ChatRequest:
     """
     fields = _object(_json_object(body), "The request body")
     chat_id = parse_chat_id(fields.get("id"))
-    _allow(fields, "The request", "messageId", str)
+    _check_optional(fields, "The request", "messageId", str)
     messages = fields.get("messages", [fields["message"]] if "message" in fields else None)
     return ChatRequest(
         id=chat_id,
@@ -262,8 +263,8 @@ def parse_message(value: object, name: str = "The message") -> UIMessage:
     Raises ``ChatRequestError`` (422) for what is no message.
     """
     message = _object(value, name)
-    _need(message, name, "role")
-    _allow(message, name, "id", str)
+    _require_string(message, name, "role")
+    _check_optional(message, name, "id", str)
     parts = message.get("parts")
     if not isinstance(parts, list):
         raise ChatRequestError(f"{name} needs a list of parts.", status=422)
@@ -271,7 +272,7 @@ def parse_message(value: object, name: str = "The message") -> UIMessage:
     return cast("UIMessage", {"id": "", **message})
 
 
-_NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+_REQUIRED_STRINGS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "text": ("text",),
         "reasoning": ("text",),
@@ -280,20 +281,20 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "tool-": ("toolCallId", "state"),
     }
 )
-"""The texts that a part of a type must have, because the server reads them. Other types are kept as they are."""
+"""Type of a part -> the strings that it must have, because the server reads them. Other types are not checked."""
 
 
 def _part(value: object, name: str) -> dict[str, Any]:
     part = _object(value, name)
-    _need(part, name, "type")
+    _require_string(part, name, "type")
     kind = "tool-" if part["type"].startswith("tool-") else part["type"]
-    for key in _NEEDED.get(kind, ()):
-        _need(part, name, key)
+    for key in _REQUIRED_STRINGS.get(kind, ()):
+        _require_string(part, name, key)
     if kind in ("tool-", "dynamic-tool") and "approval" in part:
         approval = part["approval"] = _object(part["approval"], f"The approval in {name.lower()}")
-        _need(approval, f"The approval in {name.lower()}", "id")
-        _allow(approval, f"The approval in {name.lower()}", "approved", bool)
-        _allow(approval, f"The approval in {name.lower()}", "reason", str)
+        _require_string(approval, f"The approval in {name.lower()}", "id")
+        _check_optional(approval, f"The approval in {name.lower()}", "approved", bool)
+        _check_optional(approval, f"The approval in {name.lower()}", "reason", str)
     return part
 
 
@@ -306,12 +307,12 @@ def _object(value: object, name: str) -> dict[str, Any]:
     return {key: item for key, item in value.items() if item is not None or key in _NULL_IS_A_VALUE}
 
 
-def _need(fields: Mapping[str, Any], name: str, key: str) -> None:
+def _require_string(fields: Mapping[str, Any], name: str, key: str) -> None:
     if not isinstance(fields.get(key), str):
         raise ChatRequestError(f"{name} needs a string as its {key}.", status=422)
 
 
-def _allow(fields: Mapping[str, Any], name: str, key: str, kind: type[str] | type[bool]) -> None:
+def _check_optional(fields: Mapping[str, Any], name: str, key: str, kind: type[str] | type[bool]) -> None:
     if key in fields and not isinstance(fields[key], kind):
         what = "a string" if kind is str else "true or false"
         raise ChatRequestError(f"{name} may only have {what} as its {key}.", status=422)

@@ -71,7 +71,7 @@ def test_rewinds_count_and_summaries_do_not() -> None:
     compaction = EventCompaction(
         start_timestamp=0, end_timestamp=1, compacted_content=types.Content(parts=[words("s")])
     )
-    told = messages(
+    shown = messages(
         event("user", words("one")),
         event("root", words("1")),
         Event(author="user", invocation_id="e-c", actions=EventActions(compaction=compaction)),
@@ -82,7 +82,7 @@ def test_rewinds_count_and_summaries_do_not() -> None:
         event("user", words("three"), invocation="e-4"),
         event("root", words("3"), invocation="e-4"),
     )
-    assert [part["text"] for message in told for part in message["parts"] if "text" in part] == [
+    assert [part["text"] for message in shown for part in message["parts"] if "text" in part] == [
         "one",
         "1",
         "three",
@@ -94,8 +94,8 @@ def test_what_only_changes_the_session_is_no_message() -> None:
     assert messages() == []
     opening = Event(author="user", invocation_id="e-1", actions=EventActions(state_delta={"city": "Oslo"}))
     assert messages(opening) == []
-    told = messages(opening, event("user", words("one")), event("root", words("1")))
-    assert [(message["role"], len(message["parts"])) for message in told] == [("user", 1), ("assistant", 2)]
+    shown = messages(opening, event("user", words("one")), event("root", words("1")))
+    assert [(message["role"], len(message["parts"])) for message in shown] == [("user", 1), ("assistant", 2)]
 
 
 def test_messages_are_named_after_their_invocation_and_place_in_it() -> None:
@@ -105,8 +105,8 @@ def test_messages_are_named_after_their_invocation_and_place_in_it() -> None:
         event("user", words("b")),
         event("root", words("2")),
     ]
-    told = messages(*events)
-    assert [message["id"] for message in told] == [events[0].id, "e-1", events[2].id, "e-1.2"]
+    shown = messages(*events)
+    assert [message["id"] for message in shown] == [events[0].id, "e-1", events[2].id, "e-1.2"]
 
 
 def test_a_session_in_which_nothing_was_said_has_no_messages() -> None:
@@ -114,8 +114,8 @@ def test_a_session_in_which_nothing_was_said_has_no_messages() -> None:
 
 
 def test_an_agent_may_speak_first() -> None:
-    told = messages(event("root", words("Welcome.")), event("user", words("hi"), invocation="e-2"), running=True)
-    assert [message["role"] for message in told] == ["assistant", "user"]
+    shown = messages(event("root", words("Welcome.")), event("user", words("hi"), invocation="e-2"), running=True)
+    assert [message["role"] for message in shown] == ["assistant", "user"]
 
 
 def test_the_hooks_for_errors_are_not_called_again() -> None:
@@ -123,8 +123,8 @@ def test_the_hooks_for_errors_are_not_called_again() -> None:
         raise AssertionError(error)
 
     failed = event("root", words("Half"), error_code="X")
-    told = messages(event("user", words("a")), failed, on_error=fail)
-    assert [part["text"] for part in told[1]["parts"] if "text" in part] == ["Half"]
+    shown = messages(event("user", words("a")), failed, on_error=fail)
+    assert [part["text"] for part in shown[1]["parts"] if "text" in part] == ["Half"]
 
 
 def part(kind: str, branch: str | None = None, **more: Any) -> dict[str, Any]:

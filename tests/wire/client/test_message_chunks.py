@@ -160,7 +160,7 @@ def test_the_message_is_not_changed_and_shares_nothing_with_the_chunks() -> None
     assert message["parts"][0]["data"] == [1]
 
 
-def test_only_the_assistants_message_can_be_told() -> None:
+def test_only_the_assistants_message_becomes_chunks() -> None:
     with pytest.raises(StreamProtocolError):
         message_to_chunks({"id": "u", "role": "user", "parts": []})
 
