@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.testing._stream_difference import LINES, WIDTH, Chunks, difference
+from stream_protocol.testing._stream_difference import LINES, WIDTH, Chunks, describe_difference
 
 START = {"type": "start", "messageId": "message-1"}
 FINISH = {"type": "finish", "finishReason": "stop"}
@@ -13,14 +13,15 @@ def output(value: Any) -> dict[str, Any]:
 
 
 def told(expected: Chunks, actual: Chunks) -> str:
-    text = difference([expected], [actual])
+    text = describe_difference([expected], [actual])
     assert text is not None
     return text
 
 
 def test_equal_streams_differ_in_nothing() -> None:
-    assert difference([[START, output({"a": 1, "b": 2}), FINISH]], [[START, output({"b": 2, "a": 1}), FINISH]]) is None
-    assert difference([], []) is None
+    expected, actual = (output({"a": 1, "b": 2}), output({"b": 2, "a": 1}))
+    assert describe_difference([[START, expected, FINISH]], [[START, actual, FINISH]]) is None
+    assert describe_difference([], []) is None
 
 
 def test_the_first_difference_is_on_top_and_between_its_neighbours() -> None:
@@ -61,9 +62,9 @@ def test_a_missing_chunk_does_not_hide_those_behind_it() -> None:
 
 def test_turns_are_counted() -> None:
     turn = [START, FINISH]
-    assert difference([turn], [turn, turn]) == "turn 2 was not expected."
-    assert difference([turn, turn], [turn]) == "turn 2 is missing."
-    assert str(difference([turn, turn], [turn, [START]])).startswith("turn 2, chunk 2: ")
+    assert describe_difference([turn], [turn, turn]) == "turn 2 was not expected."
+    assert describe_difference([turn, turn], [turn]) == "turn 2 is missing."
+    assert str(describe_difference([turn, turn], [turn, [START]])).startswith("turn 2, chunk 2: ")
 
 
 def test_a_long_difference_stays_short() -> None:
