@@ -35,9 +35,12 @@ ACTIONS: dict[str, Any] = {
 }
 
 
-async def test_a_file_is_a_header_and_for_each_turn_its_events_its_chunks_and_its_end(tmp_path: Path) -> None:
+async def test_a_file_is_a_header_and_for_each_turn_its_events_its_chunks_and_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "chat.jsonl"
-    await drained(record(source(EVENTS), path, request={"id": "c1", "messages": []}, clock=Ticks(), send_state=True))
+    monkeypatch.setattr("stream_protocol.recording.write._turn_writer.monotonic", Ticks())
+    await drained(record(source(EVENTS), path, request={"id": "c1", "messages": []}, send_state=True))
     event = {"invocationId": "e-1", "actions": ACTIONS, "nodeInfo": {"path": ""}}
     user = {**event, "author": "user", "id": "u", "timestamp": 1.0}
     agent = {**event, "author": "root", "id": "a", "timestamp": 2.0}
