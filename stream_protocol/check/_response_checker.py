@@ -73,6 +73,7 @@ class ResponseChecker:
         self._continue(base)
 
     def _continue(self, base: ContinuedMessage | None) -> None:
+        """Begins with this message, or with an empty one."""
         self._reducer = MessageReducer(ai_sdk=self._ai_sdk, message=base.message if base else None)
         self._answered = base.answered if base else frozenset()
         parts = self._reducer.message["parts"]
@@ -112,6 +113,7 @@ class ResponseChecker:
         yield from self._apply(chunk)
 
     def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
+        """Applies the chunk to the message, and yields what the client fails on."""
         if self._terminal is None and chunk["type"] in TERMINALS:
             self._terminal = chunk["type"]
         without_values = {**chunk, **{key: value for key, value in _WITHOUT_VALUES.items() if key in chunk}}
@@ -137,6 +139,7 @@ class ResponseChecker:
         self._candidate = None
 
     def _client_error(self, chunk: ChunkFields, error: ClientStreamError) -> Problem:
+        """Describes the error that the client raises on the chunk."""
         kind, part_id = chunk["type"], short_json(error.chunk_id)
         match error.chunk_type:
             case "tool-invocation" if any(holds_call(message, error.chunk_id) for message in self._earlier):
@@ -155,6 +158,7 @@ class ResponseChecker:
         return Problem(Rule.TEXT_NOT_STARTED, f"{kind} for id {part_id}, which is not open.")
 
     def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
+        """Finds keys that early versions of the client refuse."""
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
             text = f"The key {short_json(key)} of {chunk_type(chunk)} kills clients before 6.0.231 and 7.0.32."
             yield Problem(Rule.UNKNOWN_KEY, text)
@@ -171,6 +175,7 @@ class ResponseChecker:
             yield Problem(Rule.CONTENT_AFTER_TERMINAL, f"{chunk_type(chunk)} comes behind {self._terminal}.")
 
     def _check_order(self, chunk: ChunkFields) -> Iterator[Problem]:
+        """Finds what is wrong with the chunk at this place of the message. The client accepts all of it."""
         match chunk["type"]:
             case "start":
                 yield from self._check_start(chunk)
@@ -254,6 +259,7 @@ class ResponseChecker:
                 yield Problem(Rule.AUTO_SEND_LOOP, text)
 
     def _unfinished(self) -> Iterator[Problem]:
+        """Finds texts and calls that the response does not end."""
         for what in self._open_texts():
             yield Problem(Rule.TEXT_LEFT_OPEN, f"{what} is not ended.")
         parts = self.message["parts"]
@@ -277,6 +283,7 @@ class ResponseChecker:
                 yield Problem(Rule.PRELIMINARY_LEFT, f"{name} has only a preliminary output.")
 
     def _waits_for_page(self, call: ToolPart) -> bool:
+        """Whether the page, or its user, has to answer the call."""
         if call["state"] == "input-available" and not call.get("providerExecuted"):
             return self._terminal == "finish" and self._reducer.finish_reason in _WAITS_FOR_PAGE
         return call["state"] == "approval-requested"

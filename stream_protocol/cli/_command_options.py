@@ -28,8 +28,8 @@ def ai_sdk_version(choice: str) -> AiSdkVersion:
 class Pace(FloatParam):
     """``--pace``: ``instant``, ``recorded`` or a factor (4, 4x, 0.5).
 
-    The value is how many times as fast as recorded. The values of ``INSTANT`` and ``HELD`` stand here once more, since
-    importing ``stream_protocol.recording`` loads ADK.
+    The value is how many times as fast as recorded. The values of ``INSTANT`` and ``HELD`` are written here again:
+    importing them would load ADK.
     """
 
     name = "pace"

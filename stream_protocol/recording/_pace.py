@@ -11,9 +11,6 @@ from stream_protocol.recording.read import RecordingError, TurnRecord
 INSTANT: Final = math.inf
 """The pace of a replay without pauses."""
 
-HELD: Final = 0.0
-"""The pace of a replay whose chunks wait until a request releases them. Only the replay server has it."""
-
 LONGEST_WAIT: Final = 1e8
 """Seconds: three years. A file may hold any number, and ``time.sleep`` raises for numbers that are much larger."""
 

@@ -3,7 +3,8 @@
 Importing this package loads ADK and Starlette.
 """
 
-from stream_protocol.recording import HELD, INSTANT
+from stream_protocol.recording import INSTANT
+from stream_protocol.replay_server._playback import HELD
 from stream_protocol.replay_server._played_chats import Chats
 from stream_protocol.replay_server._recording_library import RecordingLibrary, load_library
 from stream_protocol.replay_server._replay_app import create_replay_app

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from stream_protocol.convert import RUN_STOPPED, Settings, chunk_conversion, hiding
-from stream_protocol.recording import HELD, RecordedTurn, end_as_recorded
+from stream_protocol.recording import RecordedTurn, end_as_recorded
 from stream_protocol.wire import AiSdkVersion, AnyChunk, ChunkSink
 from stream_protocol.wire.client import close_stream
+
+HELD: Final = 0.0
+"""The pace of a replay whose chunks wait until a request releases them."""
 
 
 @dataclass(frozen=True)

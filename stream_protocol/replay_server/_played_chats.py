@@ -130,6 +130,7 @@ class Chats:
         return last.before[:-1] if turn == last.turn else ()
 
     def _message_chunks(self, target: UIMessage) -> list[AnyChunk]:
+        """The chunks of the assistant's message that the response continues, without ``start``."""
         if target["role"] != "assistant":
             return []
         _start, *parts = message_to_chunks(target, ai_sdk=self._ai_sdk)

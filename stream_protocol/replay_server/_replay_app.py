@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from stream_protocol.recording import HELD
+from stream_protocol.replay_server._playback import HELD
 from stream_protocol.replay_server._played_chats import Chats
 from stream_protocol.replay_server._recording_library import LibraryEntry
 from stream_protocol.replay_server._step_requests import STEP_KEYS, StepRequest, parse_step

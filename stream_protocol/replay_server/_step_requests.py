@@ -14,7 +14,7 @@ STEP_KEYS: Final = frozenset({"count", "to", "all", "wait"})
 DEFAULT_WAIT: Final = 10.0
 """Seconds. A test that clicks and steps may be faster than the request of its page."""
 
-MAX_WAIT: Final = 600.0
+WAIT_LIMIT: Final = 600.0
 """Seconds."""
 
 
@@ -52,6 +52,6 @@ def parse_step(values: Mapping[str, Any]) -> StepRequest:
         step = StepRequest(count=number, to=to, wait=float(wait))
     except (TypeError, ValueError):
         raise ChatRequestError("count and wait must be numbers.", status=422) from None
-    if (number is not None and number < 1) or not 0 <= step.wait <= MAX_WAIT or not isinstance(to, str | None):
+    if (number is not None and number < 1) or not 0 <= step.wait <= WAIT_LIMIT or not isinstance(to, str | None):
         raise ChatRequestError("count must be at least 1, wait between 0 and 600, to a chunk's type.", status=422)
     return step

@@ -13,7 +13,7 @@ CONTEXT_CHUNKS: Final = 2
 COMPARED_CHUNKS: Final = 20
 """Chunks of each stream that are compared, from the first difference on."""
 LINES: Final = 12
-"""Lines that are shown of these."""
+"""Lines of the comparison that are shown."""
 WIDTH: Final = 160
 """Characters that are shown of a line, or of a value."""
 

@@ -46,7 +46,7 @@ def digests(folder: Path) -> dict[Path, str]:
 
 
 def test_a_folder_is_served_and_nothing_is_written(tmp_path: Path) -> None:
-    folder = write_recordings(tmp_path / "tapes", "two_turns", "streamed_arguments")
+    folder = write_recordings(tmp_path / "recordings", "two_turns", "streamed_arguments")
     (folder / "README.md").write_text("Recordings of the weather agent.\n")
     before = digests(tmp_path)
     origin = {"origin": "http://localhost:5173"}

@@ -17,7 +17,7 @@ _CallIds = dict[str, deque[str]]
 """Name of a tool -> the ids of its calls, in order."""
 
 
-class _Source(NamedTuple):
+class _EntrySource(NamedTuple):
     """Where an entry comes from. Tool results that follow each other and have one source become one event."""
 
     turn: int
@@ -60,11 +60,11 @@ def _model_events(entry: dict[str, Any], base: dict[str, Any], ids: _CallIds) ->
         yield {**response, **base, "content": _content_with_ids(response, ids)}
 
 
-def _source(entry: dict[str, Any]) -> _Source:
+def _source(entry: dict[str, Any]) -> _EntrySource:
     turn = field(entry, "user_message_index")
     author = field(entry, "agent_name")
     is_tool = _tool_recording(entry) is not None
-    return _Source(turn if isinstance(turn, int) else 0, str(author or "agent"), is_tool)
+    return _EntrySource(turn if isinstance(turn, int) else 0, str(author or "agent"), is_tool)
 
 
 def _tool_recording(entry: dict[str, Any]) -> Any:
