@@ -20,7 +20,7 @@ OLDEST_READY := .venv-oldest/.ready
 NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard \
 	frontend-fixtures/package-lock.json server/page/package-lock.json examples/frontend-tests/package-lock.json))
 NODE_VERSION := $(shell node --version 2>/dev/null)
-MEET_ADK := $(addprefix tests/,convert session serving recording replay_server conformance testing)
+MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing cli)
 PYTHON_ALONE := not node and not browser and not store
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)

@@ -41,7 +41,7 @@ _PROGRAMS: Final = {
         run="replay(load_recording(sys.argv[1]))",
     ),
     "check": _MEASURE.format(
-        prepare="from stream_protocol.recording import check, check_events",
+        prepare="from stream_protocol import check\nfrom stream_protocol.recording import load_recording",
         run="check.check_file(sys.argv[1], versions=(6,))",
     ),
 }

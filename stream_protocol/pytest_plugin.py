@@ -1,7 +1,7 @@
-"""The pytest plugin: recordings by name, and their streams against what was written down of them.
+"""The pytest plugin: fixtures that load recordings by name, and compare their streams with what is expected.
 
-Every pytest run of an environment with this package loads this module, so it imports nothing but pytest: what a test
-needs comes with its fixture.
+Every pytest run in an environment with this package loads this module. So it imports nothing but pytest; a fixture
+imports what it needs.
 """
 
 from __future__ import annotations
@@ -14,26 +14,30 @@ import pytest
 if TYPE_CHECKING:
     from stream_protocol.testing import RecordingFinder, StreamMatcher
 
-UPDATE: Final = "--update-recordings"
+UPDATE_OPTION: Final = "--update-recordings"
 _WRITTEN: Final = "adk_recording_written"
-"""The property of a test that wrote one. Unlike a list, properties get from xdist's workers to the terminal."""
+"""The property of a test that wrote an expectation. pytest-xdist sends properties from its workers to the terminal."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--update-recordings``."""
     parser.getgroup("adk-ui-stream").addoption(
-        UPDATE, action="store_true", help="Write what assert_stream_matches expects anew. Refused where CI is set."
+        UPDATE_OPTION,
+        action="store_true",
+        help="Write what assert_stream_matches expects anew. Refused where CI is set.",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuses to write expectations where ``CI`` is set, as nearly every CI sets it."""
-    if config.getoption(UPDATE) and os.environ.get("CI", "").lower() not in ("", "0", "false"):
-        raise pytest.UsageError(f"{UPDATE} is refused in CI: expectations are written by hand, read, and committed.")
+    """Refuses to write expectations if ``CI`` is set, as nearly every CI sets it."""
+    if config.getoption(UPDATE_OPTION) and os.environ.get("CI", "").lower() not in ("", "0", "false"):
+        raise pytest.UsageError(
+            f"{UPDATE_OPTION} is refused in CI: expectations are written by hand, read, and committed."
+        )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says which expectations were written."""
+    """Prints which expectations were written."""
     reports = [
         item for items in terminalreporter.stats.values() for item in items if isinstance(item, pytest.TestReport)
     ]
@@ -44,8 +48,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def adk_recording(request: pytest.FixtureRequest) -> RecordingFinder:
-    """``adk_recording("booking")``: the recording ``booking.*`` in ``recordings/`` beside the test, or else in
-    ``tests/recordings/`` of the project."""
+    """``adk_recording("booking")``: the recording ``booking.*`` in ``recordings/`` beside the test, or in
+    ``tests/recordings/`` under pytest's root directory."""
     from stream_protocol.testing import RecordingFinder
 
     folders = (request.path.parent / "recordings", request.config.rootpath / "tests" / "recordings")
@@ -54,9 +58,9 @@ def adk_recording(request: pytest.FixtureRequest) -> RecordingFinder:
 
 @pytest.fixture
 def assert_stream_matches(request: pytest.FixtureRequest) -> StreamMatcher:
-    """``assert_stream_matches(recording)``: the recording's stream is the one that was written down."""
+    """``assert_stream_matches(recording)``: asserts that the recording's stream is the expected one."""
     from stream_protocol.testing import StreamMatcher
 
     properties = request.node.user_properties
-    update = request.config.getoption(UPDATE)
-    return StreamMatcher(update=update, wrote=lambda path: properties.append((_WRITTEN, str(path))))
+    update = request.config.getoption(UPDATE_OPTION)
+    return StreamMatcher(update=update, on_write=lambda path: properties.append((_WRITTEN, str(path))))

@@ -1,13 +1,15 @@
-"""The linter of streams: is a stream legal for the clients of the AI SDK, and would a page survive it?"""
+"""Checks streams: whether a stream is legal for the AI SDK's clients, and whether a page shows it correctly."""
 
-from stream_protocol.check._check_file import BOTH, check_file
-from stream_protocol.check._report import write_report
-from stream_protocol.check._rules import Finding, Level
+from stream_protocol.check._check_file import ALL_VERSIONS, check_file, check_stream
+from stream_protocol.check._rules import Finding, Rule, Severity
+from stream_protocol.recording.read import UnreadableError
 
 __all__ = [
-    "BOTH",
+    "ALL_VERSIONS",
     "Finding",
-    "Level",
+    "Rule",
+    "Severity",
+    "UnreadableError",
     "check_file",
-    "write_report",
+    "check_stream",
 ]

@@ -1,18 +1,18 @@
-"""The check of recorded ADK events: what the converter makes of them. Imports ADK."""
+"""Checks recorded ADK events: what the converter makes of them. Importing this module loads ADK."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from stream_protocol.check._judge import Judge
 from stream_protocol.check._rules import Finding
-from stream_protocol.recording import Moment, Recording, Step, Turns, load_recording, replay_sse
+from stream_protocol.check._stream_checker import StreamChecker
+from stream_protocol.recording import Recording, TimedEvent, TurnItem, TurnStream, load_recording, replay_sse
 from stream_protocol.wire import SSE_DONE, AiSdkVersion
 
 
 def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
-    """Yields what is wrong with the stream that each version would get of a recording.
+    """Yields what is wrong with the streams that clients of these versions would get of a recording.
 
-    A finding's line is that of the newest event, or its number where events do not stand on lines.
+    The line of a finding is that of the newest event, or the event's number if events are not on lines.
     """
     recording = load_recording(path, session=session)
     for version in versions:
@@ -20,29 +20,30 @@ def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersio
 
 
 def _check_version(recording: Recording, version: AiSdkVersion) -> Iterator[Finding]:
-    judge = Judge([version])
-    place = _Place()
-    for event in replay_sse(place.of(recording.responses()), delegated=recording.delegated, ai_sdk=version):
+    checker = StreamChecker([version])
+    position = _Position()
+    turns = position.watch(recording.stream_turns())
+    for event in replay_sse(turns, delegated=recording.delegated, ai_sdk=version):
         if event == SSE_DONE:
-            yield from judge.end_response()
+            yield from checker.end_response()
         else:
-            yield from judge.take(event.decode().removeprefix("data: "), place.number)
+            yield from checker.check_data(event.decode().removeprefix("data: "), position.number)
 
 
-class _Place:
-    """How far a recording has been read."""
+class _Position:
+    """How far a recording was read."""
 
     def __init__(self) -> None:
         self.number = 0
-        """Of the newest event."""
+        """The number of the newest event."""
 
-    def of(self, turns: Turns) -> Turns:
-        """The turns, unchanged."""
-        for response, steps in turns:
-            yield response, self._watched(steps)
+    def watch(self, turns: TurnStream) -> TurnStream:
+        """Yields the same turns, and sets ``number`` while their events are read."""
+        for head, items in turns:
+            yield head, self._watch_items(items)
 
-    def _watched(self, steps: Iterable[Step]) -> Iterator[Step]:
-        for step in steps:
-            if isinstance(step, Moment):
-                self.number = step.number
-            yield step
+    def _watch_items(self, items: Iterable[TurnItem]) -> Iterator[TurnItem]:
+        for item in items:
+            if isinstance(item, TimedEvent):
+                self.number = item.number
+            yield item

@@ -1,4 +1,4 @@
-"""What ``check`` looks for: one rule each for what kills a client, and for what it survives but a page does not.
+"""The rules of ``check``: what makes a client fail, and what a client accepts but a page shows wrongly.
 
 Sources: ``ui-message-chunks.ts``, ``process-ui-message-stream.ts``, ``chat.ts`` and the two
 ``last-assistant-message-is-complete-with-*.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``;
@@ -11,179 +11,183 @@ from typing import NamedTuple, Self
 from stream_protocol.wire import AiSdkVersion
 
 
-class Level(StrEnum):
-    """An error is a stream that is not legal. A warning is legal in the newest clients, or may be meant."""
+class Severity(StrEnum):
+    """An error makes a stream illegal. A warning is legal in the newest clients, or may be intended."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Rule(StrEnum):
-    """A rule by its name, with its level and what a stream that breaks it does to a page."""
+    """The name of a rule, with its severity and the effect of breaking it."""
 
-    level: Level
+    severity: Severity
     effect: str
 
-    def __new__(cls, name: str, level: Level, effect: str) -> Self:
+    def __new__(cls, name: str, severity: Severity, effect: str) -> Self:
         rule = str.__new__(cls, name)
         rule._value_ = name
-        rule.level = level
+        rule.severity = severity
         rule.effect = effect
         return rule
 
     # framing
-    EMPTY_DATA = "empty-data", Level.ERROR, "An event whose data is empty is not JSON: fatal."
-    INVALID_JSON = "invalid-json", Level.ERROR, "An event that is not JSON is fatal."
-    NOT_A_NUMBER = "not-a-number", Level.ERROR, "NaN and Infinity, which Python writes, are not JSON: fatal."
+    EMPTY_DATA = "empty-data", Severity.ERROR, "An event whose data is empty is not JSON: fatal."
+    INVALID_JSON = "invalid-json", Severity.ERROR, "An event that is not JSON is fatal."
+    NOT_A_NUMBER = "not-a-number", Severity.ERROR, "NaN and Infinity, which Python writes, are not JSON: fatal."
     FORBIDDEN_KEY = (
         "forbidden-key",
-        Level.ERROR,
+        Severity.ERROR,
         "`__proto__` anywhere, or `prototype` in a `constructor`, is refused by the client's parser: fatal.",
     )
     MISSING_BLANK_LINE = (
         "missing-blank-line",
-        Level.ERROR,
+        Severity.ERROR,
         "Lines of data without a blank line between them are one event, which is then not JSON.",
     )
     UNTERMINATED_EVENT = (
         "unterminated-event",
-        Level.ERROR,
+        Severity.ERROR,
         "A last event without a blank line behind it is dropped without a word.",
     )
-    BARE_CR = "bare-cr", Level.WARNING, "A line that ends in a CR alone: the client loses the last event."
+    BARE_CR = "bare-cr", Severity.WARNING, "A line that ends in a CR alone: the client loses the last event."
 
     # schema
-    NOT_A_CHUNK = "not-a-chunk", Level.ERROR, "Data that is no object with a `type` is fatal."
-    UNKNOWN_TYPE = "unknown-type", Level.ERROR, "A type that neither v6 nor v7 has is fatal."
-    V7_ONLY_TYPE = "v7-only-type", Level.ERROR, "A type that v6 does not have is fatal there."
-    MISSING_KEY = "missing-key", Level.ERROR, "A key that must be there, if only as `null`, is not: fatal."
-    NULL_KEY = "null-key", Level.ERROR, "`null` is not the same as absent: fatal."
-    WRONG_VALUE = "wrong-value", Level.ERROR, "A key has a value of a kind that it cannot have: fatal."
-    FINISH_REASON = "finish-reason", Level.ERROR, "A finish reason that the client does not list is fatal."
+    NOT_A_CHUNK = "not-a-chunk", Severity.ERROR, "Data that is no object with a `type` is fatal."
+    UNKNOWN_TYPE = "unknown-type", Severity.ERROR, "A type that neither v6 nor v7 has is fatal."
+    V7_ONLY_TYPE = "v7-only-type", Severity.ERROR, "A type that v6 does not have is fatal there."
+    MISSING_KEY = "missing-key", Severity.ERROR, "A key that must be there, if only as `null`, is not: fatal."
+    NULL_KEY = "null-key", Severity.ERROR, "`null` is not the same as absent: fatal."
+    WRONG_VALUE = "wrong-value", Severity.ERROR, "A key has a value of a kind that it cannot have: fatal."
+    FINISH_REASON = "finish-reason", Severity.ERROR, "A finish reason that the client does not list is fatal."
     UNKNOWN_KEY = (
         "unknown-key",
-        Level.WARNING,
+        Severity.WARNING,
         "A key that clients before 6.0.231 and 7.0.32 do not know is fatal there; later ones ignore it.",
     )
 
     # order
     TEXT_NOT_STARTED = (
         "text-not-started",
-        Level.ERROR,
+        Severity.ERROR,
         "A delta or end of a text or reasoning that is not open is fatal.",
     )
-    INPUT_NOT_STARTED = "input-not-started", Level.ERROR, "An input delta without `tool-input-start` is fatal."
+    INPUT_NOT_STARTED = "input-not-started", Severity.ERROR, "An input delta without `tool-input-start` is fatal."
     UNKNOWN_CALL = (
         "unknown-call",
-        Level.ERROR,
+        Severity.ERROR,
         "An output, denial or approval request for no call of the message is fatal.",
     )
-    UNKNOWN_APPROVAL = "unknown-approval", Level.ERROR, "An answer to no approval request of the message is fatal."
-    METADATA = "metadata", Level.ERROR, "Metadata that cannot be merged into what was there is fatal."
+    UNKNOWN_APPROVAL = "unknown-approval", Severity.ERROR, "An answer to no approval request of the message is fatal."
+    METADATA = "metadata", Severity.ERROR, "Metadata that cannot be merged into what was there is fatal."
     DYNAMIC_MISMATCH = (
         "dynamic-mismatch",
-        Level.ERROR,
+        Severity.ERROR,
         "A call that is dynamic in one chunk and not in another becomes two; the output goes to the first.",
     )
 
-    # what no client enforces
+    # what clients accept, and pages show wrongly
     ID_REUSED = (
         "id-reused",
-        Level.ERROR,
+        Severity.ERROR,
         "A text or reasoning started while one of its id is open: the first never ends.",
     )
     OPEN_AT_FINISH_STEP = (
         "open-at-finish-step",
-        Level.ERROR,
+        Severity.ERROR,
         "A v6 client forgets open text and reasoning at `finish-step`: it never ends, and a delta is fatal.",
     )
-    TEXT_LEFT_OPEN = "text-left-open", Level.ERROR, "Text or reasoning that is not ended streams for ever."
+    TEXT_LEFT_OPEN = "text-left-open", Severity.ERROR, "Text or reasoning that is not ended streams for ever."
     INPUT_INCOMPLETE = (
         "input-incomplete",
-        Level.ERROR,
+        Severity.ERROR,
         "A call whose input is started and never completed shows half an input for ever.",
     )
     CALL_WITHOUT_END = (
         "call-without-end",
-        Level.ERROR,
+        Severity.ERROR,
         "A call that does not end, while nothing in the last step waits for the page, works for ever.",
     )
     OPEN_ON_FAILURE = (
         "open-on-failure",
-        Level.WARNING,
+        Severity.WARNING,
         "Text or a call is still open where the response failed or broke off, and stays so on the page.",
     )
     PRELIMINARY_LEFT = (
         "preliminary-left",
-        Level.WARNING,
+        Severity.WARNING,
         "An output that stays preliminary: the page shows it as unfinished. Right only for what ends in a later run.",
     )
     OUTPUT_TWICE = (
         "output-twice",
-        Level.ERROR,
+        Severity.ERROR,
         "A call that has ended ends again: the page's result changes under the user.",
     )
     CALL_RESTARTED = (
         "call-restarted",
-        Level.ERROR,
+        Severity.ERROR,
         "A call that had come further starts anew: its result or request is lost, or it is shown twice.",
     )
     STEP_WHILE_PENDING = (
         "step-while-pending",
-        Level.ERROR,
+        Severity.ERROR,
         "The client looks for answers in the last step only: behind a new step, an approval is never sent.",
     )
     AUTO_SEND_LOOP = (
         "auto-send-loop",
-        Level.ERROR,
+        Severity.ERROR,
         "A last step in which all calls are settled is sent again by `sendAutomaticallyWhen`, without end.",
     )
-    SECOND_MESSAGE_ID = "second-message-id", Level.ERROR, "Two ids in one response: the page shows its content twice."
+    SECOND_MESSAGE_ID = (
+        "second-message-id",
+        Severity.ERROR,
+        "Two ids in one response: the page shows its content twice.",
+    )
     CONTINUED_UNDER_NEW_ID = (
         "continued-under-new-id",
-        Level.ERROR,
+        Severity.ERROR,
         "A response that goes on with an earlier message must start with its id: fatal, or shown twice.",
     )
     MESSAGE_ID_REUSED = (
         "message-id-reused",
-        Level.WARNING,
+        Severity.WARNING,
         "A response with the id of a message that waits for nothing: if the user spoke, it overwrites the message.",
     )
 
     # ends
     TERMINAL_MISSING = (
         "terminal-missing",
-        Level.ERROR,
+        Severity.ERROR,
         "A response without `finish`, `error` or `abort` looks like one that was cut off.",
     )
-    SECOND_TERMINAL = "second-terminal", Level.ERROR, "Only one of `finish`, `error` and `abort` can end a response."
+    SECOND_TERMINAL = "second-terminal", Severity.ERROR, "Only one of `finish`, `error` and `abort` can end a response."
     CONTENT_AFTER_TERMINAL = (
         "content-after-terminal",
-        Level.ERROR,
+        Severity.ERROR,
         "Content behind the end: shown in a message that is finished, or lost if that was an error.",
     )
     DONE_MISSING = (
         "done-missing",
-        Level.WARNING,
+        Severity.WARNING,
         "The stream does not end in `[DONE]`: `useChat` does not mind, other readers wait for it.",
     )
 
 
 class Problem(NamedTuple):
-    """A broken rule, and what breaks it in one plain sentence."""
+    """A broken rule, and a sentence that says what breaks it."""
 
     rule: Rule
     text: str
 
 
 class Finding(NamedTuple):
-    """A problem and where it is."""
+    """A problem, and where it is."""
 
     line: int
-    """From 1. In a recording of events: the line up to which it has been read."""
+    """From 1. For recorded events: the number of the newest event's line, or of the event if it has no line."""
     chunk: int
-    """Counted from 1 through the whole file; the last one before it, for what is found between chunks."""
+    """Counted from 1 over the whole file. A problem between chunks has the number of the chunk before it."""
     versions: tuple[AiSdkVersion, ...]
-    """The client versions that are concerned."""
+    """The client versions that have the problem."""
     rule: Rule
     text: str

@@ -1,7 +1,7 @@
-"""``adk-ui-stream``: serve an agent to ``useChat``, record it, replay recorded events, check a stream.
+"""The command ``adk-ui-stream``: serves an agent to ``useChat``, records it, replays recorded events, checks a stream.
 
-Exit codes: 0 fine, 1 the check found an error, 2 bad usage, or a target or file that can't be used, which one line on
-stderr tells. Nothing is on stdout then.
+Exit codes: 0 fine; 1 the check found an error; 2 bad usage, or a target or a file that cannot be used. With 2, one line
+on stderr says why, and stdout is empty. ``--help`` loads neither ADK nor Starlette: a command imports what it needs.
 """
 
 import click

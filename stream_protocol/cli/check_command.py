@@ -1,11 +1,21 @@
-"""``adk-ui-stream check``: exit 0 legal, 1 not, 2 bad usage or unreadable input, told in one line on stderr."""
+"""``adk-ui-stream check``: exit code 0 for a legal stream, 1 for one that is not, 2 for what cannot be checked."""
+
+from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from stream_protocol.cli._command_options import AI_SDK_VERSIONS, HELD_OUTPUT, ai_sdk_version, refuse
+from stream_protocol.cli._command_options import AI_SDK_VERSIONS, SPOOL_BYTES, ai_sdk_version, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stream_protocol.check import Finding, Severity
+    from stream_protocol.wire import AiSdkVersion
 
 
 @click.command()
@@ -15,16 +25,34 @@ from stream_protocol.cli._command_options import AI_SDK_VERSIONS, HELD_OUTPUT, a
 def check(file: str, *, session: str | None, ai_sdk: str | None) -> None:
     """Say whether FILE is a legal stream for v6 and v7 clients: an SSE capture, chunks on lines, or ADK events in any
     form that `replay` reads."""
-    from stream_protocol.check import BOTH, check_file, write_report
-    from stream_protocol.recording.read import UnreadableError
+    from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
-    versions = BOTH if ai_sdk is None else (ai_sdk_version(ai_sdk),)
+    versions = ALL_VERSIONS if ai_sdk is None else (ai_sdk_version(ai_sdk),)
     name = click.format_filename(file)
-    with tempfile.SpooledTemporaryFile(HELD_OUTPUT, "w+", encoding="utf-8", newline="\n") as out:
+    with tempfile.SpooledTemporaryFile(SPOOL_BYTES, "w+", encoding="utf-8", newline="\n") as out:
         try:
-            legal = write_report(out, name, check_file(file, session=session, versions=versions), versions)
+            is_legal = _write_report(out, name, check_file(file, session=session, versions=versions), versions)
         except UnreadableError as error:
             refuse(f"{name}: {error}")
         out.seek(0)
         sys.stdout.writelines(out)
-    sys.exit(0 if legal else 1)
+    sys.exit(0 if is_legal else 1)
+
+
+def _write_report(out: IO[str], name: str, findings: Iterable[Finding], versions: Iterable[AiSdkVersion]) -> bool:
+    """Writes a line for each finding in the file ``name``, then the verdict. Returns whether the stream is legal."""
+    counts: Counter[Severity] = Counter()
+    for finding in findings:
+        severity = finding.rule.severity
+        counts[severity] += 1
+        where = f"chunk {finding.chunk}, {_clients(finding.versions)}"
+        out.write(f"{name}:{finding.line}: {severity} [{finding.rule}] {where}: {finding.text}\n")
+    is_legal = not any(severity == "error" for severity in counts)
+    numbers = [f"{counts[severity]} {severity}{'s' * (counts[severity] > 1)}" for severity in sorted(counts)]
+    verdict = f"{'legal' if is_legal else 'not legal'} for {_clients(versions)}"
+    out.write(f"{name}: {verdict}" + (f" ({', '.join(numbers)})" if numbers else "") + "\n")
+    return is_legal
+
+
+def _clients(versions: Iterable[AiSdkVersion]) -> str:
+    return " and ".join(f"v{version}" for version in versions)

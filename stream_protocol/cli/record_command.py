@@ -1,4 +1,4 @@
-"""``adk-ui-stream record``: a conversation with an agent, on the command line, for the sake of its recording."""
+"""``adk-ui-stream record``: talks with an agent on the command line, and records the conversation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving import ChatService
     from stream_protocol.wire import AiSdkVersion
 
-CHAT = "recorded"
+CHAT_ID = "recorded"
 """The chat's id in the requests."""
 
 
@@ -49,11 +49,11 @@ def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str) -> N
 
 
 async def _talk(service: ChatService, texts: tuple[str, ...], ai_sdk: AiSdkVersion) -> None:
-    """Says each text when the answer to the one before it has ended, as a page does."""
+    """Sends each text after the answer to the previous one has ended, as a page does."""
     messages: list[dict[str, Any]] = []
     for number, text in enumerate(texts, 1):
         messages.append({"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]})
-        request = parse_chat_request({"id": CHAT, "messages": messages, "trigger": "submit-message"})
+        request = parse_chat_request({"id": CHAT_ID, "messages": messages, "trigger": "submit-message"})
         reducer = MessageReducer(ai_sdk=ai_sdk)
         try:
             async for chunk in await service.respond_chunks(request, user_id="local"):

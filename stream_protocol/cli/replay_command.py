@@ -1,4 +1,4 @@
-"""``adk-ui-stream replay``: exit 0, or 2 for bad usage and for what is no recording, told in one line on stderr."""
+"""``adk-ui-stream replay``: prints the stream of a recording. Exit code 2 if the file is no recording."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 import orjson
 
-from stream_protocol.cli._command_options import AI_SDK_VERSIONS, HELD_OUTPUT, ai_sdk_version, refuse
-from stream_protocol.cli._pace_option import Pace
+from stream_protocol.cli._command_options import AI_SDK_VERSIONS, SPOOL_BYTES, Pace, ai_sdk_version, refuse
 from stream_protocol.wire import SSE_DONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from stream_protocol.convert import ConverterOptions
-    from stream_protocol.recording import Turns
+    from stream_protocol.recording import TurnStream
     from stream_protocol.wire import UIMessage
 
-Target = Literal["sse", "chunks", "messages"]
+OutputFormat = Literal["sse", "chunks", "messages"]
 
 
 @click.command()
@@ -31,7 +30,9 @@ Target = Literal["sse", "chunks", "messages"]
 @click.option(
     "--ai-sdk", type=AI_SDK_VERSIONS, help="Major version of the client's `ai`.  [default: as recorded, or 6]"
 )
-@click.option("--to", type=click.Choice(get_args(Target)), default="sse", show_default=True, help="What is printed.")
+@click.option(
+    "--to", type=click.Choice(get_args(OutputFormat)), default="sse", show_default=True, help="What is printed."
+)
 @click.option(
     "--pace",
     type=Pace(),
@@ -40,7 +41,9 @@ Target = Literal["sse", "chunks", "messages"]
     metavar="PACE",
     help="instant; recorded; or a factor: 4 is four times as fast as recorded, 0.5 half as fast.",
 )
-def replay(file: str, *, session: str | None, turn: int | None, ai_sdk: str | None, to: Target, pace: float) -> None:
+def replay(
+    file: str, *, session: str | None, turn: int | None, ai_sdk: str | None, to: OutputFormat, pace: float
+) -> None:
     """Print the stream that FILE would be now: recorded ADK events in any form, turn by turn.
 
     A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
@@ -48,31 +51,32 @@ def replay(file: str, *, session: str | None, turn: int | None, ai_sdk: str | No
     """
     from stream_protocol.recording import (
         INSTANT,
-        check_times,
+        RecordingError,
+        check_has_times,
         load_recording,
-        paced,
+        pace_turns,
         replay_messages,
         replay_sse,
-        selected,
+        select_turn,
     )
-    from stream_protocol.recording.read import RecordingError, as_file
+    from stream_protocol.recording.read import rereadable
 
     options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk_version(ai_sdk)}
     try:
-        with as_file(file) as path:
-            recording = load_recording(path, session=session)  # a bad file must print nothing
-            turns: Turns = recording.responses()
+        with rereadable(file) as path:
+            recording = load_recording(path, session=session)  # reads the whole file: a bad one must print nothing
+            turns: TurnStream = recording.stream_turns()
             if pace != INSTANT:
-                check_times(selected(recording.responses(), turn))
-                turns = paced(turns, pace)
+                check_has_times(select_turn(recording.stream_turns(), turn))
+                turns = pace_turns(turns, pace)
             if to == "messages":
                 messages = replay_messages(turns, turn=turn, delegated=recording.delegated, **options)
                 output = _message_array(messages)
             else:
-                events = replay_sse(selected(turns, turn), delegated=recording.delegated, **options)
+                events = replay_sse(select_turn(turns, turn), delegated=recording.delegated, **options)
                 output = events if to == "sse" else _chunk_lines(events)
             if pace == INSTANT:
-                _print_when_whole(output)
+                _print_when_complete(output)
             else:
                 _print_at_once(output)
     except RecordingError as error:
@@ -93,11 +97,11 @@ def _message_array(messages: Iterable[UIMessage]) -> Iterator[bytes]:
     yield b"\n]\n"
 
 
-def _print_when_whole(output: Iterable[bytes]) -> None:
-    with tempfile.SpooledTemporaryFile(HELD_OUTPUT) as held:
-        held.writelines(output)
-        held.seek(0)
-        _print_at_once(iter(lambda: held.read(HELD_OUTPUT), b""))
+def _print_when_complete(output: Iterable[bytes]) -> None:
+    with tempfile.SpooledTemporaryFile(SPOOL_BYTES) as spool:
+        spool.writelines(output)
+        spool.seek(0)
+        _print_at_once(iter(lambda: spool.read(SPOOL_BYTES), b""))
 
 
 def _print_at_once(output: Iterable[bytes]) -> None:
@@ -106,5 +110,5 @@ def _print_at_once(output: Iterable[bytes]) -> None:
         for piece in output:
             out.write(piece)
             out.flush()
-    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

@@ -6,20 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stream_protocol.cli._command_options import AI_SDK_VERSIONS, ai_sdk_version, refuse, refuse_beside, refuse_without
-from stream_protocol.cli._pace_option import ServerPace
+from stream_protocol.cli._command_options import (
+    AI_SDK_VERSIONS,
+    Pace,
+    ai_sdk_version,
+    refuse,
+    refuse_beside,
+    refuse_without,
+)
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs import RunLog
-
-
-ai_sdk_option = click.option(
-    "--ai-sdk",
-    type=AI_SDK_VERSIONS,
-    default="6",
-    show_default=True,
-    help="Major version of the client's `ai`.",
-)
 
 
 @click.command()
@@ -28,14 +25,16 @@ ai_sdk_option = click.option(
 @click.option("--session", metavar="ID", help="Of --replay: which session, in a store or an evalset that has several.")
 @click.option(
     "--pace",
-    type=ServerPace(),
+    type=Pace(held=0.0),
     default="instant",
     show_default=True,
     help="Of --replay: instant; recorded; a factor such as 4 or 0.5; or held until /__replay/CHAT/step.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
-@ai_sdk_option
+@click.option(
+    "--ai-sdk", type=AI_SDK_VERSIONS, default="6", show_default=True, help="Major version of the client's `ai`."
+)
 @click.option("--cors-origin", "origins", multiple=True, help="Origin of a page elsewhere that may chat; repeatable.")
 @click.option(
     "--disconnect-grace",
@@ -85,10 +84,10 @@ def serve(
     Or, with --replay, recordings: every chat is answered as it was recorded, turn by turn, and nothing else is.
     """
     if recordings is not None and target is None:
-        from stream_protocol.cli.serve_replay import serve_replay
+        from stream_protocol.cli._serve_recordings import serve_recordings
 
         refuse_beside("--replay", {"recordings", "session", "pace", "ai_sdk", "host", "port", "origins", "page"})
-        serve_replay(
+        serve_recordings(
             recordings,
             session=session,
             pace=pace,
@@ -134,7 +133,7 @@ def _run_log(url: str, lease: float) -> RunLog:
     try:
         from stream_protocol.serving.run_logs import RunLogError
         from stream_protocol.serving.run_logs.redis import load_redis_run_log
-    except ImportError as error:  # the extra
+    except ImportError as error:  # the extra `redis` is not installed
         refuse(str(error))
     try:
         return load_redis_run_log(url, lease=lease)

@@ -1,15 +1,15 @@
 """Recorded conversations: record them, load them, replay them.
 
-The names of ``_recording_names`` are loaded when one is first asked for: reading a file, as the check of a stream does,
-needs no ADK.
+The names of ``_front`` are loaded when one is first used. So ``recording.read``, which needs no ADK, can be imported
+without ADK.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stream_protocol.recording._recording_names import *
-    from stream_protocol.recording._recording_names import __all__ as __all__
+    from stream_protocol.recording._front import *
+    from stream_protocol.recording._front import __all__ as __all__
 else:
     from stream_protocol._lazy_front import lazy_front
 
-    __getattr__, __dir__ = lazy_front(__name__, "_recording_names")
+    __getattr__, __dir__ = lazy_front(__name__, "_front")

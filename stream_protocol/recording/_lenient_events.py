@@ -1,107 +1,126 @@
-"""One event's JSON -> ``Event``, also if another version of ADK or google-genai wrote it.
+"""Reads the JSON of one event, also if another version of ADK or google-genai wrote it.
 
-ADK's and google-genai's models refuse keys and values that they do not know. Such a key is left out, and so is a value
-that the installed models refuse; the rest of the event counts.
+The models of ADK and google-genai refuse keys and values that they do not know. Such a key or value is left out; the
+rest of the event is read.
 """
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, Final
 
 from google.adk.events import Event
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from stream_protocol.convert import WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"
-"""pydantic's name for the error that a value lacks a field; then the value itself is what cannot be read."""
+"""pydantic's error type for a missing field. The value that lacks the field is then what cannot be read."""
 
 _FIELDS: Final = frozenset(Event.model_fields) | {field.alias for field in Event.model_fields.values()}
 _ARGUMENTS: Final = frozenset({"message", "state", "route", "node_path"}) - _FIELDS
-"""What ADK's constructor takes besides fields, as another way to set some of them. No recording has them; a key of
-such a name is of another version and means something else."""
-
-Path = tuple[int | str, ...]
+"""What the constructor of ``Event`` takes besides fields, to set other fields. Recorded events have none of them: a key
+of such a name is a field of another version."""
 
 
 class LenientReader:
-    """Reads events, and says once of each field that it could not be read."""
+    """Reads events, and warns once of each field that cannot be read."""
 
-    def __init__(self, warn: WarnOnce | None = None) -> None:
-        self._warn = warn or WarnOnce()
+    def __init__(self, warn: WarnOnce) -> None:
+        self._warn = warn
 
     def read(self, value: dict[str, Any]) -> Event:
-        """The event. ``value`` loses what the installed ADK cannot read."""
+        """The event. Removes from ``value`` what the installed ADK cannot read.
+
+        Raises ``ValidationError`` if the event cannot be read without it either.
+        """
         for key in value.keys() - _FIELDS:
-            self._warn(f"Ignored the field {_named(key)}, which the installed ADK does not know.")
+            self._warn(f"Ignored the field {_printable(key)}, which the installed ADK does not know.")
             if key in _ARGUMENTS:
                 del value[key]
         while True:
             try:
-                return self._validated(value)
+                return self._validate(value)
             except ValidationError as error:
-                if not self._leave_out(value, error):
+                if not self._remove_refused(value, error):
                     raise
 
-    def _validated(self, value: dict[str, Any]) -> Event:
-        # google-genai keeps a value that its enums do not have, and warns of it.
-        with warnings.catch_warnings(record=True) as given:
+    def _validate(self, value: dict[str, Any]) -> Event:
+        # google-genai keeps a value that is not in its enum, and warns of it.
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             event = Event.model_validate(value)
-        for warning in given:
+        for warning in caught:
             self._warn(str(warning.message))
         return event
 
-    def _leave_out(self, value: dict[str, Any], error: ValidationError) -> bool:
-        """Removes everything that the error is about; ``False`` if nothing of it is there."""
-        found: dict[tuple[int, int | str], tuple[Any, int | str]] = {}
+    def _remove_refused(self, value: dict[str, Any], error: ValidationError) -> bool:
+        """Removes everything that the error is about. Returns whether there was anything to remove."""
+        locations: dict[tuple[int, int | str], _Location] = {}
         for item in error.errors(include_url=False, include_context=False):
             path = item["loc"][:-1] if item["type"] == MISSING else item["loc"]
-            known = item["type"] != "extra_forbidden"
-            if (place := _place(value, path)) is not None:
-                container, key, names = place
-                found[id(container), key] = (container, key)
-                reason = (
-                    "whose value the installed ADK cannot read" if known else "which the installed ADK does not know"
-                )
-                self._warn(f"Ignored the field {'.'.join(map(_named, names))}, {reason}.")
-        for container, key in sorted(found.values(), key=_index, reverse=True):
-            del container[key]  # in a list the last first, so that the others keep their places
-        return bool(found)
+            if (location := _locate(value, path)) is not None:
+                locations[id(location.container), location.key] = location
+                self._warn(_ignored(location, item))
+        # The last in a list first, so that the others keep their index.
+        for location in sorted(locations.values(), key=lambda each: each.index, reverse=True):
+            del location.container[location.key]
+        return bool(locations)
 
 
-def _place(value: Any, path: Path) -> tuple[Any, int | str, list[str]] | None:
-    """The container and the key of the innermost value on an error's path, and the names on the way.
+@dataclass(frozen=True)
+class _Location:
+    """Where a value is in an event's JSON."""
 
-    The path says camelCase or snake_case, whatever the file says, and names the members of a union, which are no keys.
+    container: Any
+    """The dict or list that holds the value."""
+    key: int | str
+    """The value's key or index in it."""
+    names: list[str]
+    """The keys on the way from the event to the value, without indices."""
+
+    @property
+    def index(self) -> int:
+        """The index in a list; -1 in a dict."""
+        return self.key if isinstance(self.key, int) else -1
+
+
+def _locate(value: Any, path: tuple[int | str, ...]) -> _Location | None:
+    """Finds the innermost value on the path of a pydantic error.
+
+    The path is in camelCase or snake_case, whatever the file has. It also names the members of a union, which are no
+    keys.
     """
-    place: tuple[Any, int | str, list[str]] | None = None
+    location: _Location | None = None
     names: list[str] = []
     for step in path:
-        key = _key(value, step)
+        key = _find_key(value, step)
         if key is not None:
             names = [*names, key] if isinstance(key, str) else names
-            place = (value, key, names)
+            location = _Location(value, key, names)
             value = value[key]
-    return place
+    return location
 
 
-def _key(value: Any, step: int | str) -> int | str | None:
+def _find_key(value: Any, step: int | str) -> int | str | None:
     if isinstance(value, list):
         return step if isinstance(step, int) and step < len(value) else None
     if not isinstance(value, dict) or not isinstance(step, str):
         return None
-    return next((key for key in value if _plain(key) == _plain(step)), None)
+    return next((key for key in value if _without_case(key) == _without_case(step)), None)
 
 
-def _named(key: str) -> str:
-    """The key, or, if it could do more to a terminal than to be read, as JSON."""
-    return key if key.isascii() and key.isprintable() and len(key) <= SHORT_JSON_LENGTH else short_json(key)
-
-
-def _index(place: tuple[Any, int | str]) -> int:
-    return place[1] if isinstance(place[1], int) else -1
-
-
-def _plain(key: str) -> str:
+def _without_case(key: str) -> str:
     return key.replace("_", "").lower()
+
+
+def _ignored(location: _Location, error: ErrorDetails) -> str:
+    is_unknown = error["type"] == "extra_forbidden"
+    reason = "which the installed ADK does not know" if is_unknown else "whose value the installed ADK cannot read"
+    return f"Ignored the field {'.'.join(map(_printable, location.names))}, {reason}."
+
+
+def _printable(key: str) -> str:
+    """The key; as JSON if it is long or could control a terminal."""
+    return key if key.isascii() and key.isprintable() and len(key) <= SHORT_JSON_LENGTH else short_json(key)

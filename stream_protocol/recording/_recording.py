@@ -1,4 +1,4 @@
-"""A recorded conversation and its turns."""
+"""A recorded conversation in a file, and its turns."""
 
 from __future__ import annotations
 
@@ -6,126 +6,122 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 from google.adk.events import Event
 from pydantic import ValidationError
 
 from stream_protocol.convert import ConverterOptions, Ending, WarnOnce, delegated_tools
 from stream_protocol.recording._lenient_events import LenientReader
-from stream_protocol.recording._replaying import replay_sse, selected
-from stream_protocol.recording._responses import Moment, RecordedResponse, Step, responses
-from stream_protocol.recording._times import Times
+from stream_protocol.recording._pace import TurnClock
+from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
 from stream_protocol.wire import AnyChunk
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordedTurn:
-    """One response of a recording, from what somebody said or answered to the agent's last event."""
+    """One turn of a recording: what the user said or answered, and the agent's events up to the end of the response."""
 
     message_id: str
+    """The id of the assistant's message."""
     past: tuple[Event, ...] = ()
-    """The earlier events of the message, if this response continues one, but for fragments of text."""
+    """The earlier events of the message if this turn continues one, without text fragments."""
     events: tuple[Event, ...]
-    """As they came; the user's own is the first, where it was recorded."""
+    """In the order in which they came. The user's own event is the first if it was recorded."""
     request: Mapping[str, Any] | None = None
-    """The client's request body, where the recording has it."""
+    """The client's request body if it was recorded."""
     at: tuple[float, ...] | None = None
-    """When each event came, in seconds from the turn's beginning; ``None`` if nobody recorded that. In forms without
-    turns of their own that is the time of the first event."""
+    """When each event came, in seconds from the turn's beginning; ``None`` unless all times were recorded.
+
+    In forms that do not record turns, the turn begins with its first event."""
     chunks: tuple[AnyChunk, ...] | None = None
-    """What went out then, where it was recorded."""
+    """The chunks that were sent then, if they were recorded."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
-    """The converter's, as far as they are data, where the recording has them."""
+    """The converter's options that were recorded: those that are data."""
     end: Ending | None = None
-    """How it ended, where the recording says so; otherwise the events tell."""
+    """How the turn ended if that was recorded. Otherwise the events say it."""
     failure: str = ""
-    """What the run raised, where the recording says so."""
+    """The text of the exception that the run raised, if it was recorded."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording in a file. It is read anew each time that it is asked for its turns, and never held as a whole."""
+    """A recording in a file. Each iteration over its turns reads the file again; it is never in memory as a whole."""
 
     path: Path
     session: str | None = None
-    """Which session, in a file that holds several."""
+    """The session in the file, if the file holds several."""
     delegated: frozenset[str] = frozenset()
-    """The tools that turn out to be task-mode agents, in the whole recording: a replay hides their calls."""
+    """The names of the tools that are task-mode agents, found in the whole recording. A replay hides their calls."""
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
-        """The turns, in order. Raises ``RecordingError`` for a file that changed into none."""
-        for response, steps in self.responses():
-            yield _turn(response, list(steps))
+        """The turns in order. Raises ``RecordingError`` if the file changed and is no recording any more."""
+        for head, items in self.stream_turns():
+            yield _collect_turn(head, list(items))
 
-    def responses(self) -> Iterator[tuple[RecordedResponse, Iterator[Step]]]:
-        """The turns as they are read: each one's steps are gone when the next is asked for."""
-        return responses(self._steps())
+    def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
+        """The turns while they are read: a turn's items can be read until the next turn is asked for."""
+        return split_turns(self._items())
 
-    def _steps(self) -> Iterator[Step]:
+    def _items(self) -> Iterator[TurnItem]:
         reader = LenientReader(self._warn)
         for record in read_records(self.path, self.session, self._warn):
-            yield _moment(record, reader) if isinstance(record, EventRecord) else record
+            yield _parse_event(record, reader) if isinstance(record, EventRecord) else record
 
 
 def load_recording(path: str | Path, *, session: str | None = None) -> Recording:
-    """The recording in a file, whatever form it has: JSONL of events, a session as JSON, YAML or in an SQLite store,
-    what ``/run`` and ``/run_sse`` of ADK's API server sent, an evalset, a conformance test, a recording of ours.
+    """The recording in a file.
 
-    It is read to its end. ``session`` chooses one of several in a store or evalset. Fields that the installed ADK
-    cannot read are left out, with one warning each. Raises ``RecordingError`` for what is no recording.
+    The file's content says which form it has: JSONL of events; a session as JSON, as YAML or in an SQLite store;
+    the body of a response of ADK's ``/run`` or ``/run_sse``; an evalset; a conformance test; a recording made by
+    this package.
+
+    The whole file is read once, to check it. ``session`` chooses one of several in a store or an evalset. Fields that
+    the installed ADK cannot read are left out, with one warning each. Raises ``RecordingError`` if the file is no
+    recording.
     """
     recording = Recording(Path(path), session)
-    steps = (step for _, own in recording.responses() for step in own)
-    delegated = delegated_tools(step.event for step in steps if isinstance(step, Moment))
+    items = (item for _, turn_items in recording.stream_turns() for item in turn_items)
+    delegated = delegated_tools(item.event for item in items if isinstance(item, TimedEvent))
     return dataclasses.replace(recording, delegated=delegated)
 
 
-def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
-    """The SSE events of all turns, or of one, counted from 1: each from ``start`` to ``[DONE]``, the same each time.
-
-    ``options`` are the converter's; those that the recording has count where they say nothing. A turn is read as it is
-    replayed. Raises ``RecordingError`` for a turn that is not there, and for a file that changed into no recording.
-    """
-    return replay_sse(selected(recording.responses(), turn), delegated=recording.delegated, **options)
-
-
-def _moment(record: EventRecord, reader: LenientReader) -> Moment:
+def _parse_event(record: EventRecord, reader: LenientReader) -> TimedEvent:
     value = record.value
     if not isinstance(value, dict):
         raise RecordingError(f"{record.place} is not an ADK event")
     if not isinstance(value.get("author"), str) or not value["author"]:
-        # the one key that ADK fills in and nobody leaves out
+        # The one key that every ADK event has.
         is_chunk = isinstance(value.get("type"), str)
         why = "it is a chunk of a UI message stream" if is_chunk else "it has no author"
         raise RecordingError(f"{record.place} is not an ADK event: {why}")
     if not value.get("id"):
-        value["id"] = record.place.replace(" ", "-")  # ADK would make up another each time
+        value["id"] = record.place.replace(" ", "-")  # ADK would make another random id on each reading
     try:
-        return Moment(reader.read(value), record.at, record.number)
+        return TimedEvent(reader.read(value), record.at, record.number)
     except ValidationError as error:
         raise RecordingError(f"{record.place} is not an ADK event: {error.errors()[0]['msg']}") from None
     except RecursionError:
         raise RecordingError(f"{record.place} is nested too deeply") from None
 
 
-def _turn(response: RecordedResponse, steps: list[Step]) -> RecordedTurn:
-    begin = next((step for step in steps if isinstance(step, TurnRecord)), None)
-    end = next((step for step in steps if isinstance(step, EndRecord)), None)
-    moments = [step for step in steps if isinstance(step, Moment)]
-    events = tuple(moment.event for moment in moments)
-    times = Times(told=begin is not None)
-    at = [times.of(moment) for moment in moments]
+def _collect_turn(head: TurnHead, items: list[TurnItem]) -> RecordedTurn:
+    begin = next((item for item in items if isinstance(item, TurnRecord)), None)
+    end = next((item for item in items if isinstance(item, EndRecord)), None)
+    timed_events = [item for item in items if isinstance(item, TimedEvent)]
+    events = tuple(item.event for item in timed_events)
+    clock = TurnClock(has_turn_record=begin is not None)
+    at = [clock.seconds(item) for item in timed_events]
     return RecordedTurn(
-        message_id=response.message_id or (events[0].invocation_id if events else ""),
-        past=response.past,
+        message_id=head.message_id or (events[0].invocation_id if events else ""),
+        past=head.past,
         events=events,
         request=begin.request if begin is not None else None,
         at=None if None in at else cast("tuple[float, ...]", tuple(at)),
-        chunks=tuple(cast("AnyChunk", step.chunk) for step in steps if isinstance(step, ChunkRecord)) or None,
-        options=response.options,
+        chunks=tuple(cast("AnyChunk", item.chunk) for item in items if isinstance(item, ChunkRecord)) or None,
+        options=head.options,
         end=end.end if end is not None else None,
         failure=end.failure if end is not None else "",
     )

@@ -1,14 +1,19 @@
-"""A server that answers ``useChat`` from recordings: no agent, no model, nothing written. Imports ADK and Starlette."""
+"""A server that answers ``useChat`` from recordings: without an agent, without a model, and without writing anything.
 
-from stream_protocol.recording import HELD, INSTANT
-from stream_protocol.replay_server._library import load_library
+Importing this package loads ADK and Starlette.
+"""
+
+from stream_protocol.recording import INSTANT
+from stream_protocol.replay_server._playback import HELD
 from stream_protocol.replay_server._played_chats import Chats
+from stream_protocol.replay_server._recording_library import RecordingLibrary, load_library
 from stream_protocol.replay_server._replay_app import create_replay_app
 
 __all__ = [
     "HELD",
     "INSTANT",
     "Chats",
+    "RecordingLibrary",
     "create_replay_app",
     "load_library",
 ]

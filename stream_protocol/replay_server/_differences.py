@@ -1,4 +1,4 @@
-"""Where a request differs from what was recorded, in words that fit on one line of a page."""
+"""The first difference between a request and a recorded turn, as one line that the page shows."""
 
 from __future__ import annotations
 
@@ -9,95 +9,97 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from stream_protocol.convert.calls import REQUEST_CREDENTIAL, client_output, is_confirmed
-from stream_protocol.replay_server._recorded_turns import LAST, Answer, Said
+from stream_protocol.replay_server._turn_summaries import LAST_MESSAGE, RecordedAnswer, UserPart
 from stream_protocol.wire import ToolPart, UIMessage, is_tool_part, tool_name
 
-SHOWN: Final = 60
+VALUE_LENGTH: Final = 60
 """Characters of a value that are shown."""
 
-BEFORE: Final = 20
-"""Characters that are shown of what two values have in common."""
+CONTEXT_LENGTH: Final = 20
+"""Characters that are shown before the place where two values differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One place in a request, and what is there. A value that is missing is ``None``; others are JSON."""
+    """A place in a request, what was recorded there, and what the request has. JSON; ``None`` if it is missing."""
 
-    place: str
+    path: str
     recorded: str | None
-    came: str | None
+    received: str | None
 
     def __str__(self) -> str:
-        old, new = self.recorded or "", self.came or ""
-        same = next((index for index, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
-        recorded, came = _shown(self.recorded, same), _shown(self.came, same)
-        return f"{self.place}: {recorded} was recorded, {came} came"
+        old, new = self.recorded or "", self.received or ""
+        equal = next((index for index, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
+        return f"{self.path}: {_cut(self.recorded, equal)} was recorded, {_cut(self.received, equal)} came"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
-    """An answer in a part of an assistant's message, as a client sends it."""
+class ReceivedAnswer:
+    """An answer to a call in a request: in a part of the assistant's message."""
 
-    place: str
-    """Where in the request: ``messages[-1].parts[1].output``."""
+    path: str
+    """Where it is in the request: ``messages[-1].parts[1].output``."""
     id: str
+    """The id of the approval or of the call."""
     value: Any
-    """``approved`` of an approval; else the output, or ``{"error": …}``."""
+    """``approved`` for an approval; otherwise the output, or ``{"error": …}``."""
     tool: str
     is_approval: bool
 
 
-def difference_in_words(recorded: tuple[Said, ...], came: tuple[Said, ...]) -> Difference | None:
-    """The first difference between two messages of a user."""
-    for old, new in zip_longest(recorded, came):
-        place = new.place if new is not None else old.place
-        old_value, new_value = (one.value if one is not None else None for one in (old, new))
+def difference(path: str, recorded: Any, received: Any) -> Difference:
+    """The difference between two values; ``None`` if one is missing."""
+    old, new = (None if value is None else json.dumps(value, ensure_ascii=False) for value in (recorded, received))
+    return Difference(path=path, recorded=old, received=new)
+
+
+def difference_in_parts(recorded: tuple[UserPart, ...], received: tuple[UserPart, ...]) -> Difference | None:
+    """The first difference between two messages of a user; ``None`` if they are equal."""
+    for old, new in zip_longest(recorded, received):
+        path = new.path if new is not None else old.path
+        old_value, new_value = (part.value if part is not None else None for part in (old, new))
         if old_value != new_value:
-            return difference(place, old_value, new_value)
+            return difference(path, old_value, new_value)
     return None
 
 
-def difference(place: str, recorded: Any, came: Any) -> Difference:
-    """A difference between two values; ``None`` for what is missing."""
-    old, new = (None if value is None else json.dumps(value, ensure_ascii=False) for value in (recorded, came))
-    return Difference(place=place, recorded=old, came=new)
-
-
-def given_answers(message: UIMessage) -> list[Given]:
-    """The answers among a message's parts; also outputs that came from the server and are only sent back."""
-    return [given for index, part in enumerate(message["parts"]) if is_tool_part(part) for given in _given(index, part)]
-
-
-def _given(index: int, part: ToolPart) -> Iterator[Given]:
-    place, tool = f"{LAST}.parts[{index}]", tool_name(part)
-    approval = part.get("approval")
-    if approval is not None and "approved" in approval:
-        approved, at = approval["approved"], f"{place}.approval.approved"
-        yield Given(place=at, id=approval["id"], value=approved, tool=tool, is_approval=True)
-    if part["state"] == "output-available":
-        output, at = part.get("output"), f"{place}.output"
-        yield Given(place=at, id=part["toolCallId"], value=output, tool=tool, is_approval=False)
-    elif part["state"] == "output-error":
-        error, at = {"error": part.get("errorText", "")}, f"{place}.errorText"
-        yield Given(place=at, id=part["toolCallId"], value=error, tool=tool, is_approval=False)
-
-
-def difference_in_answer(recorded: Answer, given: Given) -> Difference | None:
-    """Whether the same was answered. What a credential holds was never recorded: any is as good."""
-    if given.is_approval:
+def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> Difference | None:
+    """The difference between two answers; ``None`` if they are equal. Credentials are not recorded: all are equal."""
+    if received.is_approval:
         value = is_confirmed(recorded.response)
-        same = value is given.value
+        is_equal = value is received.value
     else:
         value = client_output(recorded.response)
-        same = given.value in (value, recorded.response) or recorded.name == REQUEST_CREDENTIAL
-    return None if same else difference(given.place, value, given.value)
+        is_equal = received.value in (value, recorded.response) or recorded.tool == REQUEST_CREDENTIAL
+    return None if is_equal else difference(received.path, value, received.value)
 
 
-def _shown(value: str | None, same: int) -> str:
+def received_answers(message: UIMessage) -> list[ReceivedAnswer]:
+    """The approvals and outputs in a message's parts. Outputs that the page got from the server are among them."""
+    parts = enumerate(message["parts"])
+    return [answer for index, part in parts if is_tool_part(part) for answer in _part_answers(index, part)]
+
+
+def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
+    path, tool, call_id = f"{LAST_MESSAGE}.parts[{index}]", tool_name(part), part["toolCallId"]
+    approval = part.get("approval")
+    if approval is not None and "approved" in approval:
+        approved, at = approval["approved"], f"{path}.approval.approved"
+        yield ReceivedAnswer(path=at, id=approval["id"], value=approved, tool=tool, is_approval=True)
+    if part["state"] == "output-available":
+        output, at = part.get("output"), f"{path}.output"
+        yield ReceivedAnswer(path=at, id=call_id, value=output, tool=tool, is_approval=False)
+    elif part["state"] == "output-error":
+        error, at = {"error": part.get("errorText", "")}, f"{path}.errorText"
+        yield ReceivedAnswer(path=at, id=call_id, value=error, tool=tool, is_approval=False)
+
+
+def _cut(value: str | None, equal: int) -> str:
+    """As much of the value as is shown. ``equal``: how many characters at its beginning both values have."""
     if value is None:
         return "nothing"
-    if len(value) <= SHOWN:
+    if len(value) <= VALUE_LENGTH:
         return value
-    begin = max(0, min(same - BEFORE, len(value) - SHOWN))
-    end = begin + SHOWN
+    begin = max(0, min(equal - CONTEXT_LENGTH, len(value) - VALUE_LENGTH))
+    end = begin + VALUE_LENGTH
     return "…" * (begin > 0) + value[begin:end] + "…" * (end < len(value))

@@ -1,29 +1,33 @@
-"""One recorded response on its way out: by the clock, at once, or chunk by chunk as somebody releases it."""
+"""Plays one recorded response: at its pace, at once, or chunk by chunk on request."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from stream_protocol.convert import RUN_STOPPED, Settings, chunk_conversion, hiding
-from stream_protocol.recording import HELD, RecordedTurn, end_as_recorded
+from stream_protocol.recording import RecordedTurn, end_as_recorded
 from stream_protocol.wire import AiSdkVersion, AnyChunk, ChunkSink
 from stream_protocol.wire.client import close_stream
+
+HELD: Final = 0.0
+"""The pace of a replay whose chunks wait until a request releases them."""
 
 
 @dataclass(frozen=True)
 class TimedChunk:
-    """A chunk, and how many seconds after the turn's beginning it came."""
+    """A chunk, and when it came, in seconds from the turn's beginning."""
 
     at: float
     chunk: AnyChunk
 
 
 def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
-    """What ``replay`` makes of the turn, each chunk with the time of its event; 0, if nobody recorded that.
+    """The chunks of a turn, as ``replay`` gives them, each with the time of its event; 0 if times were not recorded.
 
-    ``delegated`` is that of the turn's recording.
+    ``delegated``: ``Recording.delegated``.
     """
     settings = Settings(**hiding(delegated, {**turn.options, "ai_sdk": ai_sdk}))
     conversion = chunk_conversion(turn.past, turn.message_id, settings)
@@ -40,46 +44,46 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
 
 class Playback:
-    """A response and how much of it has gone out. What has gone out stays readable from its beginning."""
+    """A response, and how much of it was sent. Readers get it from its beginning at any time."""
 
-    def __init__(self, chunks: Sequence[TimedChunk], pace: float, rebuilt: Sequence[AnyChunk] = ()) -> None:
-        """``rebuilt``: what makes the message that the response goes on with, for a page that has it not."""
+    def __init__(self, chunks: Sequence[TimedChunk], pace: float, continued: Sequence[AnyChunk] = ()) -> None:
+        """``continued``: the chunks of the message that the response continues, for a page that does not have it."""
         self.released: list[AnyChunk] = []
-        """What has gone out."""
+        """The chunks that were sent."""
         self.ended = False
-        """Whether all of it has gone out, or it was stopped."""
+        """Whether all chunks were sent, or the response was stopped."""
         self._pace = pace
         self._chunks = chunks
-        self._rebuilt = rebuilt
-        self._news = asyncio.Event()
-        """Set at the next change; then there is another."""
-        self._clock: asyncio.Task[None] | None = None
+        self._continued = continued
+        self._changed = asyncio.Event()
+        """Set at the next change, and then replaced by another."""
+        self._player: asyncio.Task[None] | None = None
 
     @property
-    def left(self) -> Sequence[AnyChunk]:
-        """What is still to go out."""
+    def unreleased(self) -> Sequence[AnyChunk]:
+        """The chunks that are still to be sent."""
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[AnyChunk]:
-        """The chunks from the first on, as they go out; ``rebuild``: for a page that comes back."""
+        """Yields the chunks from the first on, as they are sent. ``rebuild``: for a page that was reloaded."""
         position = 0
         while not self.ended or position < len(self.released):
             if position == len(self.released):
-                await self._news.wait()
+                await self._changed.wait()
                 continue
             yield self.released[position]
             position += 1
-            if rebuild and position == 1:  # behind `start`
-                for chunk in self._rebuilt:
+            if rebuild and position == 1:  # after `start`
+                for chunk in self._continued:
                     yield chunk
 
     def begin(self) -> None:
-        """Lets it go out at its pace, whether somebody reads or not; one that is held waits."""
+        """Begins to send at the pace, whether anybody reads or not. A held response waits for ``release``."""
         if self._pace != HELD:
-            self._clock = asyncio.create_task(self._run())
+            self._player = asyncio.create_task(self._play())
 
     def release(self, count: int) -> list[AnyChunk]:
-        """Lets the next chunks out, and returns them."""
+        """Sends the next ``count`` chunks, and returns them."""
         if self.ended:
             return []
         begin = len(self.released)
@@ -88,18 +92,18 @@ class Playback:
         return chunks
 
     def stop(self) -> None:
-        """Ends it where it is, as a run that is stopped ends: what is open is closed, then comes ``abort``."""
+        """Ends the response as a stopped run ends: open parts are closed, then ``abort`` follows."""
         if not self.ended:
-            if self._clock is not None:
-                self._clock.cancel()
+            if self._player is not None:
+                self._player.cancel()
             if not self.released:
                 self.release(1)  # `start`
             sink = ChunkSink()
-            close_stream(sink, self.released, past=self._rebuilt, unanswered=RUN_STOPPED)
+            close_stream(sink, self.released, past=self._continued, unanswered=RUN_STOPPED)
             sink.abort(None)
             self._send(sink.written, last=True)
 
-    async def _run(self) -> None:
+    async def _play(self) -> None:
         loop = asyncio.get_running_loop()
         begin = loop.time()
         for timed in self._chunks:
@@ -110,5 +114,5 @@ class Playback:
     def _send(self, chunks: Sequence[AnyChunk], *, last: bool) -> None:
         self.released += chunks
         self.ended = last
-        self._news.set()
-        self._news = asyncio.Event()
+        self._changed.set()
+        self._changed = asyncio.Event()

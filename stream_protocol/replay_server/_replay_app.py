@@ -1,4 +1,4 @@
-"""The routes of a replay server: the chat endpoint's own, and those that release what is held."""
+"""The routes of a replay server: those of the chat endpoint, and one that releases held chunks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from stream_protocol.recording import HELD
+from stream_protocol.replay_server._playback import HELD
 from stream_protocol.replay_server._played_chats import Chats
-from stream_protocol.replay_server._release_steps import STEP_KEYS, Step, parse_step
+from stream_protocol.replay_server._recording_library import LibraryEntry
+from stream_protocol.replay_server._step_requests import STEP_KEYS, StepRequest, parse_step
 from stream_protocol.serving.http import UIMessageStreamResponse, app_around, plain_text_errors
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 
@@ -22,9 +23,9 @@ PATH: Final = "/api/chat"
 
 
 def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: bool = True) -> Starlette:
-    """An ASGI app with the chat endpoint's routes, answered from recordings, and ``/__replay`` to step through them.
+    """An ASGI app with the routes of the chat endpoint, answered from recordings, and ``/__replay`` for held responses.
 
-    ``allow_origins`` and ``page`` are those of ``create_app``; the page suggests the recordings' first words.
+    ``allow_origins`` and ``page`` are those of ``create_app``. The page suggests the first text of each recording.
     """
 
     @asynccontextmanager
@@ -47,16 +48,16 @@ def _routes(chats: Chats) -> list[BaseRoute]:
         return Response(json.dumps({"messages": messages}), media_type="application/json")
 
     async def get_stream(request: Request) -> Response:
-        playback = chats.running(request.path_params["chat_id"])
+        playback = chats.current_response(request.path_params["chat_id"])
         return (
             UIMessageStreamResponse(playback.read(rebuild=True)) if playback is not None else Response(status_code=204)
         )
 
     async def list_chats(_request: Request) -> Response:
-        return JSONResponse({"chats": [tape.listed() for tape in chats.library], "nextCursor": None})
+        return JSONResponse({"chats": [_list_item(entry) for entry in chats.library], "nextCursor": None})
 
     async def stop_chat(request: Request) -> Response:
-        if (playback := chats.running(request.path_params["chat_id"])) is not None:
+        if (playback := chats.current_response(request.path_params["chat_id"])) is not None:
             playback.stop()
         return Response(status_code=202)
 
@@ -65,10 +66,10 @@ def _routes(chats: Chats) -> list[BaseRoute]:
         return Response(status_code=204)
 
     async def step(request: Request) -> Response:
-        return JSONResponse(await _step(chats, request.path_params["chat_id"], await _read_step(request)))
+        return JSONResponse(await _release(chats, request.path_params["chat_id"], await _read_step(request)))
 
     async def suggestions(_request: Request) -> Response:
-        return JSONResponse([title for tape in chats.library if (title := tape.listed()["title"]) is not None])
+        return JSONResponse([entry.title for entry in chats.library if entry.title is not None])
 
     async def healthz(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -86,26 +87,32 @@ def _routes(chats: Chats) -> list[BaseRoute]:
     ]
 
 
-async def _read_step(request: Request) -> Step:
-    """What is to be released: by the query, or by a JSON object."""
+def _list_item(entry: LibraryEntry) -> dict[str, Any]:
+    """The recording as a chat in a list of chats."""
+    return {"id": entry.name, "title": entry.title, "updatedAt": entry.changed.isoformat()}
+
+
+async def _read_step(request: Request) -> StepRequest:
+    """The request's JSON body, or its query."""
     body = await request.body()
     try:
-        given = json.loads(body) if body else dict(request.query_params)
+        values = json.loads(body) if body else dict(request.query_params)
     except ValueError:
-        given = None
-    if not isinstance(given, dict) or not given.keys() <= STEP_KEYS:
+        values = None
+    if not isinstance(values, dict) or not values.keys() <= STEP_KEYS:
         raise ChatRequestError("A step is count=N, to=TYPE or all=true, and wait=SECONDS.", status=422)
-    return parse_step(given)
+    return parse_step(values)
 
 
-async def _step(chats: Chats, chat_id: str, step: Step) -> dict[str, Any]:
+async def _release(chats: Chats, chat_id: str, step: StepRequest) -> dict[str, Any]:
+    """Releases chunks. Returns them, the next one, and how many are left."""
     if chats.pace != HELD:
         raise ChatRequestError("Nothing is held here: the server was not started with --pace held.", status=409)
-    playback = await chats.held(chat_id, step.wait)
+    playback = await chats.wait_for_response(chat_id, step.wait)
     if playback is None:
         raise ChatRequestError(
             f"Nothing is held in chat {chat_id}: no request came within {step.wait:g} seconds.", status=409
         )
-    released = playback.release(step.count_of(playback.left))
-    left = playback.left
+    released = playback.release(step.count_chunks(playback.unreleased))
+    left = playback.unreleased
     return {"released": released, "next": left[0] if left else None, "left": len(left)}

@@ -1,9 +1,11 @@
-"""Which recorded turn a request asks for.
+"""Finds the recorded turn that a request asks for.
 
-A text asks for the turn behind the assistant's message that stands before it in the request; so a reload, a new server
-or another test that uses the chat's id again changes nothing. Only for clients that send no more than their last
-message, the chat's own place counts: the turn behind the one that was played last. Answers to calls ask for the last
-turn of the message whose answers are all there, which the ids of the calls tell.
+A user's text asks for the turn after the assistant's message that is before the text in the request. So a reload, a
+restarted server, or another test with the same chat id changes nothing. A client that sends only its last message gets
+the turn after the one that its chat played last.
+
+Answers to calls ask for the last turn of their message for which all answers are in the request. The ids of the calls
+say which answers belong to which turn.
 """
 
 from __future__ import annotations
@@ -15,185 +17,202 @@ from typing import Final
 
 from stream_protocol.replay_server._differences import (
     Difference,
-    Given,
+    ReceivedAnswer,
     difference,
     difference_in_answer,
-    difference_in_words,
-    given_answers,
+    difference_in_parts,
+    received_answers,
 )
-from stream_protocol.replay_server._library import Tape
-from stream_protocol.replay_server._recorded_turns import LAST, Answer, Said, Scene, said
+from stream_protocol.replay_server._recording_library import LibraryEntry
+from stream_protocol.replay_server._turn_summaries import (
+    LAST_MESSAGE,
+    RecordedAnswer,
+    TurnSummary,
+    UserPart,
+    user_parts,
+)
 from stream_protocol.wire import ChatRequest, ChatRequestError, UIMessage
 
-COMPARED: Final = 500
-"""Characters of two texts that are compared to tell how near they are: the time grows with their product."""
+COMPARED_LENGTH: Final = 500
+"""Characters of two texts that are compared for their similarity. The time grows with the product of their lengths."""
 
-BEHIND_THE_END: Final = 0.5
-"""How near the end of a recording is that a chat has reached: nearer than words that are mostly others."""
+END_SIMILARITY: Final = 0.5
+"""The similarity of the end of a recording, where nothing is left to play: more than that of mostly different texts."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """A turn of a tape."""
+class LibraryTurn:
+    """A turn of a recording in the library."""
 
-    tape: Tape
-    scene: Scene
+    entry: LibraryEntry
+    turn: TurnSummary
 
-    def follows(self, other: Place) -> bool:
-        """Whether it is the next turn."""
-        return self.tape is other.tape and self.scene.number == other.scene.number + 1
+    def follows(self, other: LibraryTurn) -> bool:
+        """Whether it is the turn right after ``other``."""
+        return self.entry is other.entry and self.turn.number == other.turn.number + 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Miss:
-    """A turn that was not meant, and why."""
+class Mismatch:
+    """A turn that the request does not ask for, and why not."""
 
-    place: Place
+    nearest: LibraryTurn
     difference: Difference
-    nearness: float = 1.0
-    """How alike the words are, from 0 to 1."""
+    similarity: float = 1.0
+    """Of the user's texts, from 0 to 1; more for a turn at the right place of the conversation."""
 
     def __str__(self) -> str:
-        where = f"turn {self.place.scene.number} of {self.place.tape.file}"
+        where = f"turn {self.nearest.turn.number} of {self.nearest.entry.file}"
         return f"No recorded turn matches. Nearest: {where}; first difference at {self.difference}."
 
 
-def target_of(request: ChatRequest) -> UIMessage:
-    """The message that the request is about: the assistant's that it names, as it does when that is not the last one;
-    else the last."""
+def target_message(request: ChatRequest) -> UIMessage:
+    """The message that the request is about: the assistant's message that it names by id, otherwise the last one."""
     for message in request.messages if request.trigger == "submit-message" else ():
         if message["id"] and message["id"] == request.message_id and message["role"] == "assistant":
             return message
     return request.messages[-1]
 
 
-def find(request: ChatRequest, tapes: Iterable[Tape], last: Place | None) -> Place:
-    """The turn that a request asks for; ``last`` is what this chat played last, if that is known.
+def find_turn(request: ChatRequest, entries: Iterable[LibraryEntry], last: LibraryTurn | None) -> LibraryTurn:
+    """The turn that a request asks for. ``last``: the turn that this chat played last, if that is known.
 
-    Raises ``ChatRequestError`` (409) that names the nearest turn and where it differs.
+    Raises ``ChatRequestError`` (409) that names the nearest turn and the first difference.
     """
-    misses: list[Miss] = []
-    is_words = request.messages[-1]["role"] == "user"
-    for tape in tapes:
-        kept = last.scene if last is not None and last.tape is tape else None
-        found = _by_words(request, tape, kept) if is_words else _by_answers(request, tape)
-        if isinstance(found, Place):
+    mismatches: list[Mismatch] = []
+    is_user_message = request.messages[-1]["role"] == "user"
+    for entry in entries:
+        last_here = last.turn if last is not None and last.entry is entry else None
+        found = _find_by_text(request, entry, last_here) if is_user_message else _find_by_answers(request, entry)
+        if isinstance(found, LibraryTurn):
             return found
-        misses += found
-    raise ChatRequestError(str(max(misses, key=lambda miss: miss.nearness)), status=409)
+        mismatches += found
+    nearest = max(mismatches, key=lambda mismatch: mismatch.similarity)
+    raise ChatRequestError(str(nearest), status=409)
 
 
-def _by_words(request: ChatRequest, tape: Tape, last: Scene | None) -> Place | list[Miss]:
-    words = tuple(said(request.messages[-1]))
-    if not words:
+def _find_by_text(request: ChatRequest, entry: LibraryEntry, last: TurnSummary | None) -> LibraryTurn | list[Mismatch]:
+    parts = tuple(user_parts(request.messages[-1]))
+    if not parts:
         raise ChatRequestError("The message is empty.", status=422)
-    before = _message_before(request, tape)
-    anew = request.trigger == "regenerate-message"
-    misses = [_end_of_tape(tape, words)] if before == tape.scenes[-1].message_id else []
-    for scene, previous in _candidates(request, tape, last):
-        is_next = last is not None and (previous is last or (anew and scene is last))
-        follows = is_next or _id_of(previous) == before
-        found = difference_in_words(scene.said, words) if scene.said is not None else None
+    before = _message_before(request, entry)
+    regenerates = request.trigger == "regenerate-message"
+    mismatches = [_after_the_end(entry, parts)] if before == entry.turns[-1].message_id else []
+    for turn, previous in _candidates(request, entry, last):
+        is_next = last is not None and (previous is last or (regenerates and turn is last))
+        follows = is_next or _message_id(previous) == before
+        found = difference_in_parts(turn.user_parts, parts) if turn.user_parts is not None else None
         if found is None and follows:
-            return Place(tape, scene)
-        found = found or difference("messages[-2].id", _id_of(previous), before)
-        misses.append(Miss(place=Place(tape, scene), difference=found, nearness=_nearness(scene, words) + follows / 10))
-    return misses
+            return LibraryTurn(entry, turn)
+        found = found or difference("messages[-2].id", _message_id(previous), before)
+        similarity = _similarity(turn, parts) + follows / 10
+        mismatches.append(Mismatch(nearest=LibraryTurn(entry, turn), difference=found, similarity=similarity))
+    return mismatches
 
 
-def _candidates(request: ChatRequest, tape: Tape, last: Scene | None) -> list[tuple[Scene, Scene | None]]:
-    """The turns that a user's words began, each with the one before it.
+def _candidates(
+    request: ChatRequest, entry: LibraryEntry, last: TurnSummary | None
+) -> list[tuple[TurnSummary, TurnSummary | None]]:
+    """The turns that begin with a user's text, each with the turn before it.
 
-    Words that are to be answered anew ask for the next turn first, where the same words may have been recorded again,
-    and then for the last one.
+    To regenerate an answer, the next turn is tried first, since the same text may have been recorded again; then the
+    last turn.
     """
     pairs = [
-        (scene, previous)
-        for previous, scene in zip((None, *tape.scenes), tape.scenes, strict=False)
-        if not scene.continues
+        (turn, previous)
+        for previous, turn in zip((None, *entry.turns), entry.turns, strict=False)
+        if not turn.continues
     ]
     if request.trigger == "regenerate-message" and last is not None:
         pairs.sort(key=lambda pair: (pair[1] is not last, pair[0] is not last))
     return pairs
 
 
-def _id_of(scene: Scene | None) -> str | None:
-    return scene.message_id if scene is not None else None
+def _message_id(turn: TurnSummary | None) -> str | None:
+    return turn.message_id if turn is not None else None
 
 
-def _message_before(request: ChatRequest, tape: Tape) -> str | None:
-    """The last message of the assistant in the request that is the tape's."""
-    recorded = {scene.message_id for scene in tape.scenes}
-    answers = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")
-    return next((message_id for message_id in answers if message_id in recorded), None)
+def _message_before(request: ChatRequest, entry: LibraryEntry) -> str | None:
+    """The id of the last assistant's message in the request that the recording has."""
+    recorded = {turn.message_id for turn in entry.turns}
+    ids = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")
+    return next((message_id for message_id in ids if message_id in recorded), None)
 
 
-def _end_of_tape(tape: Tape, words: tuple[Said, ...]) -> Miss:
-    found = difference(words[0].place, None, words[0].value)
-    return Miss(place=Place(tape, tape.scenes[-1]), difference=found, nearness=BEHIND_THE_END)
+def _after_the_end(entry: LibraryEntry, parts: tuple[UserPart, ...]) -> Mismatch:
+    found = difference(parts[0].path, None, parts[0].value)
+    return Mismatch(nearest=LibraryTurn(entry, entry.turns[-1]), difference=found, similarity=END_SIMILARITY)
 
 
-def _nearness(scene: Scene, words: tuple[Said, ...]) -> float:
-    old, new = ("\n".join(one.value for one in all_said)[:COMPARED] for all_said in (scene.said or (), words))
+def _similarity(turn: TurnSummary, parts: tuple[UserPart, ...]) -> float:
+    old, new = ("\n".join(part.value for part in each)[:COMPARED_LENGTH] for each in (turn.user_parts or (), parts))
     return SequenceMatcher(None, old, new, autojunk=False).ratio()
 
 
-def _by_answers(request: ChatRequest, tape: Tape) -> Place | list[Miss]:
-    message = target_of(request)
-    given = given_answers(message)
-    misses: list[Miss] = []
-    for scenes in sorted(_messages(tape), key=lambda scenes: scenes[0].message_id != message["id"]):
-        found = _in_message(tape, scenes, given)
-        if isinstance(found, Place):
+def _find_by_answers(request: ChatRequest, entry: LibraryEntry) -> LibraryTurn | list[Mismatch]:
+    message = target_message(request)
+    received = received_answers(message)
+    mismatches: list[Mismatch] = []
+    for turns in sorted(_turns_by_message(entry), key=lambda turns: turns[0].message_id != message["id"]):
+        found = _find_in_message(entry, turns, received)
+        if isinstance(found, LibraryTurn):
             return found
-        misses.append(replace(found, nearness=float(scenes[0].message_id == message["id"])))
-    return misses
+        mismatches.append(replace(found, similarity=float(turns[0].message_id == message["id"])))
+    return mismatches
 
 
-def _messages(tape: Tape) -> list[list[Scene]]:
+def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
     """The turns of each message of the assistant."""
-    messages: list[list[Scene]] = []
-    for scene in tape.scenes:
-        if not scene.continues or not messages:
+    messages: list[list[TurnSummary]] = []
+    for turn in entry.turns:
+        if not turn.continues or not messages:
             messages.append([])
-        messages[-1].append(scene)
+        messages[-1].append(turn)
     return messages
 
 
-def _in_message(tape: Tape, scenes: Sequence[Scene], given: Sequence[Given]) -> Place | Miss:
-    """The last turn whose answers, and those of all turns before it, are given; and no other is."""
-    asked = frozenset[str]().union(*(scene.asks for scene in scenes))
-    left = [one for one in given if one.is_approval or one.id in asked]
-    reached: Scene | None = None
-    scene = scenes[0]
-    for scene in scenes[1:]:
-        if scene.answers is None:
-            mine = left
+def _find_in_message(
+    entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
+) -> LibraryTurn | Mismatch:
+    """The last turn for which its own answers, and those of all turns before it, were received; and no others."""
+    open_calls = frozenset[str]().union(*(turn.open_calls for turn in turns))
+    unused = [answer for answer in received if answer.is_approval or answer.id in open_calls]
+    reached: TurnSummary | None = None
+    turn = turns[0]
+    for turn in turns[1:]:
+        if turn.answers is None:
+            own = unused
         else:
-            mine = [one for answer in scene.answers if (one := _find_answer(answer, given)) is not None]
-        if not mine:
+            own = [found for answer in turn.answers if (found := _find_answer(answer, received)) is not None]
+        if not own:
             break
-        if (found := _first_difference(scene.answers or (), given)) is not None:
-            return Miss(place=Place(tape, scene), difference=found)
-        left = [one for one in left if one not in mine]
-        reached = scene
-    if reached is not None and not left:
-        return Place(tape, reached)
-    found = difference(left[0].place, None, left[0].value) if left else difference(f"{LAST}.role", "user", "assistant")
-    return Miss(place=Place(tape, scene), difference=found)
+        if (difference_found := _first_difference(turn.answers or (), received)) is not None:
+            return Mismatch(nearest=LibraryTurn(entry, turn), difference=difference_found)
+        unused = [answer for answer in unused if answer not in own]
+        reached = turn
+    if reached is not None and not unused:
+        return LibraryTurn(entry, reached)
+    if unused:
+        difference_found = difference(unused[0].path, None, unused[0].value)
+    else:
+        difference_found = difference(f"{LAST_MESSAGE}.role", "user", "assistant")
+    return Mismatch(nearest=LibraryTurn(entry, turn), difference=difference_found)
 
 
-def _first_difference(answers: Sequence[Answer], given: Sequence[Given]) -> Difference | None:
+def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[ReceivedAnswer]) -> Difference | None:
     for answer in answers:
-        mine = _find_answer(answer, given)
-        if mine is None:
-            return difference(f"{LAST}.parts (the answer to {answer.id})", answer.response, None)
-        if (found := difference_in_answer(answer, mine)) is not None:
-            return found
+        found = _find_answer(answer, received)
+        if found is None:
+            return difference(f"{LAST_MESSAGE}.parts (the answer to {answer.id})", answer.response, None)
+        if (difference_found := difference_in_answer(answer, found)) is not None:
+            return difference_found
     return None
 
 
-def _find_answer(answer: Answer, given: Sequence[Given]) -> Given | None:
-    """The answer to the same call. A call without an id of its own may have another in the page: its tool tells."""
-    of_tool = (one for one in given if one.tool == answer.name and not one.is_approval)
-    return next((one for one in given if one.id == answer.id), None) or next(of_tool, None)
+def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
+    """The received answer to the same call.
+
+    If no id is equal, the tool's name decides: an id that occurs twice in a chat has a suffix in the page.
+    """
+    same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
+    return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

@@ -1,4 +1,7 @@
-"""What a test or a demo of an ADK agent needs to run without a model."""
+"""For tests and demos of an ADK agent without a model: scripted models, recordings by name, expected streams.
+
+``run_log_conformance`` has the tests for a run log of your own.
+"""
 
 from stream_protocol.testing._find_recording import RecordingFinder
 from stream_protocol.testing._scripted_llm import (

@@ -1,4 +1,4 @@
-"""The recording that a test names."""
+"""Finds the recording that a test names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from typing import Final
 from stream_protocol.recording import Recording, load_recording
 
 EXPECTED: Final = ".expected"
-"""What ends the stem of an expectation, which lies beside its recording and is none."""
+"""The end of the stem of an expectation's file. It is in the folder of its recording, and is no recording."""
 
 
 class RecordingNotFoundError(LookupError):
-    """No file, or more than one, has the name. ``str(error)`` says where it was looked for."""
+    """No file has the name, or more than one. ``str(error)`` says in which folders they were looked for."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class RecordingFinder:
     """``finder("booking")`` loads the recording of that name."""
 
     folders: tuple[Path, ...]
-    """Where it looks, in this order."""
+    """The folders that are searched, in this order."""
 
     def __call__(self, name: str, *, session: str | None = None) -> Recording:
         """The recording in the first folder that has the file ``name``, with or without its last suffix.
@@ -29,7 +29,7 @@ class RecordingFinder:
         for a file that is no recording.
         """
         for folder in self.folders:
-            found = sorted(_files(folder, name))
+            found = sorted(_matching_files(folder, name))
             if len(found) > 1:
                 files = " and ".join(path.name for path in found)
                 raise RecordingNotFoundError(f'"{name}" may be {files} in {folder}: give the whole name.')
@@ -39,7 +39,7 @@ class RecordingFinder:
         raise RecordingNotFoundError(f'There is no recording "{name}": no file {looked}, with any suffix.')
 
 
-def _files(folder: Path, name: str) -> Iterator[Path]:
+def _matching_files(folder: Path, name: str) -> Iterator[Path]:
     wanted = folder / name
     if not wanted.parent.is_dir():
         return

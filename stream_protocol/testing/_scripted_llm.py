@@ -1,4 +1,4 @@
-"""A model whose answers are written down, for an ``LlmAgent`` in a test or a demo.
+"""A model that answers from a script, for an ``LlmAgent`` in a test or a demo.
 
     llm = ScriptedLlm(turns=[
         [Thought("The forecast will tell."), Call("get_weather", {"city": "Oslo"}, streamed=True)],
@@ -6,9 +6,9 @@
     ])
     agent = LlmAgent(name="guide", model=llm, tools=[get_weather])
 
-Only the words are invented. Each step becomes the ``GenerateContentResponse`` that the Gemini API would send, and ADK's
-own ``StreamingResponseAggregator`` makes the partial responses and the aggregate of them, as it does behind
-``google.adk.models.Gemini``: call ids, merged text, signatures and error codes are ADK's.
+Each step becomes the ``GenerateContentResponse`` that the Gemini API would send. ADK's own
+``StreamingResponseAggregator`` makes the partial responses and the aggregate of them, as it does for
+``google.adk.models.Gemini``. So call ids, merged text, signatures and error codes are those of ADK.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class ScriptExhaustedError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Reasoning, streamed like text. ``signature`` rides on its last fragment."""
+    """Reasoning, streamed like text. ``signature`` is on its last fragment."""
 
     text: str
     signature: bytes | None = None
@@ -73,21 +73,20 @@ Spoken: TypeAlias = str | Thought | Call | types.Part
 (``types.Part.from_bytes``), which is sent whole."""
 
 Closing: TypeAlias = types.FinishReason | types.GenerateContentResponseUsageMetadata | types.GroundingMetadata
-"""What the last response of the stream carries, wherever it stands in the turn. The finish reason is STOP if none is
-given."""
+"""What the last response of the stream has, wherever the step is in the turn. Without a finish reason it is STOP."""
 
 Step: TypeAlias = Spoken | Closing | Wait | Exception
-"""An exception is raised when its turn comes: after what stands before it was streamed."""
+"""An exception is raised after the steps before it were streamed."""
 
 Turn: TypeAlias = Step | Sequence[Step]
 """One answer of the model."""
 
 Respond: TypeAlias = Callable[[LlmRequest], Turn]
-"""Writes an answer by what the request says."""
+"""Makes an answer from the request."""
 
 
 def words(text: str) -> list[str]:
-    """The text cut before every blank: the size of fragment that models send. Joined, it is the text again."""
+    """The text in fragments of one word with the white space before it. Joined, they are the text again."""
     return re.findall(r"\s*\S+|\s+", text)
 
 
@@ -114,9 +113,9 @@ def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
 class ScriptedLlm(BaseLlm):
     """Answers from a script instead of a model.
 
-    ``turns`` are given out in order, one per request, whoever asks: meant for one conversation in one test. ``respond``
-    is asked every time and keeps nothing, so that one agent can serve any number of chats at once. Give one of the two.
-    A turn may itself be a function of the request.
+    Give ``turns`` or ``respond``. ``turns`` are used in order, one for each request, whichever chat it comes from: they
+    are for one conversation in one test. ``respond`` is called for each request, so that one agent can serve many
+    chats. A turn in ``turns`` may also be such a function.
 
     ``delay`` is the pause in seconds before each fragment; ``cut`` splits text, reasoning and streamed string
     arguments into fragments. Without streaming (``StreamingMode.NONE``) the answer is one response.
@@ -138,7 +137,7 @@ class ScriptedLlm(BaseLlm):
 
     @property
     def requests(self) -> Sequence[LlmRequest]:
-        """The requests that were answered from ``turns``, in order: what the model was shown."""
+        """The requests that were answered from ``turns``, in order: what the model would have got."""
         return self._requests
 
     @override
@@ -175,7 +174,7 @@ class ScriptedLlm(BaseLlm):
     async def _stream(self, steps: Sequence[Step]) -> AsyncGenerator[types.GenerateContentResponse, None]:
         async for part in self._play(steps, fragment=self._fragments):
             yield self._response([part])
-        # Gemini ends every stream with an empty text that carries the finish reason, usage and grounding.
+        # Gemini ends every stream with an empty text, which has the finish reason, usage and grounding.
         yield self._response([types.Part(text="")], closing=steps)
 
     async def _play(
@@ -227,7 +226,7 @@ class ScriptedLlm(BaseLlm):
     def _call_fragments(self, call: Call) -> Iterator[types.Part]:
         opening = types.FunctionCall(id=call.id, name=call.name, will_continue=True)
         yield types.Part(function_call=opening, thought_signature=call.signature)
-        for path, value in _leaves("$", call.args or {}):
+        for path, value in _scalars("$", call.args or {}):
             for arg in self._partial_args(path, value):
                 yield types.Part(function_call=types.FunctionCall(partial_args=[arg], will_continue=True))
         yield types.Part(function_call=types.FunctionCall())
@@ -263,15 +262,15 @@ def _whole(step: Spoken) -> Iterator[types.Part]:
             yield step.model_copy(deep=True)
 
 
-def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """The scalars within a value, each with its JSON path, in the order in which a model would write them."""
+def _scalars(path: str, value: object) -> Iterator[tuple[str, object]]:
+    """The scalars in a value, each with its JSON path, in the order in which a model would write them."""
     match value:
         case Mapping():
             for key, inner in value.items():
-                yield from _leaves(path + _path_step(key), inner)
+                yield from _scalars(path + _path_step(key), inner)
         case list() | tuple():
             for index, inner in enumerate(value):
-                yield from _leaves(f"{path}[{index}]", inner)
+                yield from _scalars(f"{path}[{index}]", inner)
         case _:
             yield path, value
 

@@ -1,4 +1,4 @@
-"""What every run log must do, as tests: for whoever writes one.
+"""Tests that every run log must pass. For a run log of your own:
 
     class TestMyRunLog(RunLogConformance):
         @pytest.fixture
@@ -8,9 +8,9 @@
             await first.aclose()
             await second.aclose()
 
-``workers`` are the run logs of two workers that share one store, empty at first; a log for one process is both. The
-tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``), or another plugin that runs them. A test
-that waits for something that does not come fails after ``HANG`` seconds.
+``workers`` are the run logs of two workers that share one empty store; a run log for one process is both of them. The
+tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``) or another plugin that runs them. A test
+fails after ``HANG`` seconds of waiting.
 """
 
 import asyncio
@@ -22,8 +22,10 @@ from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease,
 from stream_protocol.wire import SSE_DONE
 
 Workers: TypeAlias = tuple[RunLog, RunLog]
+"""The run logs of two workers."""
 
 HANG: Final = 20.0
+"""Seconds."""
 
 CHAT: Final = '["app","user","chät"]'
 
@@ -32,8 +34,8 @@ TEXT: Final = b'data: {"type":"text-start","id":"text-1"}\n\n'
 END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"}\n\n'
 
 
-class RecordingOwner:
-    """A run without an agent: it writes what a test tells it to, and remembers what is asked of it."""
+class FakeOwner:
+    """A run without an agent. It writes what the test says, and remembers whether it was stopped or lost its lease."""
 
     def __init__(self, log: EventBuffer) -> None:
         self.log = log
@@ -41,31 +43,31 @@ class RecordingOwner:
         self.lost = asyncio.Event()
 
     def stop(self) -> None:
-        """Somebody wants it stopped."""
+        """The run log asks it to stop."""
         self.stopped.set()
 
     def lose(self) -> None:
-        """Its lease is lost."""
+        """The run log says that its lease is lost."""
         self.lost.set()
 
     def say(self, *words: str) -> None:
-        """Writes deltas."""
+        """Writes a text delta for each word."""
         self.log.append(*[delta(word) for word in words])
 
     def finish(self) -> None:
-        """Writes the end."""
+        """Writes the end of the text and of the response."""
         self.log.append(END, SSE_DONE)
         self.log.close()
 
 
 def delta(word: str) -> bytes:
-    """The event of one word."""
+    """The SSE event of a text delta."""
     return b'data: {"type":"text-delta","id":"text-1","delta":"' + word.encode() + b'"}\n\n'
 
 
-async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[RecordingOwner, Lease]:
-    """A run that has a chat and has written the beginning of a text."""
-    owner = RecordingOwner(EventBuffer(worker.bounds))
+async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[FakeOwner, Lease]:
+    """A run that has the lease of a chat, and has written the beginning of a text."""
+    owner = FakeOwner(EventBuffer(worker.bounds))
     lease = await worker.claim(chat, request, owner)
     lease.open()
     owner.log.append(START, TEXT)
@@ -73,21 +75,21 @@ async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> t
 
 
 async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
-    """What runs in the chat, as this worker has it."""
+    """The run in the chat, as this worker sees it."""
     info = await worker.current(chat)
     assert info is not None
     return info
 
 
 async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
-    """A reader of what runs in the chat."""
+    """A reader of the run in the chat."""
     found = await worker.read(CHAT, (await running(worker)).run_id, rebuild=rebuild)
     assert found is not None
     return found
 
 
 async def until(reader: RunReader, what: bytes) -> bytes:
-    """Reads on until this has come; returns all that has."""
+    """Reads until ``what`` has come. Returns everything that was read."""
     read = b""
     async with asyncio.timeout(HANG):
         while what not in read:
@@ -102,7 +104,7 @@ async def rest(reader: RunReader) -> bytes:
 
 
 async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
-    """Waits for what must become true."""
+    """Waits until the condition is true."""
     async with asyncio.timeout(HANG):
         while True:
             if await true():
@@ -111,7 +113,7 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def freed(worker: RunLog, chat: str = CHAT) -> None:
-    """Waits until nothing has the chat."""
+    """Waits until no run has the chat."""
 
     async def free() -> bool:
         return await worker.current(chat) is None
@@ -120,13 +122,13 @@ async def freed(worker: RunLog, chat: str = CHAT) -> None:
 
 
 def said(stream: bytes) -> str:
-    """The text of a stream, however its deltas were cut."""
+    """The text of a stream, whatever its deltas are."""
     front = b'"type":"text-delta","id":"text-1","delta":"'
     return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()
 
 
 class RunLogConformance:
-    """To be inherited by a test class that has the fixture ``workers``."""
+    """The tests. Inherit them in a test class with the fixture ``workers``."""
 
     async def test_a_chat_is_free_at_first(self, workers: Workers) -> None:
         for worker in workers:
@@ -154,7 +156,7 @@ class RunLogConformance:
         second.release()
 
     async def test_the_phases_of_a_run_are_seen(self, workers: Workers) -> None:
-        owner = RecordingOwner(EventBuffer(workers[0].bounds))
+        owner = FakeOwner(EventBuffer(workers[0].bounds))
         lease = await workers[0].claim(CHAT, "request", owner)
         assert (await running(workers[1])).phase == "claimed"
         lease.open()
@@ -179,7 +181,7 @@ class RunLogConformance:
         second.release()
 
     async def test_a_run_that_was_refused_leaves_nothing(self, workers: Workers) -> None:
-        lease = await workers[0].claim(CHAT, "request", RecordingOwner(EventBuffer(workers[0].bounds)))
+        lease = await workers[0].claim(CHAT, "request", FakeOwner(EventBuffer(workers[0].bounds)))
         lease.release()
         await freed(workers[1])
 
@@ -212,7 +214,7 @@ class RunLogConformance:
     async def test_what_the_message_held_before_comes_behind_the_start_for_who_has_not_got_it(
         self, workers: Workers
     ) -> None:
-        owner = RecordingOwner(EventBuffer(workers[0].bounds))
+        owner = FakeOwner(EventBuffer(workers[0].bounds))
         lease = await workers[0].claim(CHAT, "request", owner)
         lease.open()
         past = b'data: {"type":"data-past","data":1}\n\n'
@@ -271,9 +273,9 @@ async def _phase(worker: RunLog, phase: str) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Asks for a chat that is taken."""
+    """Claims a chat that another run has. Returns that run."""
     try:
-        await worker.claim(CHAT, "another", RecordingOwner(EventBuffer()))
+        await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:
         return taken.run
     raise AssertionError("the chat was given twice")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import HANG_MS
 from tests.browser.test_demo_page import say
-from tests.test_cli import serve, serving
+from tests.cli.processes import serve, serving
 
 pytestmark = pytest.mark.browser
 

@@ -11,17 +11,17 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import HANG_MS, ROOT
-from tests.replay_server.tapes import write_tape
+from tests.replay_server.fixture_recordings import write_recordings
 
 pytestmark = pytest.mark.browser
 
-TAPES: Final = ("streamed_arguments_nested", "approval_after_stream")
+RECORDINGS: Final = ("streamed_arguments_nested", "approval_after_stream")
 
 
 @pytest.fixture(scope="module")
 def replay_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a replay server that holds."""
-    folder = write_tape(tmp_path_factory.mktemp("tapes"), *TAPES)
+    folder = write_recordings(tmp_path_factory.mktemp("recordings"), *RECORDINGS)
     command = [sys.executable, "-m", "stream_protocol.cli", "serve", "--replay", str(folder), "--pace", "held"]
     with subprocess.Popen([*command, "--port", "0"], cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

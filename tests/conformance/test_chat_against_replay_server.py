@@ -12,7 +12,7 @@ from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
 from tests.conformance.fixtures import VERSIONS, fixture_names, load_fixture
 from tests.conformance.node_scripts import run_script
-from tests.replay_server.tapes import write_tape
+from tests.replay_server.fixture_recordings import write_recordings
 from tests.served import served
 
 pytestmark = pytest.mark.node
@@ -43,7 +43,7 @@ def version(request: pytest.FixtureRequest) -> AiSdkVersion:
 @pytest.fixture(scope="module")
 def played(version: AiSdkVersion, tmp_path_factory: pytest.TempPathFactory) -> Played:
     """All fixtures by one version of the client, in one process, before one server."""
-    library = load_library(write_tape(tmp_path_factory.mktemp("tapes"), *NAMES))
+    library = load_library(write_recordings(tmp_path_factory.mktemp("recordings"), *NAMES))
     with served(create_replay_app(Chats(library, INSTANT, version), page=False)) as url:
         turns = {name: [turn.actions for turn in load_fixture(name).turns] for name in NAMES}
         asked = [{"ai": version, "url": url, "id": f"{name}--1", "turns": turns[name]} for name in NAMES]

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.check import check_file
-from stream_protocol.check._rules import Rule
+from stream_protocol.check import Rule, check_file
 from stream_protocol.wire import AiSdkVersion
+from tests.check import bad_streams
 from tests.conformance.node_scripts import run_script
-from tests.recording import bad_streams
 
 VERSIONS: tuple[AiSdkVersion, ...] = (6, 7)
 USER = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "hi"}]}

@@ -34,7 +34,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def messages(recording: Recording, **options: Any) -> list[Any]:
-    return list(replay_messages(recording.responses(), **options))
+    return list(replay_messages(recording.stream_turns(), **options))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -151,18 +151,17 @@ def test_a_case_of_an_evalset_may_stand_alone(written: Path, tmp_path: Path) -> 
     assert messages(load_recording(case)) == messages(load_recording(written / "evalset"))
 
 
-# fields of forms that today's ADK writes no more, or that people write
-
-
-def test_an_evalset_of_an_older_adk_has_calls_results_and_texts_apart(tmp_path: Path) -> None:
-    data = {
-        "toolUses": [{"name": "get_weather", "args": {"city": "Oslo"}}],
-        "toolResponses": [{"name": "get_weather", "response": {"celsius": 18}}],
-        "intermediateResponses": [["helper", [{"text": "I looked."}]]],
-    }
+def test_an_evalset_that_somebody_wrote_needs_no_ids_and_no_times(tmp_path: Path) -> None:
+    parts = [
+        {"functionCall": {"name": "get_weather", "args": {"city": "Oslo"}}},
+        {"functionResponse": {"name": "get_weather", "response": {"celsius": 18}}},
+        {"text": "I looked."},
+    ]
+    roles = ["model", "user", "model"]
+    events = [{"content": {"role": role, "parts": [part]}} for role, part in zip(roles, parts, strict=True)]
     turn = {
         "userContent": {"role": "user", "parts": [{"text": WORDS}]},
-        "intermediateData": data,
+        "intermediateData": {"invocationEvents": events},
         "finalResponse": {"role": "model", "parts": [{"text": "Mild."}]},
     }
     file = tmp_path / "evalset"

@@ -14,7 +14,7 @@ from google.genai import types
 from stream_protocol import iter_chunks
 from stream_protocol.recording import record
 from stream_protocol.recording.write._event_json import event_json
-from stream_protocol.recording.write._redaction import REDACTED, redacted_chunk, redacted_event, redacted_request
+from stream_protocol.recording.write._redaction import REDACTED, redact_chunk, redact_event, redact_request
 from tests.recording.recordings import drained, said, source, turns
 
 SECRET = "hunter2"
@@ -199,13 +199,13 @@ async def test_a_text_under_the_name_of_a_secret_is_taken_from_arguments_and_res
 )
 def test_what_is_no_secret_stays(value: dict[str, Any]) -> None:
     chunk = {"type": "tool-output-available", "toolCallId": "A", "output": value}
-    assert redacted_chunk(copy.deepcopy(chunk)) == chunk
+    assert redact_chunk(copy.deepcopy(chunk)) == chunk
 
 
 def test_our_own_metadata_is_left_out_and_the_apps_stays() -> None:
     metadata = {"adk_ui_stream": {"message_id": "u1"}, "mine": 1}
-    assert redacted_event(event_json(said("hi", custom_metadata=metadata)))["customMetadata"] == {"mine": 1}
-    assert "customMetadata" not in redacted_event(event_json(said("hi")))
+    assert redact_event(event_json(said("hi", custom_metadata=metadata)))["customMetadata"] == {"mine": 1}
+    assert "customMetadata" not in redact_event(event_json(said("hi")))
 
 
 def test_a_request_loses_what_an_app_put_beside_the_messages_and_what_signs_in() -> None:
@@ -223,7 +223,7 @@ def test_a_request_loses_what_an_app_put_beside_the_messages_and_what_signs_in()
     ]
     body = {"id": "c1", "messages": messages, "trigger": "submit-message", "sessionToken": SECRET, "model": "best"}
     before = copy.deepcopy(body)
-    request = redacted_request(body)
+    request = redact_request(body)
     assert SECRET not in json.dumps(request)
     assert body == before
     assert request["messages"][0] == messages[0]

@@ -10,7 +10,7 @@ from stream_protocol import AnyChunk
 from stream_protocol.recording import load_recording
 from stream_protocol.replay_server import HELD, INSTANT
 from stream_protocol.replay_server._playback import Playback, TimedChunk, timed_chunks
-from tests.replay_server.tapes import write_tape
+from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import HANG, types
 
 CHUNKS: Sequence[TimedChunk] = (
@@ -71,11 +71,11 @@ async def test_what_is_stopped_says_no_more() -> None:
     playback.stop()
     playback.stop()
     assert types(await read(playback)) == ["start", "abort"]
-    assert (playback.left, playback.release(1)) == ([], [])
+    assert (playback.unreleased, playback.release(1)) == ([], [])
 
 
 def test_times_are_those_of_the_events_and_never_run_back(tmp_path: Path) -> None:
-    (turn,) = load_recording(write_tape(tmp_path, "streamed_arguments") / "streamed_arguments.jsonl").turns()
+    (turn,) = load_recording(write_recordings(tmp_path, "streamed_arguments") / "streamed_arguments.jsonl").turns()
     times = [timed.at for timed in timed_chunks(turn, frozenset(), 6)]
     assert times == sorted(times)
     assert times[-1] == pytest.approx(turn.events[-1].timestamp - turn.events[0].timestamp)

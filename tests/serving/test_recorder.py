@@ -244,7 +244,7 @@ async def test_a_disk_that_fails_is_told_once_for_a_chat_and_no_response_notices
     await chat.say("again")
     assert [stream[-1]["type"] for stream in chat.streams] == ["finish", "finish"]
     assert [log.name for log in caplog.records if log.levelname == "ERROR"] == [
-        "stream_protocol.recording.write._recorder"
+        "stream_protocol.recording.write._turn_writer"
     ]
     await stream(chat.app, {"id": "c2", "messages": [said("hi", "other")]})
     assert sum(path.is_file() for path in files(tmp_path)) == 1

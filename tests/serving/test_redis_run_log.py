@@ -15,7 +15,7 @@ from stream_protocol.testing.run_log_conformance import (
     HANG,
     START,
     TEXT,
-    RecordingOwner,
+    FakeOwner,
     begin,
     delta,
     eventually,
@@ -422,7 +422,7 @@ async def test_a_replica_that_cannot_be_written_gives_no_chat(redis: RedisServer
         with pytest.raises(RunLogError, match="replica"):
             await log.ping()
         with pytest.raises(RunLogError, match="replica"):
-            await log.claim(CHAT, "request", RecordingOwner(EventBuffer()))
+            await log.claim(CHAT, "request", FakeOwner(EventBuffer()))
         await log.aclose()
 
 

@@ -3,7 +3,7 @@ from uuid import uuid4
 
 import pytest
 
-from stream_protocol.testing._normalising import Normaliser, essence
+from stream_protocol.testing._normalising import Normaliser, without_model_details
 
 
 def normalised(*chunks: dict[str, Any]) -> list[dict[str, Any]]:
@@ -83,19 +83,19 @@ def delta(text: str, part: str = "0", kind: str = "text-delta", **keys: Any) -> 
 def test_the_essence_of_a_stream_does_not_know_how_its_text_was_cut() -> None:
     whole = [delta("Hello there."), delta("Hm.", kind="reasoning-delta"), delta("Bye.", "1")]
     pieces = [delta("Hel"), delta("lo "), delta("there."), delta("Hm.", kind="reasoning-delta"), delta("Bye.", "1")]
-    assert [*essence(pieces)] == [*essence(whole)] == whole
+    assert [*without_model_details(pieces)] == [*without_model_details(whole)] == whole
 
 
 def test_parts_that_interleave_are_not_joined_across_each_other() -> None:
     chunks = [delta("a", "0"), delta("b", "1"), delta("c", "0")]
-    assert [*essence(chunks)] == chunks
+    assert [*without_model_details(chunks)] == chunks
 
 
 def test_the_essence_of_a_stream_has_no_deltas_of_arguments_and_nothing_of_the_model() -> None:
     usage = {"usage": {"totalTokens": 3}, "modelId": "gemini"}
     adk = {"author": "root"}
     assert [
-        *essence(
+        *without_model_details(
             [
                 {"type": "tool-input-delta", "toolCallId": "c", "inputTextDelta": "{"},
                 delta("Hm.", kind="reasoning-delta", providerMetadata={"google": {"thoughtSignature": "AA=="}}),

@@ -1,12 +1,22 @@
-"""Any recorded form -> records: our own recordings, stores of ADK, evalsets, captures, lines of JSON."""
+"""Reads a recording in any form as a sequence of records, without ADK.
 
-from stream_protocol.recording.read._detect import PIECE, Form, form_of, text_of
+The forms: this package's recordings, ADK's SQLite stores, sessions, evalsets, conformance tests, SSE captures, and
+events as JSON lines.
+"""
+
+from stream_protocol.recording.read._detect_form import PIECE, Form, detect_form, text_of
 from stream_protocol.recording.read._lines import event_lines, text_lines
-from stream_protocol.recording.read._own_format import HEADER_KEY, VERSION
-from stream_protocol.recording.read._pipes import as_file, copied
+from stream_protocol.recording.read._native_format import HEADER_KEY, VERSION
+from stream_protocol.recording.read._open_file import copy_of_stream, rereadable
 from stream_protocol.recording.read._read_records import read_records
-from stream_protocol.recording.read._records import ChunkRecord, EndRecord, EventRecord, TurnRecord
-from stream_protocol.recording.read._unreadable import RecordingError, UnreadableError
+from stream_protocol.recording.read._records import (
+    ChunkRecord,
+    EndRecord,
+    EventRecord,
+    RecordingError,
+    TurnRecord,
+    UnreadableError,
+)
 
 __all__ = [
     "HEADER_KEY",
@@ -19,11 +29,11 @@ __all__ = [
     "RecordingError",
     "TurnRecord",
     "UnreadableError",
-    "as_file",
-    "copied",
+    "copy_of_stream",
+    "detect_form",
     "event_lines",
-    "form_of",
     "read_records",
+    "rereadable",
     "text_lines",
     "text_of",
 ]

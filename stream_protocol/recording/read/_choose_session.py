@@ -1,33 +1,37 @@
-"""Which session is meant, in a file that holds several or says which one it holds."""
+"""Chooses the session in a file that holds several: ``--session``."""
 
 from collections.abc import Sequence
 from typing import Final
 
-from stream_protocol.recording.read._unreadable import RecordingError
+from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
-MOST_LISTED: Final = 20
-"""Sessions that an error names; a line has to stay readable."""
+MAX_NAMES: Final = 20
+"""Sessions that an error message names. It must stay one readable line."""
 
 
-def choose(names: Sequence[str], session: str | None) -> int:
-    """The index of the session that is asked for, or of the only one.
+def choose_session(names: Sequence[str], session: str | None) -> int:
+    """The index of ``session`` in ``names``, or 0 if no session was asked for and there is only one.
 
-    Raises ``RecordingError``, which lists the names, if there is none or not only one.
+    Raises ``RecordingError`` with the names if the session is not among them, or if one must be chosen.
     """
     if session is None and len(names) == 1:
         return 0
     if session is None and names:
-        raise RecordingError(f"{len(names)} sessions are in it, and --session chooses one: {_listed(names)}")
+        raise RecordingError(f"{len(names)} sessions are in it, and --session chooses one: {_list(names)}")
     if session is None:
         raise RecordingError("no events in it")
     if session not in names:
-        raise RecordingError(
-            f"no session {short_json(session)} in it; it has {_listed(names) if names else 'no names'}"
-        )
+        raise RecordingError(f"no session {short_json(session)} in it; it has {_list(names) if names else 'no names'}")
     return names.index(session)
 
 
-def _listed(names: Sequence[str]) -> str:
-    listed = ", ".join(map(short_json, names[:MOST_LISTED]))
-    return f"{listed} and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else listed
+def refuse_session(session: str | None) -> None:
+    """Raises ``RecordingError`` if a session was asked for, in a form that does not name its session."""
+    if session is not None:
+        choose_session([], session)
+
+
+def _list(names: Sequence[str]) -> str:
+    listed = ", ".join(map(short_json, names[:MAX_NAMES]))
+    return f"{listed} and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else listed

@@ -1,7 +1,7 @@
-"""The model responses and tool results that ADK's conformance tests record (``generated-recordings.yaml``) -> events.
+"""Reads ADK's conformance tests (``generated-recordings.yaml``): recorded model responses and tool results.
 
-Source: ``recordings_plugin.py`` of google-adk 2.13. The responses are recorded before ADK gives their calls ids; the
-tools' results have them, in the order in which the tools started. What the user said stands in the model's requests.
+Source: ``recordings_plugin.py`` of google-adk 2.13. ADK records a model response before it gives ids to the calls. The
+tool results have the ids, in the order in which the tools started. The user's content is in the model requests.
 """
 
 from collections import defaultdict, deque
@@ -10,99 +10,107 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from stream_protocol.recording.read._fields import field
+from stream_protocol.recording.read._parsing import field
 from stream_protocol.recording.read._records import EventRecord
 
-Json = dict[str, Any]
+_CallIds = dict[str, deque[str]]
+"""Name of a tool -> the ids of its calls, in order."""
 
 
-class _Source(NamedTuple):
-    """What follows each other in a turn and becomes one event if it is results, or else an event for each response."""
+class _EntrySource(NamedTuple):
+    """Where an entry comes from. Tool results that follow each other and have one source become one event."""
 
     turn: int
+    """Index of the user's message."""
     author: str
     is_tool: bool
 
 
 def is_conformance(document: Any) -> bool:
-    """Whether the document is such a file."""
+    """Whether the document is the recording of a conformance test."""
     return isinstance(document, dict) and isinstance(document.get("recordings"), list)
 
 
-def read_conformance(document: Json) -> Iterator[EventRecord]:
+def read_conformance(document: dict[str, Any]) -> Iterator[EventRecord]:
     """The events of all turns."""
-    recordings = [recording for recording in document["recordings"] if isinstance(recording, dict)]
-    for number, event in enumerate(_events(recordings), 1):
+    entries = [entry for entry in document["recordings"] if isinstance(entry, dict)]
+    for number, event in enumerate(_events(entries), 1):
         yield EventRecord(number, {**event, "id": f"event-{number}", "timestamp": 0.0}, unit="event")
 
 
-def _events(recordings: list[Json]) -> Iterator[Json]:
-    ids = _call_ids(recordings)
+def _events(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    ids = _call_ids(entries)
     begun: set[int] = set()
-    for source, run in groupby(recordings, key=_source):
-        stamped = {"author": source.author, "invocation_id": f"invocation-{source.turn + 1}"}
-        own = list(run)
-        if source.turn not in begun and (said := _user_content(own[0])) is not None:
-            yield {**stamped, "author": "user", "content": said}
+    for source, group in groupby(entries, key=_source):
+        base = {"author": source.author, "invocation_id": f"invocation-{source.turn + 1}"}
+        same_source = list(group)
+        if source.turn not in begun and (content := _user_content(same_source[0])) is not None:
+            yield {**base, "author": "user", "content": content}
         begun.add(source.turn)
         if source.is_tool:
-            parts = [{"function_response": field(tool, "tool_response")} for tool in map(_tool, own)]
-            yield {**stamped, "content": {"role": "user", "parts": parts}}
-        for recording in () if source.is_tool else own:
-            for response in field(field(recording, "llm_recording"), "llm_responses") or ():
-                yield {**response, **stamped, "content": _with_ids(response, ids[source.turn])}
+            parts = [{"function_response": field(_tool_recording(entry), "tool_response")} for entry in same_source]
+            yield {**base, "content": {"role": "user", "parts": parts}}
+        else:
+            for entry in same_source:
+                yield from _model_events(entry, base, ids[source.turn])
 
 
-def _source(recording: Json) -> _Source:
-    turn = field(recording, "user_message_index")
-    author = field(recording, "agent_name")
-    return _Source(turn if isinstance(turn, int) else 0, str(author or "agent"), _tool(recording) is not None)
+def _model_events(entry: dict[str, Any], base: dict[str, Any], ids: _CallIds) -> Iterator[dict[str, Any]]:
+    for response in field(field(entry, "llm_recording"), "llm_responses") or ():
+        yield {**response, **base, "content": _content_with_ids(response, ids)}
 
 
-def _tool(recording: Json) -> Any:
-    return field(recording, "tool_recording")
+def _source(entry: dict[str, Any]) -> _EntrySource:
+    turn = field(entry, "user_message_index")
+    author = field(entry, "agent_name")
+    is_tool = _tool_recording(entry) is not None
+    return _EntrySource(turn if isinstance(turn, int) else 0, str(author or "agent"), is_tool)
 
 
-def _call_ids(recordings: list[Json]) -> dict[int, dict[str, deque[str]]]:
-    """RecordedTurn -> tool -> the ids of its calls, in order."""
-    ids: dict[int, dict[str, deque[str]]] = defaultdict(lambda: defaultdict(deque))
-    for recording in recordings:
-        call = field(_tool(recording), "tool_call")
+def _tool_recording(entry: dict[str, Any]) -> Any:
+    return field(entry, "tool_recording")
+
+
+def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
+    """Index of the turn -> the ids of its calls."""
+    ids: dict[int, _CallIds] = defaultdict(lambda: defaultdict(deque))
+    for entry in entries:
+        call = field(_tool_recording(entry), "tool_call")
         if isinstance(call, dict) and isinstance(call.get("id"), str):
-            ids[_source(recording).turn][str(call.get("name"))].append(call["id"])
+            ids[_source(entry).turn][str(call.get("name"))].append(call["id"])
     return ids
 
 
-def _with_ids(response: Json, ids: dict[str, deque[str]]) -> Any:
-    """The response's content; its calls have the ids of their results, fragments only a look at them."""
+def _content_with_ids(response: dict[str, Any], ids: _CallIds) -> Any:
+    """The response's content with ids for its calls. They are removed from ``ids``, but for those of a fragment."""
     content = response.get("content")
     if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
         return content
-    ahead = {name: deque(own) for name, own in ids.items()} if response.get("partial") else ids
-    return {**content, "parts": [_part_with_id(part, ahead) for part in content["parts"]]}
+    unused = {name: deque(own) for name, own in ids.items()} if response.get("partial") else ids
+    return {**content, "parts": [_part_with_id(part, unused) for part in content["parts"]]}
 
 
-def _part_with_id(part: Any, ids: dict[str, deque[str]]) -> Any:
+def _part_with_id(part: Any, ids: _CallIds) -> Any:
     call = field(part, "function_call")
     if not isinstance(call, dict):
         return part
-    own = ids.get(str(call.get("name")), deque())
+    tool_ids = ids.get(str(call.get("name")), deque())
     call_id = call.get("id")
     if isinstance(call_id, str):
-        with suppress(ValueError):  # the tool never ran
-            own.remove(call_id)
-    elif own:
-        call_id = own.popleft()
+        with suppress(ValueError):  # a tool that never ran has no result
+            tool_ids.remove(call_id)
+    elif tool_ids:
+        call_id = tool_ids.popleft()
     return {**part, "function_call": {**call, "id": call_id}}
 
 
-def _user_content(recording: Json) -> Any:
-    """The last words of the user in a model's request."""
-    contents = field(field(field(recording, "llm_recording"), "llm_request"), "contents")
-    said = [content for content in contents or () if isinstance(content, dict) and content.get("role") == "user"]
-    return next((content for content in reversed(said) if _is_text(content)), None)
+def _user_content(entry: dict[str, Any]) -> Any:
+    """The user's newest content in a model request; function responses, which have the same role, do not count."""
+    contents = field(field(field(entry, "llm_recording"), "llm_request"), "contents")
+    users = [content for content in contents or () if isinstance(content, dict) and content.get("role") == "user"]
+    return next((content for content in reversed(users) if _has_no_responses(content)), None)
 
 
-def _is_text(content: Json) -> bool:
+def _has_no_responses(content: dict[str, Any]) -> bool:
     parts = content.get("parts")
     return isinstance(parts, list) and not any(field(part, "function_response") for part in parts)

@@ -1,34 +1,40 @@
-"""A file's lines, counted, and none of them endless."""
+"""The numbered lines of a file. No line and no document may be so long that it fills the memory."""
 
-import json
 from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from typing import IO, Final
 
-from stream_protocol.recording.read._unreadable import MAX_DOCUMENT, MAX_LINE, RecordingError, overlong
+from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire.client import Line, OverlongLineError, split_lines
+
+MAX_LINE: Final = 64 * 2**20
+"""Characters of a line, or of an SSE event of several lines: 64 Mi. The largest request that Gemini takes with an
+inline image has a third of that. The AI SDK's client has no limit."""
+
+MAX_DOCUMENT: Final = 256 * 2**20
+"""Bytes of a file that can only be read as a whole: JSON on many lines, YAML. Parsed, it takes ten times that."""
 
 
 class Lines:
-    """The lines of a file that have not been read yet; blank ones are skipped."""
+    """The lines of a file that are not read yet. Blank lines are skipped."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self.number = 0
-        """Of the line read last, from 1."""
+        """The number of the newest line, from 1."""
         self.cut_off = False
-        """Whether that line has no end: the file ends in it."""
+        """Whether the newest line has no line end: it is the last one of the file, and perhaps incomplete."""
 
     def __iter__(self) -> Iterator[bytes]:
         while line := self._stream.readline(MAX_LINE + 1):
             self.number += 1
             if len(line) > MAX_LINE:
-                raise overlong(self.number)
+                raise _too_long("line", self.number)
             self.cut_off = not line.endswith(b"\n")
             if line := line.strip():
                 yield line
 
     def rest(self) -> bytes:
-        """All that follows."""
+        """Everything after the newest line. Raises ``RecordingError`` for more than ``MAX_DOCUMENT`` bytes."""
         rest = self._stream.read(MAX_DOCUMENT + 1)
         if len(rest) > MAX_DOCUMENT:
             raise RecordingError(f"it must be read as a whole and is longer than {MAX_DOCUMENT // 2**20} MiB")
@@ -36,34 +42,24 @@ class Lines:
 
 
 def text_lines(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """The lines of a text that comes in pieces, by the client's rules; bad UTF-8 is U+FFFD."""
+    """The lines of a text that is read in pieces, as the AI SDK's client splits them. Bad UTF-8 becomes U+FFFD."""
     try:
         yield from split_lines(pieces, max_length=MAX_LINE)
     except OverlongLineError as error:
-        raise overlong(error.number) from None
+        raise _too_long("line", error.number) from None
 
 
 def event_lines(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """``text_lines`` of an event stream, whose events are not endless either."""
+    """The lines of an SSE stream. Raises ``RecordingError`` for a line or event longer than ``MAX_LINE``."""
     length = 0
     for line in text_lines(pieces):
         length = length + len(line.text) if line.text else 0
         if length > MAX_LINE:
-            raise overlong(line.number, "event")
+            raise _too_long("the event at line", line.number)
         if line.text.startswith("{"):
             raise RecordingError(f"line {line.number} is JSON without `data:`, in an event stream")
         yield line
 
 
-def parsed(text: bytes, first_line: int = 1) -> Any:
-    """The JSON value of a text that begins at a line. Raises ``RecordingError`` with the line of what is wrong."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise RecordingError(f"line {first_line + error.lineno - 1} is not JSON") from None
-    except UnicodeDecodeError:
-        raise RecordingError("not a text file") from None
-    except RecursionError:
-        raise RecordingError(f"line {first_line} is nested too deeply") from None
-    except ValueError:  # an integer of thousands of digits
-        raise RecordingError(f"line {first_line} has a number that is too long") from None
+def _too_long(what: str, number: int) -> RecordingError:
+    return RecordingError(f"{what} {number} is longer than {MAX_LINE // 2**20} Mi characters")

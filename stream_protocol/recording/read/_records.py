@@ -1,4 +1,4 @@
-"""What the forms of a recording have in common: a sequence of records, as JSON, in the order of the file."""
+"""What every form of a recording is read as: records, in the order of the file; or an error that says why not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,50 +7,59 @@ from typing import Any, Literal
 from stream_protocol.convert import ConverterOptions, Ending
 
 
+class UnreadableError(ValueError):
+    """The file cannot be read as a recording or as a stream. ``str(error)`` is one line that says why."""
+
+
+class RecordingError(UnreadableError):
+    """The file is no recording. ``str(error)`` is one line that says why, and where in the file."""
+
+
 @dataclass(frozen=True, slots=True)
 class EventRecord:
     """One ADK event."""
 
     number: int
-    """Of its line, or, where events do not stand on lines, of the event; from 1."""
+    """The number of its line, from 1; of the event where events are not on lines of their own."""
     value: Any
-    """The event's JSON, which nobody has checked. Whoever reads it may change it."""
+    """The event's JSON, not validated. The reader may change it."""
     at: float | None = None
-    """When it came, in seconds: since the record of its turn if there is one, since 1970 otherwise."""
+    """When it came, in seconds: since its ``TurnRecord`` if there is one, otherwise since 1970."""
     unit: Literal["line", "event"] = "line"
     """What ``number`` counts."""
 
     @property
     def place(self) -> str:
-        """Where it stands, for people."""
+        """Where it is in the file, for an error message: ``line 3``."""
         return f"{self.unit} {self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """A turn begins here. Forms without such records have their turns where the events say so."""
+    """A turn begins. In forms without such records, the events say where turns begin."""
 
     message_id: str
-    """Empty if it was not recorded."""
+    """The id of the assistant's message; empty if it was not recorded."""
     request: Mapping[str, Any] | None = None
+    """The client's request body."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
-    """Those that the turn's stream was made with."""
+    """The converter's options of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """A chunk that went out."""
+    """A chunk that was sent."""
 
     chunk: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class EndRecord:
-    """How the turn ended."""
+    """The turn ended."""
 
     end: Ending
     failure: str = ""
-    """What the run raised, if that was recorded."""
+    """The text of the exception that the run raised, if it was recorded."""
 
 
 Record = EventRecord | TurnRecord | ChunkRecord | EndRecord

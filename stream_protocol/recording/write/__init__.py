@@ -1,4 +1,4 @@
-"""Conversations on their way to a file: recorders, the format, redaction."""
+"""Writes conversations to files: recorders, the format of the file, redaction."""
 
 from stream_protocol.recording.write._record_events import record
 from stream_protocol.recording.write._recorder import ChatRecorder, FileRecorder

@@ -1,7 +1,7 @@
-"""The file of one chat: opened by one turn at a time, appended to line by line, readable after any end.
+"""The file of one chat. One turn at a time opens it and appends lines.
 
-A line is one ``write`` of the operating system's: a killed process leaves whole lines, and at most one that is cut off,
-which the next turn takes away. No power failure is guarded against: nothing is synced.
+Each line is one ``write`` call of the operating system. A killed process leaves whole lines, and at most one line that
+is cut off, which the next turn removes. Nothing is synced: a power failure can lose the last lines.
 """
 
 import os
@@ -11,39 +11,39 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from stream_protocol.recording.write._format import FIRST_BYTES
+from stream_protocol.recording.write._recording_lines import FIRST_BYTES
 
 MAX_FILES: Final = 16
-"""Files of one chat. More than one only if several processes answer in it at once."""
+"""Files of one chat. There is more than one only if several processes write the chat at the same time."""
 
 _MODE: Final = 0o600
 _BLOCK: Final = 2**16
 
 
 class ChatFileError(OSError):
-    """The file cannot be recorded into. ``str(error)`` is one line that says why."""
+    """The file cannot be written. ``str(error)`` is one line that says why."""
 
 
 class ChatFile:
-    """An open recording, whose lock this process holds until ``close``."""
+    """An open recording. This process has its lock until ``close``."""
 
     def __init__(self, stream: FileIO) -> None:
         self._stream = stream
 
     def append(self, line: bytes) -> None:
-        """Writes a line at once. Raises ``OSError``, also if only a part of it could be written."""
+        """Writes a line at once. Raises ``OSError``, also if only a part of the line could be written."""
         if self._stream.write(line) != len(line):
             raise ChatFileError("the disk took only a part of a line")
 
     def close(self) -> None:
-        """Closes the file and gives up its lock."""
+        """Closes the file, which releases its lock."""
         self._stream.close()
 
 
 def open_chat_file(path: Path, header: bytes) -> ChatFile:
-    """The file at ``path``, or the next one beside it that no other process writes, fit to append a turn to.
+    """Opens the file at ``path`` to append a turn; if another process has its lock, the next file beside it.
 
-    A new file gets the header; one that was cut off in a line loses that line. Raises ``OSError``.
+    A new file gets the header. A last line that was cut off is removed. Raises ``OSError``.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for candidate in _candidates(path):
@@ -80,7 +80,7 @@ def _prepare(stream: FileIO, header: bytes) -> None:
 
 
 def _end_of_lines(stream: FileIO) -> int:
-    """Where the last whole line ends."""
+    """The offset of the end of the last whole line."""
     end = stream.seek(0, os.SEEK_END)
     while end:
         start = max(0, end - _BLOCK)
@@ -95,13 +95,13 @@ def _end_of_lines(stream: FileIO) -> int:
 if sys.platform == "win32":
 
     def _lock(_stream: FileIO) -> bool:
-        """No lock: one process serves there."""
+        """Takes no lock: on Windows one process serves."""
         return True
 else:
     import fcntl
 
     def _lock(stream: FileIO) -> bool:
-        """Whether the file is ours. The lock ends with the process, however that ends."""
+        """Takes the lock; ``False`` if another process has it. It ends when the file is closed or the process ends."""
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

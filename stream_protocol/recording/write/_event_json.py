@@ -1,8 +1,8 @@
-"""An ADK event -> its JSON: camelCase, nulls omitted, as ADK writes it and ``Event.model_validate`` reads it.
+"""The JSON of an ADK event: camelCase, without nulls, as ADK writes it and ``Event.model_validate`` reads it.
 
-ADK's own serialisation refuses values that a tool may return (a circular one, an object without a JSON form), and
-leaves nulls out of them. What the converter shows of such a value is ``json_value`` of it, so that is what is written
-here: a recording then gives the stream that the live event gave.
+ADK's own serialisation refuses some values that a tool may return (a circular one, an object without a JSON form), and
+removes nulls from the others. The converter shows ``json_value`` of such a value. So that is written here, and the
+recording gives the same stream as the live event.
 """
 
 from functools import lru_cache
@@ -15,7 +15,7 @@ from stream_protocol.wire import json_value
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """The event as plain JSON that shares nothing with it. Never raises: what JSON cannot say is ``null``."""
+    """The event as plain JSON, which is a deep copy. Never raises: values that JSON does not have become ``null``."""
     plain: dict[str, Any] = json_value(_object(event), lossy=True)
     return plain
 
@@ -31,7 +31,7 @@ def _object(model: BaseModel) -> dict[str, Any]:
 
 def _member(value: Any) -> Any:
     match value:
-        case str() | dict() | bool() | float():  # nearly all; it takes pydantic long to say that they are no models
+        case str() | dict() | bool() | float():  # nearly all values; `isinstance` of a pydantic model is slow
             return value
         case BaseModel():
             return _object(value)
@@ -42,7 +42,7 @@ def _member(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _fields(model: type[BaseModel]) -> list[tuple[str, str, bool]]:
-    """Name and key of each field, and whether it takes just any value: of those, the nulls count."""
+    """Name and JSON key of each field, and whether it takes any value. Nulls inside such a value are kept."""
     return [
         (name, field.serialization_alias or name, Any in get_args(field.annotation) or field.annotation is Any)
         for name, field in model.model_fields.items()

@@ -1,6 +1,5 @@
-"""``record``: any source of events, recorded on its way to whoever reads it."""
+"""``record``: records events from any source while they are read."""
 
-import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
 from contextlib import aclosing, nullcontext
 from pathlib import Path
@@ -9,8 +8,8 @@ from typing import Any, Unpack
 from google.adk.events import Event
 
 from stream_protocol.convert import Conversion, ConverterOptions, Settings, fail_response, sse_conversion
-from stream_protocol.recording.write._recorder import Clock, TurnWriter
 from stream_protocol.recording.write._redaction import Redact
+from stream_protocol.recording.write._turn_writer import TurnWriter
 
 
 def record(
@@ -21,29 +20,26 @@ def record(
     message_id: str | None = None,
     request: Mapping[str, Any] | None = None,
     redact: Redact | None = None,
-    clock: Clock = time.monotonic,
     **options: Unpack[ConverterOptions],
 ) -> AsyncGenerator[Event, None]:
-    """The same events, one turn, which is added to the recording at ``path`` as it is read.
+    """Yields the same events, and adds them as one turn to the recording at ``path``.
 
-    ``past``, ``message_id`` and options are those of ``StreamProtocolConverter``, and best those that the events are
-    converted with: they make the chunks that are recorded. ``request``: the client's body, if there is one. ``redact``:
-    the app's own redaction: see ``Redact``.
+    ``past``, ``message_id`` and ``options`` are those of ``StreamProtocolConverter``. Give the ones that the events are
+    converted with: the chunks that they give are recorded, too. ``request``: the client's request body if there is one.
+    ``redact``: the app's own redaction; see ``Redact``.
 
-    A disk that fails is logged and harms nothing else. If the reader stops early, so do ``events``.
+    If the file cannot be written, that is logged and the events go on. If the reader stops early, ``events`` is closed.
     """
     conversion = sse_conversion(past, message_id, Settings(**options))
-    turn = TurnWriter(
-        Path(path), chat=None, request=request, options=options, redact=redact, clock=clock, given_up=set()
-    )
-    return _recorded(events, _Response(turn, conversion))
+    turn = TurnWriter(Path(path), chat=None, request=request, options=options, redact=redact, failed_files=set())
+    return _record_each(events, _ResponseWriter(turn, conversion))
 
 
-async def _recorded(events: AsyncIterable[Event], response: "_Response") -> AsyncGenerator[Event, None]:
+async def _record_each(events: AsyncIterable[Event], response: "_ResponseWriter") -> AsyncGenerator[Event, None]:
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
-                response.take(event)
+                response.write(event)
                 yield event
     except BaseException as error:
         response.end(error)
@@ -51,21 +47,21 @@ async def _recorded(events: AsyncIterable[Event], response: "_Response") -> Asyn
     response.end(None)
 
 
-class _Response:
-    """The response that the events give, on its way to the recording beside them."""
+class _ResponseWriter:
+    """Writes events to a recording, with the chunks that they are converted to."""
 
     def __init__(self, turn: TurnWriter, conversion: Conversion[bytes]) -> None:
         self._turn = turn
         self._conversion = conversion
         self._begun = False
 
-    def take(self, event: Event) -> None:
+    def write(self, event: Event) -> None:
         self._begin(event.invocation_id)
         self._turn.event(event)
         self._convert(lambda conversion: conversion.feed(event))
 
     def end(self, error: BaseException | None) -> None:
-        """The events are over, by this error."""
+        """Ends the turn. ``error``: what ended the events, if they did not just end."""
         self._begin(None)
         match error:
             case None:
@@ -83,7 +79,7 @@ class _Response:
 
     def _convert(self, step: Callable[[Conversion[bytes]], None]) -> None:
         if self._turn.active:
-            with self._turn.giving_up():  # a hook of the app's may raise
+            with self._turn.stop_on_failure():  # an app's hook may raise
                 step(self._conversion)
                 self._turn.written(self._conversion.written)
                 self._conversion.written.clear()

@@ -1,15 +1,15 @@
-"""What is taken out of a recording before anything of it is written.
+"""Removes secrets from what is recorded, before anything is written.
 
-Three rules, for events, chunks and requests alike, so that the recorded events still give the recorded chunks.
+Three rules hold for events, chunks and requests, so that the recorded events still give the recorded chunks:
 
-* Of an ADK auth config or credential, wherever it lies, only what says which kind it is stays, and the place where a
-  user signs in without its query. The keys say what is one; a credential that a user gave goes whole.
-* Texts under a name that nothing but a secret has (``accessToken``, ``client_secret``, …) go everywhere.
-* Session state and an app's own keys in a request are not made to be seen: there, all goes whose name speaks of tokens,
-  passwords and the like. ``temp:`` state goes whole.
+* ADK's auth configs and credentials are found by their keys, wherever they are. What remains is their kind, and the URL
+  where a user signs in, without its query. The credential that a user gave is removed completely.
+* A text is removed if its key is the name of a secret: ``accessToken``, ``client_secret``, …
+* In session state, and in an app's own keys of a request, a value is removed if its key contains a word such as
+  ``token`` or ``password``. ``temp:`` state is removed completely.
 
-Text is not searched. A secret that somebody says, or that a model writes as streamed arguments, is for the app's own
-function.
+Text is not searched. The app's own function (``Redact``) must remove secrets that somebody says, or that a model writes
+as streamed arguments.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,13 +22,13 @@ from stream_protocol.convert.calls import REQUEST_CREDENTIAL
 from stream_protocol.session import CREDENTIAL_PROVIDED, METADATA_KEY
 
 REDACTED: Final = "[redacted]"
-"""What stands where something was taken out."""
+"""Written in place of a removed value."""
 
-Kind: TypeAlias = Literal["request", "event", "chunk"]
+RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
 
-Redact: TypeAlias = Callable[[Kind, dict[str, Any]], dict[str, Any] | None]
-"""An app's own redaction: what a value is, and its JSON, of which it may keep and change what it likes -> the JSON to
-write, or ``None`` to leave the value out."""
+Redact: TypeAlias = Callable[[RecordedKind, dict[str, Any]], dict[str, Any] | None]
+"""An app's own redaction. Takes the kind of a value and its JSON, which it may change. Returns the JSON to write, or
+``None`` to write nothing."""
 
 _SECRETS: Final = frozenset(
     {
@@ -37,10 +37,20 @@ _SECRETS: Final = frozenset(
         *("authorization", "proxyauthorization", "xapikey", "setcookie"),
     }
 )
-"""Names of secrets, as ``_name`` has them. Those that ADK's credentials have, and headers."""
+"""Names of secrets, in the form of ``_plain_name``: fields of ADK's credentials, and HTTP headers."""
 
-_TELLING: Final = ("token", "secret", "password", "passwd", "credential", "apikey", "oauth", "authorization", "cookie")
-"""What the names of secrets in state and in requests have in them; ADK has ``…_token_cache``, ``adk_oauth2_…``."""
+_SECRET_WORDS: Final = (
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "credential",
+    "apikey",
+    "oauth",
+    "authorization",
+    "cookie",
+)
+"""Words in the names of secrets in state and in requests. ADK has ``…_token_cache`` and ``adk_oauth2_…``."""
 
 _CONFIG_KEYS: Final = frozenset({"authscheme", "rawauthcredential", "exchangedauthcredential"})
 _CREDENTIAL: Final = REQUEST_CREDENTIAL.replace("_", "")
@@ -51,153 +61,157 @@ _SCHEME_KEYS: Final = frozenset(
         *("authorizationendpoint", "tokenendpoint"),
     }
 )
-"""Of an auth scheme: what ADK needs to read it again, and what a browser is shown of it. A custom one may have more."""
+"""The keys of an auth scheme that are kept: those that ADK needs to read it again, and those that a browser gets."""
 
 _SIGN_IN: Final = "authuri"
-"""Where the user signs in. What stands beside it as ``state`` binds the sign-in to its session."""
+"""The key of the URL where the user signs in. The key ``state`` beside it binds the sign-in to its session."""
 
 _TEMP: Final = "temp:"
 
 _IGNORED: Final = b"_-"
 _NO_SEPARATORS: Final = dict.fromkeys(_IGNORED)
-"""What a name may have between its words."""
+"""Characters between the words of a name."""
 
 _SUSPECT: Final = tuple(word.encode() for word in (*_SECRETS, *_CONFIG_KEYS, "authtype", _SIGN_IN, _CREDENTIAL))
-"""What the text of a value has if ``redacted`` has anything to do, without what ``_name`` leaves out."""
+"""If none of these is in the text of a value (without ``_IGNORED``), nothing in the value is a secret."""
 
 
-def redacted_event(event: dict[str, Any]) -> dict[str, Any]:
-    """An event's JSON (camelCase) without secrets, ``temp:`` state and our own metadata. It stays an event."""
-    event = redacted(event)
+def redact_event(event: dict[str, Any]) -> dict[str, Any]:
+    """An event's JSON (camelCase) without secrets, ``temp:`` state and this package's own metadata."""
+    event = remove_secrets(event)
     if METADATA_KEY in (metadata := event.get("customMetadata", {})):
         event["customMetadata"] = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     actions = event.get("actions", {})
     if delta := actions.get("stateDelta"):
-        actions["stateDelta"] = _unseen({key: value for key, value in delta.items() if not key.startswith(_TEMP)})
+        actions["stateDelta"] = _clean_state({key: value for key, value in delta.items() if not key.startswith(_TEMP)})
     if state := actions.get("agentState"):
-        actions["agentState"] = _unseen(state)
+        actions["agentState"] = _clean_state(state)
     return event
 
 
-def redacted_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk without secrets: what was taken out of the events that it was made from is taken out of it."""
-    chunk = redacted(chunk)
+def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
+    """A chunk without secrets. The same is removed as from the event that it was made from."""
+    chunk = remove_secrets(chunk)
     if chunk.get("type") == "data-adk-state":
-        chunk["data"] = _unseen(chunk.get("data"))
+        chunk["data"] = _clean_state(chunk.get("data"))
     return chunk
 
 
-def redacted_request(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A client's request without secrets: its messages, and what the app's own client put beside them."""
-    request = redacted(dict(body))
-    return {**_unseen(request), **{key: request[key] for key in request.keys() & {"messages"}}}
+def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A client's request body without secrets, in its messages and in the app's own keys."""
+    request = remove_secrets(dict(body))
+    return {**_clean_state(request), **{key: request[key] for key in request.keys() & {"messages"}}}
 
 
-def redacted(value: dict[str, Any]) -> dict[str, Any]:
-    """Plain JSON without what is a credential by its shape, or a secret by its name; a copy if there is any.
+def remove_secrets(value: dict[str, Any]) -> dict[str, Any]:
+    """Plain JSON without credentials (by their keys) and secrets (by their names). A copy if there were any.
 
-    Nearly all events and chunks have none, which a look at their text tells.
+    Nearly all events and chunks have none; a search in their text is enough to know that.
     """
     text = orjson.dumps(value).translate(None, _IGNORED).lower()
-    return _object(value) if any(word in text for word in _SUSPECT) else value
+    return _clean_object(value) if any(word in text for word in _SUSPECT) else value
 
 
-def _visit(value: Any) -> Any:
+def _clean(value: Any) -> Any:
     match value:
         case dict():
-            return _object(value)
+            return _clean_object(value)
         case list():
-            return [_visit(item) for item in value]
+            return [_clean(item) for item in value]
     return value
 
 
-def _object(value: dict[str, Any]) -> dict[str, Any]:
-    names = {_name(key) for key in value}
+def _clean_object(value: dict[str, Any]) -> dict[str, Any]:
+    names = {_plain_name(key) for key in value}
     if not _CONFIG_KEYS.isdisjoint(names):
-        return _auth_config(value)
+        return _clean_auth_config(value)
     if "authtype" in names and not _CREDENTIAL_KINDS.isdisjoint(names):
-        return _credential(value)
-    given = _given_key(value)
+        return _clean_credential(value)
+    answer_key = _credential_answer_key(value)
     return {
-        key: CREDENTIAL_PROVIDED if key == given else _text(key, item, names) if isinstance(item, str) else _visit(item)
+        key: CREDENTIAL_PROVIDED
+        if key == answer_key
+        else _clean_text(key, item, names)
+        if isinstance(item, str)
+        else _clean(item)
         for key, item in value.items()
     }
 
 
-def _text(key: str, text: str, names: set[str]) -> str:
-    name = _name(key)
+def _clean_text(key: str, text: str, names: set[str]) -> str:
+    name = _plain_name(key)
     if name in _SECRETS or (name == "state" and _SIGN_IN in names):
         return REDACTED
     return _without_query(text) if name == _SIGN_IN else text
 
 
-def _given_key(value: dict[str, Any]) -> str | None:
-    """The key under which a user's answer to a credential request lies, in an event or in a message's part."""
+def _credential_answer_key(value: dict[str, Any]) -> str | None:
+    """The key of a user's answer to a credential request, in an event or in a part of a message."""
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"
-    asked = (value.get("toolName"), str(value.get("type")).removeprefix("tool-"))
-    return "output" if REQUEST_CREDENTIAL in asked and "output" in value else None
+    tools = (value.get("toolName"), str(value.get("type")).removeprefix("tool-"))
+    return "output" if REQUEST_CREDENTIAL in tools and "output" in value else None
 
 
-def _auth_config(config: dict[str, Any]) -> dict[str, Any]:
-    """The scheme, and what a browser is shown of the exchanged credential. ADK makes a key up if it finds none."""
+def _clean_auth_config(config: dict[str, Any]) -> dict[str, Any]:
+    """Keeps the scheme and what a browser gets of the exchanged credential. Without a key ADK computes one."""
     kept: dict[str, Any] = {}
     for key, value in config.items():
-        match _name(key), value:
+        match _plain_name(key), value:
             case "authscheme", dict():
-                kept[key] = {own: _visit(item) for own, item in value.items() if _name(own) in _SCHEME_KEYS}
+                kept[key] = {own: _clean(item) for own, item in value.items() if _plain_name(own) in _SCHEME_KEYS}
             case "exchangedauthcredential", dict():
-                kept[key] = _credential(value)
+                kept[key] = _clean_credential(value)
             case "credentialkey", str():
                 kept[key] = REDACTED
     return kept
 
 
-def _credential(credential: dict[str, Any]) -> dict[str, Any]:
+def _clean_credential(credential: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key, value in credential.items():
-        match _name(key), value:
+        match _plain_name(key), value:
             case "authtype", str():
                 kept[key] = value
             case "oauth2", dict():
-                shown = {own: item for own, item in value.items() if _name(own) in {_SIGN_IN, "state"}}
-                kept[key] = {own: _text(own, str(item), {_SIGN_IN}) for own, item in shown.items()}
+                sign_in = {own: item for own, item in value.items() if _plain_name(own) in {_SIGN_IN, "state"}}
+                kept[key] = {own: _clean_text(own, str(item), {_SIGN_IN}) for own, item in sign_in.items()}
     return kept
 
 
 def _without_query(url: str) -> str:
-    place, mark, query = url.partition("?")
-    return f"{place}{mark}{REDACTED}" if query else url
+    base, mark, query = url.partition("?")
+    return f"{base}{mark}{REDACTED}" if query else url
 
 
-def _unseen(value: Any) -> Any:
-    """A copy of plain JSON that nobody is meant to see, without what its names say is a secret."""
+def _clean_state(value: Any) -> Any:
+    """A copy of session state or of an app's own JSON, without values whose key contains the word of a secret."""
     match value:
         case dict():
-            return {key: REDACTED if _tells(key, item) else _unseen(item) for key, item in value.items()}
+            return {key: REDACTED if _may_be_secret(key, item) else _clean_state(item) for key, item in value.items()}
         case list():
-            return [_unseen(item) for item in value]
-        case str() if value.startswith(("{", "[")) and _holds_secret(value):
+            return [_clean_state(item) for item in value]
+        case str() if value.startswith(("{", "[")) and _contains_secret(value):
             return REDACTED
     return value
 
 
-def _tells(key: str, value: Any) -> bool:
-    """Whether the key speaks of a secret, and the value could be one. Counts of tokens are none."""
-    return isinstance(value, str | dict | list) and any(part in _name(key) for part in _TELLING)
+def _may_be_secret(key: str, value: Any) -> bool:
+    """Whether the key contains the word of a secret, and the value is no number: counts of tokens are kept."""
+    return isinstance(value, str | dict | list) and any(part in _plain_name(key) for part in _SECRET_WORDS)
 
 
-def _holds_secret(text: str) -> bool:
-    """Whether the text is JSON with a secret in it, as Google's credentials are kept in state."""
+def _contains_secret(text: str) -> bool:
+    """Whether the text is JSON that contains a secret: ADK stores Google's credentials in state like this."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return False
-    cleaned: Any = _unseen(_visit(value))
+    cleaned: Any = _clean_state(_clean(value))
     return bool(cleaned != value)
 
 
 @lru_cache(maxsize=4096)
-def _name(key: str) -> str:
-    """``access_token``, ``accessToken`` and ``access-token`` are one."""
+def _plain_name(key: str) -> str:
+    """``accesstoken`` for ``access_token``, ``accessToken`` and ``access-token``."""
     return key.translate(_NO_SEPARATORS).lower()

@@ -1,0 +1,73 @@
+"""Describes problems in a sentence: data that is no JSON for the client, and chunks that its schema refuses."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from stream_protocol.check._rules import Problem, Rule
+from stream_protocol.wire import SHORT_JSON_LENGTH, parse_json, short_json
+from stream_protocol.wire.client import Refusal, refusal
+
+
+def json_problem(data: str) -> Problem:
+    """What is wrong with the data of an event that the client's JSON parser refuses."""
+    if not data.strip():
+        return Problem(Rule.EMPTY_DATA, "The data is empty.")
+    if is_json(data):
+        return Problem(Rule.FORBIDDEN_KEY, "A key is __proto__, or prototype in an object called constructor.")
+    if "\n" in data and all(map(is_json, data.split("\n"))):
+        return Problem(Rule.MISSING_BLANK_LINE, "Several chunks follow each other without a blank line between them.")
+    if constants := _constants(data):
+        return Problem(Rule.NOT_A_NUMBER, f"{constants[0]} is not JSON.")
+    return Problem(Rule.INVALID_JSON, "The data is not JSON.")
+
+
+def is_json(text: str) -> bool:
+    """Whether the text is JSON, with or without keys that the client refuses."""
+    try:
+        parse_json(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _constants(text: str) -> list[str]:
+    """The constants ``NaN`` and ``Infinity`` in a text that Python's parser takes for JSON."""
+    found: list[str] = []
+
+    def note(constant: str) -> Any:
+        found.append(constant)
+
+    try:
+        json.loads(text, parse_constant=note)
+    except (ValueError, RecursionError):
+        return []
+    return found
+
+
+def chunk_type(chunk: Any) -> str:
+    """The chunk's type for a sentence; as JSON if it is no plain name."""
+    kind = chunk.get("type") if isinstance(chunk, Mapping) else None
+    plain = (
+        isinstance(kind, str) and kind.replace("-", "").isalnum() and kind.isascii() and len(kind) <= SHORT_JSON_LENGTH
+    )
+    return str(kind) if plain else short_json(kind)
+
+
+def schema_problem(chunk: Any, refused: Refusal) -> Problem:
+    """Why the client's schema refuses the chunk."""
+    kind, key = chunk_type(chunk), short_json(refused.key)
+    match refused.why:
+        case "no chunk":
+            return Problem(Rule.NOT_A_CHUNK, f"{short_json(chunk)} is no object with a type.")
+        case "unknown type" if (refused_by_v7 := refusal(chunk, ai_sdk=7)) and refused_by_v7.why == "unknown type":
+            return Problem(Rule.UNKNOWN_TYPE, f"No client knows chunks of type {kind}.")
+        case "unknown type":
+            return Problem(Rule.V7_ONLY_TYPE, f"{kind} is unknown to v6.")
+        case "missing":
+            return Problem(Rule.MISSING_KEY, f"{kind} has no {key}.")
+        case "null":
+            return Problem(Rule.NULL_KEY, f"{key} of {kind} is null, which is not the same as absent.")
+        case "value" if refused.key == "finishReason":
+            return Problem(Rule.FINISH_REASON, f"{short_json(chunk[refused.key])} is no finish reason of the client.")
+    return Problem(Rule.WRONG_VALUE, f"{key} of {kind} cannot be {short_json(chunk[refused.key])}.")

@@ -1,0 +1,293 @@
+"""Checks one response for one client: with the client's own reducer, and with the rules that no client enforces.
+
+Most rules look at a chunk and at the message before the chunk changes it; the others look at the message when the
+response ends. After a chunk on which the client fails, the response is not checked any further: the client reads no
+more of it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from stream_protocol.check._continued_message import ContinuedMessage, has_ended, holds_call
+from stream_protocol.check._problem_texts import chunk_type, schema_problem
+from stream_protocol.check._rules import Problem, Rule
+from stream_protocol.wire import (
+    AiSdkVersion,
+    AnyChunk,
+    ClientStreamError,
+    ToolPart,
+    UIMessage,
+    is_tool_part,
+    short_json,
+)
+from stream_protocol.wire.client import MessageReducer, auto_send_helper, refusal, step_start, unknown_keys
+
+ChunkFields = Mapping[str, Any]
+
+TERMINALS: Final = ("finish", "error", "abort")
+"""The chunks that end a response."""
+
+_WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
+    {"delta": "", "inputTextDelta": "", "url": "", "input": None, "output": None, "data": None}
+)
+"""Keys whose values no rule needs, with what the reducer gets instead: so a long response takes no memory."""
+
+_WAITS_FOR_PAGE: Final = (None, "tool-calls", "other", "interrupted")
+"""Finish reasons after which a call without output may be one that the page itself answers."""
+
+_MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
+    {
+        "tool-input-start": ("approval-responded",),
+        "tool-input-available": ("input-streaming", "input-available", "approval-responded"),
+        "tool-input-error": ("input-streaming", "input-available"),
+    }
+)
+"""The states in which a call loses nothing by the chunk. A server may send an approved call again."""
+
+
+class ResponseChecker:
+    """Checks the chunks of one response, in order.
+
+    ``base``: the message that the response continues, if that is known. ``candidate``: the message that it continues if
+    its first content is about a call of that message. ``earlier``: the client's other messages; this response cannot
+    change their calls.
+    """
+
+    def __init__(
+        self,
+        ai_sdk: AiSdkVersion,
+        *,
+        base: ContinuedMessage | None = None,
+        candidate: ContinuedMessage | None = None,
+        earlier: Collection[UIMessage] = (),
+    ) -> None:
+        self._ai_sdk: AiSdkVersion = ai_sdk
+        self._candidate = candidate
+        self._earlier = earlier
+        self._message_id: str | None = None
+        self._terminal: str | None = None
+        self._failed = False
+        self._bare_steps = 0
+        """Steps at the end of the message that the client has not stored yet. Its next change stores them."""
+        self._continue(base)
+
+    def _continue(self, base: ContinuedMessage | None) -> None:
+        """Begins with this message, or with an empty one."""
+        self._reducer = MessageReducer(ai_sdk=self._ai_sdk, message=base.message if base else None)
+        self._answered = base.answered if base else frozenset()
+        parts = self._reducer.message["parts"]
+        self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
+        """Calls that had ended when the response began. After the user's answer each may end once more."""
+        if base is not None and base.message["id"]:
+            self._message_id = base.message["id"]
+
+    @property
+    def message(self) -> UIMessage:
+        """The message as the client stores it, without values and texts."""
+        message = self._reducer.message
+        parts = message["parts"]
+        return {**message, "parts": parts[: len(parts) - self._bare_steps]}
+
+    def stop_reading(self, problem: Problem) -> Iterator[Problem]:
+        """The client fails and reads no more of this response. Yields the problem, unless it read no more before."""
+        if not self._failed and self._terminal != "error":
+            self._failed = True
+            yield problem
+
+    def check_chunk(self, chunk: Any) -> Iterator[Problem]:
+        """Yields what is wrong with the next chunk."""
+        if self._failed:
+            return
+        if self._terminal == "error":
+            yield from self._check_after_terminal(chunk)
+            return
+        refused = refusal(chunk, ai_sdk=self._ai_sdk)
+        if refused is not None:
+            yield from self.stop_reading(schema_problem(chunk, refused))
+            return
+        yield from self._check_keys(chunk)
+        yield from self._check_after_terminal(chunk)
+        self._try_candidate(chunk)
+        yield from self._check_order(chunk)
+        yield from self._apply(chunk)
+
+    def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
+        """Applies the chunk to the message, and yields what the client fails on."""
+        if self._terminal is None and chunk["type"] in TERMINALS:
+            self._terminal = chunk["type"]
+        without_values = {**chunk, **{key: value for key, value in _WITHOUT_VALUES.items() if key in chunk}}
+        try:
+            write = self._reducer.apply_checked(cast("AnyChunk", without_values))
+        except ClientStreamError as error:
+            if chunk["type"] == "error":
+                self._terminal = "error"
+                return
+            yield from self.stop_reading(self._client_error(chunk, error))
+            return
+        if write != "nothing":
+            self._bare_steps = 0
+        elif chunk["type"] == "start-step":
+            self._bare_steps += 1
+
+    def _try_candidate(self, chunk: ChunkFields) -> None:
+        """Continues the candidate if the first content of the response is about one of its calls."""
+        if self._candidate is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
+            return
+        if holds_call(self._candidate.message, chunk.get("toolCallId")):
+            self._continue(self._candidate)
+        self._candidate = None
+
+    def _client_error(self, chunk: ChunkFields, error: ClientStreamError) -> Problem:
+        """Describes the error that the client raises on the chunk."""
+        kind, part_id = chunk["type"], short_json(error.chunk_id)
+        match error.chunk_type:
+            case "tool-invocation" if any(holds_call(message, error.chunk_id) for message in self._earlier):
+                text = (
+                    f"{kind} for call {part_id}, which is in an earlier message: `start` must carry that message's id."
+                )
+                return Problem(Rule.CONTINUED_UNDER_NEW_ID, text)
+            case "tool-invocation":
+                return Problem(Rule.UNKNOWN_CALL, f"{kind} for call {part_id}, which is not in the message.")
+            case "tool-approval-response":
+                return Problem(Rule.UNKNOWN_APPROVAL, f"{kind} for approval {part_id}, which nothing asked for.")
+            case "tool-input-delta":
+                return Problem(Rule.INPUT_NOT_STARTED, f"{kind} for call {part_id}, whose input has not been started.")
+            case None:
+                return Problem(Rule.METADATA, f"The metadata of {kind} cannot be merged: {error.text}.")
+        return Problem(Rule.TEXT_NOT_STARTED, f"{kind} for id {part_id}, which is not open.")
+
+    def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
+        """Finds keys that early versions of the client refuse."""
+        for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
+            text = f"The key {short_json(key)} of {chunk_type(chunk)} kills clients before 6.0.231 and 7.0.32."
+            yield Problem(Rule.UNKNOWN_KEY, text)
+
+    def _check_after_terminal(self, chunk: Any) -> Iterator[Problem]:
+        if self._terminal is None or _is_data(chunk):
+            return
+        kind = chunk.get("type") if isinstance(chunk, Mapping) else None
+        # The AI SDK's own server sends these after an error.
+        closes = ("finish-step", "finish") if self._terminal == "error" else ()
+        if kind in TERMINALS and kind not in closes:
+            yield Problem(Rule.SECOND_TERMINAL, f"{kind} comes behind {self._terminal}.")
+        elif kind not in (*closes, "message-metadata"):
+            yield Problem(Rule.CONTENT_AFTER_TERMINAL, f"{chunk_type(chunk)} comes behind {self._terminal}.")
+
+    def _check_order(self, chunk: ChunkFields) -> Iterator[Problem]:
+        """Finds what is wrong with the chunk at this place of the message. The client accepts all of it."""
+        match chunk["type"]:
+            case "start":
+                yield from self._check_start(chunk)
+            case "text-start" | "reasoning-start" as kind:
+                if chunk["id"] in self._reducer.open_ids(kind.removesuffix("-start")):
+                    yield Problem(Rule.ID_REUSED, f"{kind} for id {short_json(chunk['id'])}, which is still open.")
+            case "finish-step" if self._ai_sdk == 6:
+                for what in self._open_texts():
+                    yield Problem(Rule.OPEN_AT_FINISH_STEP, f"{what} is open at finish-step.")
+            case "start-step":
+                yield from self._check_start_step()
+            case "tool-input-start" | "tool-input-available" | "tool-input-error":
+                yield from self._check_call(chunk)
+            case "tool-output-available" | "tool-output-error" | "tool-output-denied":
+                yield from self._check_output(chunk)
+
+    def _check_start(self, chunk: ChunkFields) -> Iterator[Problem]:
+        message_id = chunk.get("messageId", self._message_id)
+        if self._message_id is not None and message_id != self._message_id:
+            text = (
+                f"start names message {short_json(message_id)}, but the response is of {short_json(self._message_id)}."
+            )
+            yield Problem(Rule.SECOND_MESSAGE_ID, text)
+        self._message_id = message_id
+
+    def _check_start_step(self) -> Iterator[Problem]:
+        parts = self._reducer.message["parts"]
+        for part in parts[step_start(parts) :]:
+            if is_tool_part(part) and part["state"] == "approval-requested":
+                call_id = short_json(part["toolCallId"])
+                yield Problem(Rule.STEP_WHILE_PENDING, f"A step starts while call {call_id} waits for approval.")
+
+    def _check_call(self, chunk: ChunkFields) -> Iterator[Problem]:
+        kind, call_id = chunk["type"], chunk["toolCallId"]
+        part = self._reducer.tools.find_in_step(call_id)
+        if call_id in self._answered:
+            return
+        if part is None:
+            if self._reducer.tools.find(call_id) is not None:
+                text = f"{kind} for call {short_json(call_id)}, which is in an earlier step already."
+                yield Problem(Rule.CALL_RESTARTED, text)
+        elif kind != "tool-input-error" and (part["type"] == "dynamic-tool") != chunk.get("dynamic", False):
+            text = f"{kind} for call {short_json(call_id)} and the chunk before it differ in `dynamic`."
+            yield Problem(Rule.DYNAMIC_MISMATCH, text)
+        elif part["state"] not in _MAY_START[kind]:
+            text = f"{kind} for call {short_json(call_id)}, which is {part['state']} already."
+            yield Problem(Rule.CALL_RESTARTED, text)
+
+    def _check_output(self, chunk: ChunkFields) -> Iterator[Problem]:
+        kind, call_id = chunk["type"], chunk["toolCallId"]
+        part: Any = self._reducer.tools.find(call_id)
+        if call_id in self._ended_before:
+            self._ended_before.remove(call_id)
+        elif part is None:
+            return
+        elif part["state"] == "input-streaming" and kind == "tool-output-available":
+            yield Problem(Rule.INPUT_INCOMPLETE, f"{kind} for call {short_json(call_id)}, whose input is not complete.")
+        elif has_ended(part) and not (part["state"] == "output-error" and kind == "tool-output-error"):
+            # The AI SDK's own v6 server sends both for an invalid call.
+            text = f"{kind} for call {short_json(call_id)}, which is {part['state']} already."
+            yield Problem(Rule.OUTPUT_TWICE, text)
+
+    def _open_texts(self) -> Iterator[str]:
+        for kind in ("text", "reasoning"):
+            for part_id in self._reducer.open_ids(kind):
+                yield f"{kind.capitalize()} {short_json(part_id)}"
+
+    def end(self) -> Iterator[Problem]:
+        """Yields what is wrong with the response as a whole."""
+        if self._failed:
+            return
+        if self._terminal is None:
+            yield Problem(Rule.TERMINAL_MISSING, "The response ends without finish, error or abort.")
+        for problem in self._unfinished():
+            yield problem if self._terminal == "finish" else Problem(Rule.OPEN_ON_FAILURE, problem.text)
+        reason = self._reducer.finish_reason
+        if self._terminal == "finish" and reason != "interrupted":
+            helper = auto_send_helper(self.message["parts"])
+            if helper is not None:
+                text = f"All calls of the last step are settled: {helper} sends the message again, without end."
+                yield Problem(Rule.AUTO_SEND_LOOP, text)
+
+    def _unfinished(self) -> Iterator[Problem]:
+        """Finds texts and calls that the response does not end."""
+        for what in self._open_texts():
+            yield Problem(Rule.TEXT_LEFT_OPEN, f"{what} is not ended.")
+        parts = self.message["parts"]
+        begin = step_start(parts)
+        user_is_asked = any(is_tool_part(part) and self._waits_for_page(part) for part in parts[begin:])
+        for index, part in enumerate(parts):
+            if is_tool_part(part):
+                yield from self._unfinished_call(part, user_is_asked=user_is_asked, in_last_step=index >= begin)
+
+    def _unfinished_call(self, call: ToolPart, *, user_is_asked: bool, in_last_step: bool) -> Iterator[Problem]:
+        """``user_is_asked``: a call waits for the user, and this one may wait for the same answer."""
+        name = f"Call {short_json(call['toolCallId'])}"
+        match call["state"]:
+            case "input-streaming":
+                yield Problem(Rule.INPUT_INCOMPLETE, f"{name} never gets its whole input.")
+            case "input-available" if not user_is_asked:
+                yield Problem(Rule.CALL_WITHOUT_END, f"{name} gets no output, error or denial.")
+            case "approval-responded" if not user_is_asked and not in_last_step:
+                yield Problem(Rule.CALL_WITHOUT_END, f"{name} was answered by the user and gets no output or denial.")
+            case "output-available" if not user_is_asked and call.get("preliminary"):
+                yield Problem(Rule.PRELIMINARY_LEFT, f"{name} has only a preliminary output.")
+
+    def _waits_for_page(self, call: ToolPart) -> bool:
+        """Whether the page, or its user, has to answer the call."""
+        if call["state"] == "input-available" and not call.get("providerExecuted"):
+            return self._terminal == "finish" and self._reducer.finish_reason in _WAITS_FOR_PAGE
+        return call["state"] == "approval-requested"
+
+
+def _is_data(chunk: Any) -> bool:
+    return isinstance(chunk, Mapping) and str(chunk.get("type")).startswith("data-")

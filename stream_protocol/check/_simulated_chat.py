@@ -1,0 +1,69 @@
+"""Simulates one ``useChat`` client over a whole file: which message each response belongs to.
+
+The file does not say what the user did between two responses. A response with the id of an earlier message continues
+that message; the user has then answered every call of it that waited. A response with a new id is a new message. A
+response without an id continues the last message if it begins with a result of a call that waited there.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from stream_protocol.check._continued_message import answer_calls, calls_only, is_waiting
+from stream_protocol.check._response_checker import ResponseChecker
+from stream_protocol.check._rules import Problem, Rule
+from stream_protocol.wire import AiSdkVersion, UIMessage, short_json
+
+MAX_MESSAGES: Final = 64
+"""The newest messages that are remembered. A response that comes later than that is checked as a new message."""
+
+
+class SimulatedChat:
+    """A client of one version, and its messages."""
+
+    def __init__(self, ai_sdk: AiSdkVersion) -> None:
+        self._ai_sdk: AiSdkVersion = ai_sdk
+        self._messages: dict[str, UIMessage] = {}
+        """By id, in the order of their last response. ``""`` is a message without an id."""
+        self._response: ResponseChecker | None = None
+
+    def check_chunk(self, chunk: Any) -> Iterator[Problem]:
+        """Yields what is wrong with the next chunk."""
+        if self._response is None:
+            yield from self._begin_response(chunk)
+        yield from self._current().check_chunk(chunk)
+
+    def stop_reading(self, problem: Problem) -> Iterator[Problem]:
+        """The client fails on data that is no chunk. Yields the problem, unless the client failed before.
+
+        It reads again from the next response on.
+        """
+        yield from self._current().stop_reading(problem)
+
+    def end_response(self) -> Iterator[Problem]:
+        """Ends the response, and yields what is wrong with it as a whole."""
+        response = self._current()
+        yield from response.end()
+        message = response.message
+        self._messages.pop(message["id"], None)
+        self._messages[message["id"]] = calls_only(message)
+        if len(self._messages) > MAX_MESSAGES:
+            del self._messages[next(iter(self._messages))]
+        self._response = None
+
+    def _current(self) -> ResponseChecker:
+        if self._response is None:
+            self._response = ResponseChecker(self._ai_sdk)
+        return self._response
+
+    def _begin_response(self, chunk: Any) -> Iterator[Problem]:
+        message_id = chunk.get("messageId") if isinstance(chunk, Mapping) and chunk.get("type") == "start" else None
+        known = self._messages.get(message_id) if isinstance(message_id, str) else None
+        base = None if known is None else answer_calls(known)
+        if known is not None and not is_waiting(known):
+            text = f"start names message {short_json(message_id)} again, which waited for nothing."
+            yield Problem(Rule.MESSAGE_ID_REUSED, text)
+        last = next(reversed(self._messages.values()), None)
+        may_continue = last is not None and is_waiting(last) and (message_id is None or last["id"] == "")
+        candidate = answer_calls(last) if last is not None and may_continue and base is None else None
+        earlier = [message for message in self._messages.values() if message is not known]
+        self._response = ResponseChecker(self._ai_sdk, base=base, candidate=candidate, earlier=earlier)

@@ -1,0 +1,78 @@
+"""Checks one stream for the clients of several versions. A problem that they share is one finding."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from stream_protocol.check._problem_texts import is_json, json_problem
+from stream_protocol.check._response_checker import TERMINALS
+from stream_protocol.check._rules import Finding, Problem, Rule
+from stream_protocol.check._simulated_chat import SimulatedChat
+from stream_protocol.wire import AiSdkVersion, parse_client_json
+
+
+class StreamChecker:
+    """Gets the data of a stream piece by piece. The same problem is reported once in each response.
+
+    ``start_begins_response``: the stream has nothing else between its responses. So a ``start`` after ``finish``,
+    ``error`` or ``abort`` begins the next response.
+    """
+
+    def __init__(self, versions: Sequence[AiSdkVersion], *, start_begins_response: bool = False) -> None:
+        self._start_begins_response = start_begins_response
+        self._chats = {version: SimulatedChat(version) for version in versions}
+        self._line = 1
+        self._chunk = 0
+        self._reported: set[tuple[AiSdkVersion, Problem]] = set()
+        """The problems of this response that were reported."""
+        self.in_response = False
+        """Whether data has come since the last response ended."""
+        self._has_terminal = False
+
+    def check_data(self, data: str, line: int) -> Iterator[Finding]:
+        """Checks what should be the JSON of a chunk. ``line``: the number of its first line."""
+        try:
+            chunk = parse_client_json(data)
+        except ValueError:
+            self._advance(line)
+            yield from self._findings(lambda chat: chat.stop_reading(json_problem(data)))
+            return
+        kind = chunk.get("type") if isinstance(chunk, dict) else None
+        if self._start_begins_response and self._has_terminal and kind == "start":
+            yield from self.end_response()
+        self._advance(line)
+        self._has_terminal = self._has_terminal or kind in TERMINALS
+        yield from self._findings(lambda chat: chat.check_chunk(chunk))
+
+    def check_unterminated(self, data: str, line: int) -> Iterator[Finding]:
+        """Checks an SSE event at the end of the stream that no blank line follows: the client drops it."""
+        self._advance(line)
+        problem = Problem(Rule.UNTERMINATED_EVENT, "No blank line follows the last event.")
+        if not is_json(data) and json_problem(data).rule is Rule.MISSING_BLANK_LINE:
+            problem = json_problem(data)
+        yield from self._findings(lambda chat: [problem])
+
+    def report(self, problem: Problem, *, line: int | None = None) -> Iterator[Finding]:
+        """Reports a problem of the stream, not of a chunk. Without ``line`` it is that of the newest data."""
+        self._line = line or self._line
+        yield from self._findings(lambda chat: [problem])
+
+    def end_response(self) -> Iterator[Finding]:
+        """Ends a response. The next chunk begins another one."""
+        yield from self._findings(lambda chat: chat.end_response())
+        self._reported.clear()
+        self.in_response = self._has_terminal = False
+
+    def _advance(self, line: int) -> None:
+        self._line = line
+        self._chunk += 1
+        self.in_response = True
+
+    def _findings(self, check: Callable[[SimulatedChat], Iterable[Problem]]) -> Iterator[Finding]:
+        """Runs ``check`` for the client of each version, and yields a finding for each problem that is new."""
+        versions_by_problem: dict[Problem, list[AiSdkVersion]] = {}
+        for version, chat in self._chats.items():
+            for problem in check(chat):
+                if (version, problem) not in self._reported:
+                    self._reported.add((version, problem))
+                    versions_by_problem.setdefault(problem, []).append(version)
+        for problem, versions in versions_by_problem.items():
+            yield Finding(self._line, self._chunk, tuple(versions), problem.rule, problem.text)

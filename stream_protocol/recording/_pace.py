@@ -1,0 +1,64 @@
+"""Replays turns at the pace at which they were recorded, or faster, or slower."""
+
+import math
+from collections.abc import Iterable, Iterator
+from time import monotonic, sleep
+from typing import Final
+
+from stream_protocol.recording._split_turns import TimedEvent, TurnItem, TurnStream
+from stream_protocol.recording.read import RecordingError, TurnRecord
+
+INSTANT: Final = math.inf
+"""The pace of a replay without pauses."""
+
+LONGEST_WAIT: Final = 1e8
+"""Seconds: three years. A file may hold any number, and ``time.sleep`` raises for numbers that are much larger."""
+
+
+class TurnClock:
+    """Tells when the events of one turn came, in seconds from the turn's beginning.
+
+    ``has_turn_record``: the times in the file are seconds since the ``TurnRecord``. Otherwise they count from the first
+    event.
+    """
+
+    def __init__(self, *, has_turn_record: bool) -> None:
+        self._begin: float | None = 0.0 if has_turn_record else None
+        self._newest = 0.0
+
+    def seconds(self, event: TimedEvent) -> float | None:
+        """The time of the turn's next event, never before that of the previous one; ``None`` if it has no time."""
+        if event.at is None:
+            return None
+        if self._begin is None:
+            self._begin = event.at
+        self._newest = max(self._newest, event.at - self._begin)
+        return self._newest
+
+
+def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
+    """Yields the same turns, and sleeps before each event until it is due: 2 is twice as fast as recorded.
+
+    There is no wait between turns, where the user read and wrote, nor before an event without a time.
+    """
+    for head, items in turns:
+        yield head, _wait_for_events(items, speed)
+
+
+def check_has_times(turns: TurnStream) -> None:
+    """Raises ``RecordingError`` unless all events have a time."""
+    for _, items in turns:
+        for item in items:
+            if isinstance(item, TimedEvent) and item.at is None:
+                raise RecordingError("it does not say when its events came, so it has no pace but `instant`")
+
+
+def _wait_for_events(items: Iterable[TurnItem], speed: float) -> Iterator[TurnItem]:
+    begin = monotonic()
+    clock = TurnClock(has_turn_record=False)
+    for item in items:
+        if isinstance(item, TurnRecord):
+            clock = TurnClock(has_turn_record=True)
+        elif isinstance(item, TimedEvent) and (at := clock.seconds(item)) is not None:
+            sleep(min(max(0.0, begin + at / speed - monotonic()), LONGEST_WAIT))
+        yield item

@@ -1,0 +1,52 @@
+"""Detects the form of a recording by the first bytes of the file, never by its name."""
+
+import re
+from enum import Enum, auto
+from typing import Final
+
+PIECE: Final = 64 * 2**10
+"""Bytes that are read at once, as many as a pipe holds. The form of a file must show in its first piece."""
+
+_SQLITE: Final = b"SQLite format 3\0"
+_SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")
+"""The beginning of an SSE stream, or of the response's head, which ``curl --include`` writes above it."""
+_YAML_KEY: Final = re.compile(r"^(?:app_name|events|recordings) *:", re.MULTILINE)
+
+
+class Form(Enum):
+    """How a file is read."""
+
+    STORE = auto()
+    """An SQLite file of an ADK session service."""
+    CAPTURE = auto()
+    """Server-sent events."""
+    JSON = auto()
+    """One JSON document, or one on each line."""
+    YAML = auto()
+
+
+def detect_form(head: bytes) -> Form | None:
+    """The form of a file by its first ``PIECE`` bytes; ``None`` if it is none of these."""
+    text = text_of(head)
+    if head.startswith(_SQLITE):
+        return Form.STORE
+    if "\0" in text:
+        return None
+    if _YAML_KEY.search(text) and text[:1] not in "{[":
+        return Form.YAML
+    if _SSE_LINE.match(text):
+        return Form.CAPTURE
+    return Form.JSON if text[:1] in ("{", "[") else None
+
+
+def text_of(head: bytes) -> str:
+    """The bytes as text, without leading white space."""
+    return head.decode("utf-8-sig", "replace").lstrip()
+
+
+def why_unknown(head: bytes) -> str:
+    """Says in an error message why a file that begins with these bytes has none of the forms."""
+    text = text_of(head)
+    if not text:
+        return "no events in it"
+    return "not a text file" if "\0" in text or "\ufffd" in text[:-1] else "neither events nor a session"

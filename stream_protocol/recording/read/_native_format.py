@@ -1,0 +1,111 @@
+"""Reads the recordings of this package: a header, then on each line a turn, an event, a chunk or an end.
+
+docs/recording.md describes the format.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+from stream_protocol.convert import ConverterOptions, Settings, WarnOnce
+from stream_protocol.recording.read._choose_session import choose_session
+from stream_protocol.recording.read._lines import Lines
+from stream_protocol.recording.read._parsing import parse_json_text
+from stream_protocol.recording.read._records import (
+    ChunkRecord,
+    EndRecord,
+    EventRecord,
+    Record,
+    RecordingError,
+    TurnRecord,
+)
+from stream_protocol.wire import StreamProtocolError, short_json
+
+HEADER_KEY: Final = "adk_ui_stream_recording"
+"""The key in the first line that marks a recording. Its value is the version of the format."""
+
+VERSION: Final = 1
+"""The version of the format that is written, and the only one that is read."""
+
+_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "ai_sdk": int,
+    "send_reasoning": bool,
+    "send_sources": bool,
+    "send_state": bool,
+    "hidden_tools": (list, str),
+    "dynamic_tools": (list, str),
+    "tool_titles": dict,
+    "tool_schemas": dict,
+}
+"""The converter's options that are data, with their JSON types."""
+
+
+def is_header(value: Any) -> bool:
+    """Whether the JSON value of a file's first line is the header of a recording."""
+    return isinstance(value, dict) and HEADER_KEY in value
+
+
+def read_native(header: Mapping[str, Any], lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
+    """The records after the header.
+
+    These lines are skipped with a warning: a last line that a crash cut off, and lines that this release does not know.
+    Raises ``RecordingError``.
+    """
+    version = header[HEADER_KEY]
+    if version is True or version != VERSION:
+        raise RecordingError(
+            f"the recording has version {short_json(version)} of its format; this release reads {VERSION}"
+        )
+    if session is not None:
+        choose_session([header["chat"]] if isinstance(header.get("chat"), str) else [], session)
+    return _records(lines, warn)
+
+
+def _records(lines: Lines, warn: WarnOnce) -> Iterator[Record]:
+    for text in lines:
+        number = lines.number
+        try:
+            line = parse_json_text(text, number)
+        except RecordingError:
+            if not lines.cut_off:
+                raise
+            warn("Skipped the last line of the recording, which is cut off.")
+            return
+        if not isinstance(line, dict) or is_header(line):
+            raise RecordingError(f"line {number} has no place in a recording")
+        record = _record(line, number)
+        if record is None:
+            warn(f"Skipped the line {number} of the recording, and others like it, which this release does not know.")
+        else:
+            yield record
+
+
+def _record(line: dict[str, Any], number: int) -> Record | None:
+    at = line.get("at")
+    match line:
+        case {"event": event}:
+            return EventRecord(number, event, float(at) if isinstance(at, int | float) else None)
+        case {"chunk": {"type": str()} as chunk}:
+            return ChunkRecord(chunk)
+        case {"end": "finish" | "error" | "abort" as end}:
+            return EndRecord(end)
+        case {"turn": dict(turn)}:
+            message_id, request = turn.get("message_id"), turn.get("request")
+            return TurnRecord(
+                message_id if isinstance(message_id, str) else "",
+                request if isinstance(request, dict) else None,
+                _options(turn.get("options"), number),
+            )
+    return None
+
+
+def _options(value: Any, number: int) -> ConverterOptions:
+    """The recorded options that this release knows. Raises ``RecordingError`` if the converter refuses them."""
+    recorded = value if isinstance(value, dict) else {}
+    options = cast(
+        "ConverterOptions", {key: recorded[key] for key in _OPTIONS if isinstance(recorded.get(key), _OPTIONS[key])}
+    )
+    try:
+        Settings(**options)
+    except StreamProtocolError as error:
+        raise RecordingError(f"line {number} has options that cannot be: {error}") from None
+    return options

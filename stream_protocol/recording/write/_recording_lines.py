@@ -1,0 +1,60 @@
+"""The lines of a recording as bytes. docs/recording.md describes the format.
+
+A line is encoded completely before any of it is written.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import orjson
+from google.adk import version as adk
+
+from stream_protocol.convert import ConverterOptions
+from stream_protocol.recording.read import HEADER_KEY, VERSION
+from stream_protocol.wire import json_value
+
+FIRST_BYTES: Final = f'{{"{HEADER_KEY}":{VERSION},'.encode()
+"""The beginning of a file to which this version may append turns."""
+
+_DIGITS: Final = 4
+"""Decimals of a time: a tenth of a millisecond."""
+
+
+def header_line(*, chat: str | None, options: ConverterOptions) -> bytes:
+    """The first line of a file. ``chat``: the client's id of the chat. The user is not named."""
+    header = {HEADER_KEY: VERSION, "adk": adk.__version__, "ai_sdk": options.get("ai_sdk", 6)}
+    return _line(header if chat is None else {**header, "chat": chat})
+
+
+def turn_line(*, request: Mapping[str, Any] | None, message_id: str | None, options: ConverterOptions) -> bytes:
+    """The first line of a turn, from which its times are counted."""
+    turn = {"request": request, "message_id": message_id, "options": plain_options(options)}
+    return _line({"turn": turn, "at": 0})
+
+
+def value_line(kind: Literal["event", "chunk"], value: Mapping[str, Any], at: float) -> bytes:
+    """An event that was converted, or a chunk that was sent, ``at`` seconds after the turn's first line."""
+    return _line({kind: value, "at": round(at, _DIGITS)})
+
+
+def end_line(outcome: str, at: float) -> bytes:
+    """The last line of a turn: it ended with ``finish``, ``error`` or ``abort``."""
+    return _line({"end": outcome, "at": round(at, _DIGITS)})
+
+
+def plain_options(options: ConverterOptions) -> dict[str, Any]:
+    """The converter's options that are data. Functions are left out: only the chunks show what they did."""
+    plain: dict[str, Any] = {}
+    for name, value in options.items():
+        match value:
+            case bool() | int() | str():
+                plain[name] = value
+            case Mapping() if value:
+                plain[name] = json_value(value, lossy=True)
+            case set() | frozenset() | list() | tuple() if value:
+                plain[name] = sorted(value)
+    return plain
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)

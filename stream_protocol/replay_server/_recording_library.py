@@ -1,0 +1,106 @@
+"""The recordings of a server, by name. The files are read at the start, and a turn's events again when it is played."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from stream_protocol.recording import RecordedTurn, Recording, RecordingError, load_recording
+from stream_protocol.replay_server._turn_summaries import TurnSummary, summarize_turn
+from stream_protocol.wire import ChatRequestError
+
+logger = logging.getLogger(__name__)
+
+SEPARATOR: Final = "--"
+"""Separates a recording's name from the rest of a chat's id, as in ``weather--test-7``: each test has its own chat."""
+
+
+@dataclass(frozen=True, eq=False)
+class LibraryEntry:
+    """One recording and its turns."""
+
+    recording: Recording
+    turns: tuple[TurnSummary, ...]
+    changed: datetime
+    """When the file was last written."""
+
+    @property
+    def name(self) -> str:
+        """The file's name without its last suffix."""
+        return self.recording.path.stem
+
+    @property
+    def file(self) -> str:
+        """The file's name."""
+        return self.recording.path.name
+
+    @property
+    def title(self) -> str | None:
+        """What the user said first, if it was recorded."""
+        return next((turn.user_parts[0].value for turn in self.turns if turn.user_parts), None)
+
+    def read_turn(self, turn: TurnSummary) -> RecordedTurn:
+        """The turn with its events. Raises ``ChatRequestError`` if the file has changed since it was loaded."""
+        try:
+            found = next(islice(self.recording.turns(), turn.number - 1, None), None)
+        except (OSError, RecordingError):
+            found = None
+        if found is None or found.message_id != turn.message_id:
+            raise ChatRequestError(f"{self.file} has changed since the server was started.", status=409)
+        return found
+
+
+class RecordingLibrary:
+    """At least one recording, in the order of their names."""
+
+    def __init__(self, entries: Mapping[str, LibraryEntry]) -> None:
+        self._entries = entries
+
+    def __iter__(self) -> Iterator[LibraryEntry]:
+        return iter(self._entries.values())
+
+    def find(self, chat_id: str) -> LibraryEntry | None:
+        """The recording that a chat's id names: the id is ``weather``, or ``weather--`` and anything after it."""
+        names = [name for name in self._entries if chat_id == name or chat_id.startswith(name + SEPARATOR)]
+        return self._entries[max(names, key=len)] if names else None
+
+
+def load_library(path: str | Path, *, session: str | None = None) -> RecordingLibrary:
+    """The recording in a file, or the recordings in a folder. Other files in the folder are skipped with a warning.
+
+    ``session`` chooses one of several in a file. Raises ``RecordingError`` if there is no recording, or if two files
+    differ only in their suffix.
+    """
+    path = Path(path)
+    entries = _load_all(path, session) if path.is_dir() else iter([_load(path, session)])
+    by_name: dict[str, LibraryEntry] = {}
+    for entry in entries:
+        if (other := by_name.setdefault(entry.name, entry)) is not entry:
+            raise RecordingError(f"{other.file} and {entry.file} have the same name but for its ending")
+    if not by_name:
+        raise RecordingError("no recordings in it")
+    return RecordingLibrary(by_name)
+
+
+def _load_all(folder: Path, session: str | None) -> Iterator[LibraryEntry]:
+    for file in sorted(folder.iterdir()):
+        if file.is_file() and not file.name.startswith("."):
+            try:
+                yield _load(file, session)
+            except RecordingError as error:
+                logger.warning("%s is skipped: %s", file, error)
+
+
+def _load(file: Path, session: str | None) -> LibraryEntry:
+    try:
+        recording = load_recording(file, session=session)
+        changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        turns = tuple(summarize_turn(number, turn) for number, turn in enumerate(recording.turns(), 1))
+        return LibraryEntry(recording, turns, changed)
+    except OSError as error:
+        raise RecordingError(error.strerror or "cannot be read") from None

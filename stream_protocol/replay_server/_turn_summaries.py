@@ -1,0 +1,120 @@
+"""What the server remembers of a recorded turn, to find the turn that a request asks for. The events are not in it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from google.adk.events import Event
+from google.adk.sessions import Session
+
+from stream_protocol.recording import RecordedTurn
+from stream_protocol.session import InlineFile, is_user_event, is_user_message, read_file, session_to_messages
+from stream_protocol.wire import ChatRequestError, FilePart, TextPart, UIMessage, parse_chat_request
+
+LAST_MESSAGE: Final = "messages[-1]"
+"""The path of the message that a request is about, for error messages."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserPart:
+    """A text or a file of a user's message."""
+
+    path: str
+    """Where it is in the request: ``messages[-1].parts[0].text``."""
+    value: str
+    """The text, or the file's URL."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedAnswer:
+    """The user's answer to a call."""
+
+    id: str
+    """The id of the approval or of the call."""
+    tool: str
+    """The name of the function that was called."""
+    response: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnSummary:
+    """What a request must say to get this turn. Anything matches what was not recorded (``None``)."""
+
+    number: int
+    """From 1."""
+    message_id: str
+    """The id of the assistant's message."""
+    continues: bool
+    """Whether the turn continues the message of the turn before, after the user answered calls."""
+    user_parts: tuple[UserPart, ...] | None = None
+    """What the user said before the turn."""
+    answers: tuple[RecordedAnswer, ...] | None = None
+    """What the user answered before the turn."""
+    open_calls: frozenset[str]
+    """Ids of the calls that the turn leaves to the page."""
+
+
+def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
+    """The summary of a turn, counted from 1."""
+    user_events = [event for event in turn.events if is_user_event(event)]
+    text = next(filter(is_user_message, user_events), None)
+    answers = tuple(answer for event in user_events for answer in _answers(event))
+    return TurnSummary(
+        number=number,
+        message_id=turn.message_id,
+        continues=bool(turn.past),
+        user_parts=tuple(user_parts(_user_message(text))) if text is not None else _requested_parts(turn),
+        answers=answers or None,
+        open_calls=_open_calls(turn.events),
+    )
+
+
+def user_parts(message: UIMessage) -> Iterator[UserPart]:
+    """The texts and files of a user's message. Equal files give equal values, however they are encoded."""
+    for index, part in enumerate(message["parts"]):
+        if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
+            yield UserPart(path=f"{LAST_MESSAGE}.parts[{index}].text", value=text)
+        elif part["type"] == "file":
+            yield UserPart(path=f"{LAST_MESSAGE}.parts[{index}].url", value=_url(cast("FilePart", part)))
+
+
+def _url(part: FilePart) -> str:
+    try:
+        file = read_file(part)
+    except ChatRequestError:  # ADK may have files that no client can send
+        return part["url"]
+    return (
+        f"data:{file.media_type};base64,{b64encode(file.data).decode()}" if isinstance(file, InlineFile) else file.url
+    )
+
+
+def _user_message(event: Event) -> UIMessage:
+    message, *_ = session_to_messages(Session(id="", app_name="", user_id="", events=[event]))
+    return message
+
+
+def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
+    """What the user said in the recorded request, for a turn without the user's own event."""
+    if turn.request is None or turn.past:
+        return None
+    try:
+        message = parse_chat_request(turn.request).messages[-1]
+    except ChatRequestError:  # an app's own redaction may have changed it
+        return None
+    return tuple(user_parts(message)) if message["role"] == "user" else None
+
+
+def _answers(event: Event) -> Iterator[RecordedAnswer]:
+    for response in event.get_function_responses():
+        if response.id:
+            yield RecordedAnswer(id=response.id, tool=response.name or "", response=response.response or {})
+
+
+def _open_calls(events: tuple[Event, ...]) -> frozenset[str]:
+    long_running = {call_id for event in events for call_id in event.long_running_tool_ids or ()}
+    agent_events = (event for event in events if not is_user_event(event))
+    answered = {response.id for event in agent_events for response in event.get_function_responses()}
+    return frozenset(long_running - answered)

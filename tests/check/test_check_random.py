@@ -1,0 +1,31 @@
+"""Whatever a stream holds, ``check`` calls it fatal exactly where the reducer, which is the client's, dies."""
+
+import io
+import json
+import random
+
+import pytest
+
+from stream_protocol import SSE_DONE
+from stream_protocol.check import check_stream
+from stream_protocol.wire import AiSdkVersion, ClientStreamError
+from stream_protocol.wire.client import parse_sse
+from stream_protocol.wire.client._reducer import reduce_chunks
+from tests.check.bad_streams import FATAL
+from tests.wire.random_streams import random_stream
+
+SEEDS = range(300)
+
+
+@pytest.mark.parametrize("ai_sdk", [6, 7])
+def test_a_random_stream_is_fatal_if_the_reducer_refuses_it(ai_sdk: AiSdkVersion) -> None:
+    for seed in SEEDS:
+        stream = random_stream(random.Random(seed), ai_sdk)
+        body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in stream).encode() + SSE_DONE
+        fatal = False
+        try:
+            reduce_chunks(parse_sse(body), ai_sdk=ai_sdk)
+        except ClientStreamError as error:
+            fatal = error.error_class != "Error"
+        found = {finding.rule for finding in check_stream(io.BytesIO(body), versions=[ai_sdk])}
+        assert bool(found & FATAL) == fatal, seed

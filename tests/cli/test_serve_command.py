@@ -1,0 +1,170 @@
+"""``adk-ui-stream serve``, in a process of its own."""
+
+import signal
+import subprocess
+import sys
+from itertools import repeat
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from stream_protocol.cli import main
+from tests.cli.processes import HANG, cli, serve, serving
+from tests.redis_server import RedisServer, free_port
+
+AGENT = """
+from google.adk.agents import LlmAgent
+from stream_protocol.testing import ScriptedLlm, Wait
+root_agent = LlmAgent(name="mine", model=ScriptedLlm(respond=lambda request: ["Hello there. ", Wait({pause}), "Bye."]))
+"""
+BODY = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}]}
+
+
+def test_the_version_of_the_client_is_six_or_seven(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["replay", "x", "--ai-sdk", "5"])
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("target", ["nowhere:agent", "nowhere", "broken:agent", "empty"])
+def test_a_bad_target_is_one_line_on_stderr(tmp_path: Path, target: str) -> None:
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "empty").mkdir()
+    done = cli("serve", target, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"adk-ui-stream: cannot load {target}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_grace_that_is_no_time_is_one_line_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    done = cli("serve", "agent:root_agent", "--disconnect-grace", "nan", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "adk-ui-stream: `disconnect_grace` must be 0 or more seconds, or None.\n"
+
+
+def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    with serving(serve("agent:root_agent", "--cors-origin", "https://page.example"), tmp_path) as (_, url):
+        headers = {"origin": "https://page.example"}
+        with httpx.stream("POST", f"{url}/api/chat", json=BODY, headers=headers, timeout=HANG) as response:
+            assert response.headers["access-control-allow-origin"] == "https://page.example"
+            lines = [line for line in response.iter_lines() if line]
+        assert lines[0].startswith('data: {"type":"start"')
+        assert lines[-1] == "data: [DONE]"
+        assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
+        port = url.rpartition(":")[2]
+        taken = cli("serve", "agent:root_agent", "--port", port, cwd=tmp_path)
+    assert (taken.returncode, taken.stdout) == (2, "")
+    assert taken.stderr == f"adk-ui-stream: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "agent.py").write_text(AGENT.format(pause=3600))
+    with serving(serve("folder", "--no-page"), tmp_path) as (process, url):
+        with httpx.stream("POST", f"{url}/api/chat", json=BODY, timeout=HANG) as response:
+            lines = (line for line in response.iter_lines() if line)
+            while "text-delta" not in next(lines):
+                pass
+            process.send_signal(number)
+            rest = list(lines)
+        assert rest[-2:] == ['data: {"type":"abort"}', "data: [DONE]"]
+        process.wait(HANG)
+
+
+def peak_memory(process: subprocess.Popen[str]) -> int:
+    """Bytes."""
+    (line,) = (line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if "VmHWM" in line)
+    return int(line.split()[1]) * 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads a process's memory from /proc")
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_server_refuses_100_mb_and_does_not_keep_them(announced: bool, tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    size, piece = 100_000_000, b" " * 100_000
+    headers = {"content-type": "application/json"} | ({"content-length": str(size)} if announced else {})
+    with serving(serve("agent:root_agent", "--no-page"), tmp_path) as (process, url):
+        assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).status_code == 200
+        before = peak_memory(process)
+        body = repeat(piece, size // len(piece))
+        refused = httpx.post(f"{url}/api/chat", content=body, headers=headers, timeout=HANG)
+        assert (refused.status_code, refused.text) == (413, "The request body is larger than 33554432 bytes.")
+        assert peak_memory(process) - before < size * 3 // 4
+        assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).status_code == 200
+
+
+def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    with serving(serve("agent:root_agent", "--no-page", "--user-header", "X-User"), tmp_path) as (_, url):
+        refused = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG)
+        accepted = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG, headers={"X-User": "ann"})
+    assert (refused.status_code, refused.text) == (401, "Sign in first.")
+    assert accepted.status_code == 200
+
+
+def test_a_redis_that_cannot_be_reached_is_told_in_one_line_without_its_password(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    done = cli("serve", "agent:root_agent", "--redis", f"redis://:s3cret@127.0.0.1:{free_port()}/0", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "redis://127.0.0.1" in done.stderr
+    assert "s3cret" not in done.stderr
+
+
+def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, shared_redis: RedisServer) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
+    command = serve("agent:root_agent", "--no-page", "--redis", shared_redis.url)
+    with (
+        serving(command, tmp_path) as (_, one),
+        serving(command, tmp_path) as (_, two),
+        httpx.stream("POST", f"{one}/api/chat", json=BODY, timeout=HANG) as first,
+    ):
+        pieces = first.iter_text()
+        assert '"start"' in next(pieces)
+        assert httpx.post(f"{two}/api/chat/c1/stop", timeout=HANG).status_code == 202
+        assert '"abort"' in "".join(pieces)
+
+
+def test_the_readers_of_a_server_that_was_killed_are_told_by_another(tmp_path: Path, shared_redis: RedisServer) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
+    command = serve("agent:root_agent", "--no-page", "--redis", shared_redis.url, "--lease", "5")
+    body = {**BODY, "id": "killed"}
+    with (
+        serving(command, tmp_path) as (process, one),
+        serving(command, tmp_path) as (_, two),
+        httpx.stream("POST", f"{one}/api/chat", json=body, timeout=HANG) as first,
+    ):
+        assert '"start"' in next(first.iter_text())
+        with httpx.stream("GET", f"{two}/api/chat/killed/stream", timeout=HANG) as second:
+            pieces = second.iter_text()
+            read = next(pieces)
+            process.kill()
+            read += "".join(pieces)
+        assert read.endswith("data: [DONE]\n\n")
+        assert read.count('"type":"error"') == 1
+        with httpx.stream("POST", f"{two}/api/chat", json=body, timeout=HANG) as again:
+            assert again.status_code == 200
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_chats_are_kept_where_the_uri_says(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    uri = request.getfixturevalue("postgres").new_database() if database == "postgres" else "sqlite:///chat.db"
+    command = serve("agent:root_agent", "--no-page", "--session-service-uri", uri)
+    with serving(command, tmp_path) as (_, url):
+        assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).status_code == 200
+    with serving(command, tmp_path) as (_, url):
+        (kept,) = httpx.get(f"{url}/api/chats", timeout=HANG).json()["chats"]
+    assert (kept["id"], kept["title"]) == ("c1", "hi")
+
+
+def test_a_session_service_that_cannot_be_had_is_one_line_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    done = cli("serve", "agent:root_agent", "--session-service-uri", "sqlite:///no/such/chat.db", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("adk-ui-stream: cannot use sqlite:///no/such/chat.db: ")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,138 @@
+"""``adk-ui-stream serve --replay``: a process of its own, and what it refuses."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from starlette.applications import Starlette
+
+from stream_protocol.cli import main
+from tests.cli.processes import HANG, ROOT, serve, serving
+from tests.conformance.fixtures import FOLDER
+from tests.replay_server.fixture_recordings import write_recordings
+from tests.serving.support import chat, chunks, said, text
+
+SEVERAL = json.dumps(
+    {
+        "eval_set_id": "set",
+        "eval_cases": [
+            {
+                "eval_id": name,
+                "conversation": [
+                    {
+                        "invocation_id": f"i-{name}",
+                        "user_content": {"role": "user", "parts": [{"text": f"hi {name}"}]},
+                        "final_response": {"role": "model", "parts": [{"text": f"I am {name}."}]},
+                    }
+                ],
+            }
+            for name in "ab"
+        ],
+    }
+)
+"""An evalset of two conversations."""
+
+
+def digests(folder: Path) -> dict[Path, str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_a_folder_is_served_and_nothing_is_written(tmp_path: Path) -> None:
+    folder = write_recordings(tmp_path / "recordings", "two_turns", "streamed_arguments")
+    (folder / "README.md").write_text("Recordings of the weather agent.\n")
+    before = digests(tmp_path)
+    origin = {"origin": "http://localhost:5173"}
+    command = serve("--replay", str(folder), "--cors-origin", origin["origin"])
+    with serving(command, tmp_path) as (process, url), httpx.Client(base_url=url, timeout=HANG) as http:
+        assert http.get("/healthz").json() == {"status": "ok"}
+        listed = http.get("/api/chats").json()["chats"]
+        assert [(one["id"], one["title"]) for one in listed] == [
+            ("streamed_arguments", "weather?"),
+            ("two_turns", "hi"),
+        ]
+        assert http.get("/suggestions.json").json() == ["weather?", "hi"]
+        assert http.get("/api/chat/two_turns").json() == {"messages": []}
+        assert http.get("/api/chat/nowhere").status_code == 404
+        answer = http.post("/api/chat", json=chat(said("hi")), headers=origin)
+        assert answer.headers["access-control-allow-origin"] == origin["origin"]
+        assert answer.headers["x-vercel-ai-ui-message-stream"] == "v1"
+        assert text(chunks(answer.text))
+        assert [message["role"] for message in http.get("/api/chat/c1").json()["messages"]] == ["user", "assistant"]
+        assert http.post("/api/chat/c1/stop").status_code == 202
+        assert http.delete("/api/chat/c1").status_code == 204
+        assert "<html" in http.get("/").text
+        assert http.post("/api/chat", content=b"{").status_code == 400
+        process.terminate()
+        assert "README.md is skipped: " in process.communicate(timeout=HANG)[1]
+    assert digests(tmp_path) == before
+
+
+def test_the_environment_needs_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("GOOGLE_", "GEMINI_"))]:
+        monkeypatch.delenv(name)
+    write_recordings(tmp_path, "text")
+    with serving(serve("--replay", str(tmp_path / "text.jsonl"), "--pace", "recorded", "--ai-sdk", "7"), tmp_path) as (
+        _,
+        url,
+    ):
+        words = httpx.get(f"{url}/api/chats", timeout=HANG).json()["chats"][0]["title"]
+        assert chunks(httpx.post(f"{url}/api/chat", json=chat(said(words)), timeout=HANG).text)
+
+
+def test_one_of_several_conversations_in_a_file_is_served(tmp_path: Path) -> None:
+    (tmp_path / "several.json").write_text(SEVERAL)
+    with serving(serve("--replay", "several.json", "--session", "b"), tmp_path) as (_, url):
+        answer = httpx.post(f"{url}/api/chat", json=chat(said("hi b")), timeout=HANG)
+    assert text(chunks(answer.text)) == "I am b."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "serve takes a TARGET or --replay, one of them"),
+        (["agent", "--replay", "."], "serve takes a TARGET or --replay, one of them"),
+        (["--replay", "nowhere"], "nowhere: No such file or directory"),
+        (["--replay", "empty"], "empty: no recordings in it"),
+        (["--replay", "several.json"], 'several.json: 2 sessions are in it, and --session chooses one: "a", "b"'),
+        (["--replay", "several.json", "--session", "c"], 'several.json: no session "c" in it; it has "a", "b"'),
+        (["agent:root", "--pace", "held"], "--pace means nothing without --replay"),
+        (["agent:root", "--session", "a"], "--session means nothing without --replay"),
+        (["--replay", "text.jsonl", "--user-header", "X-User"], "--user-header means nothing beside --replay"),
+        (["--replay", "twins"], "twins: a.json and a.jsonl have the same name but for its ending"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line_on_stderr(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str], told: str
+) -> None:
+    monkeypatch.chdir(write_recordings(tmp_path, "text"))
+    Path("several.json").write_text(SEVERAL)
+    Path("empty").mkdir()
+    Path("twins").mkdir()
+    for ending in ("json", "jsonl"):
+        Path("twins", f"a.{ending}").write_bytes((FOLDER / "text" / "turn1.jsonl").read_bytes())
+    result = CliRunner().invoke(main, ["serve", *arguments])
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"adk-ui-stream: {told}\n")
+
+
+@pytest.mark.parametrize("pace", ["slow", "0", "-1", "nan", "inf", ""])
+def test_a_pace_is_a_word_or_a_factor(pace: str) -> None:
+    result = CliRunner().invoke(main, ["serve", "--replay", ".", "--pace", pace])
+    assert result.exit_code == 2
+    assert f"{pace!r} is neither instant, nor recorded, nor held, nor a factor" in result.stderr
+
+
+def test_the_code_of_the_page_on_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_recordings(tmp_path / "recordings", "text")
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "replay-server.md").read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, "replay-server.md", "exec"), names)  # the page is ours
+    assert isinstance(names["app"], Starlette)

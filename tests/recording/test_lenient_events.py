@@ -1,0 +1,106 @@
+"""Events that the installed ADK cannot parse are read as far as possible."""
+
+import logging
+from typing import Any
+
+import pytest
+from google.adk.events import Event
+from google.genai import types
+
+from stream_protocol.convert import WarnOnce
+from stream_protocol.recording._lenient_events import LenientReader
+
+CALL = types.Part(function_call=types.FunctionCall(id="A", name="look", args={"novel": 1}))
+KNOWN = Event(
+    invocation_id="e-1",
+    author="root",
+    content=types.Content(role="model", parts=[types.Part(text="hi"), CALL]),
+)
+
+
+def dumped(*, by_alias: bool = True) -> dict[str, Any]:
+    return KNOWN.model_dump(mode="json", by_alias=by_alias, exclude_none=True)
+
+
+def fields_in(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The fields that were warned of, and whether they or their values are unknown."""
+    return [record.getMessage().removeprefix("Ignored the field ").split(",")[0] for record in caplog.records]
+
+
+@pytest.mark.parametrize("by_alias", [True, False])
+def test_fields_of_another_adk_are_left_out_and_told_once(by_alias: bool, caplog: pytest.LogCaptureFixture) -> None:
+    call = "functionCall" if by_alias else "function_call"
+    reader = LenientReader(WarnOnce())
+    for _ in range(2):
+        novel = dumped(by_alias=by_alias)
+        novel["unheardOf"] = True
+        novel["actions"]["novelAction"] = {"x": 1}
+        novel["content"]["parts"][0]["novel_part"] = 1
+        novel["content"]["parts"][1][call]["novelField"] = 2
+        assert reader.read(novel) == KNOWN
+    expected = {"unheardOf", "actions.novelAction", "content.parts.novel_part", f"content.parts.{call}.novelField"}
+    assert (set(fields_in(caplog)), len(caplog.records)) == (expected, len(expected))
+
+
+WRONG: list[tuple[str, Any, str]] = [
+    (
+        "a number as text",
+        {"content": {"role": "model", "parts": [{"text": 5}, {"text": "rest"}]}},
+        "content.parts.text",
+    ),
+    ("no part", {"content": {"role": "model", "parts": [3, {"text": "rest"}, "x"]}}, "content.parts"),
+    (
+        "arguments that are none",
+        {"content": {"role": "model", "parts": [{"functionCall": {"name": "f", "args": 4}}, {"text": "rest"}]}},
+        "content.parts.functionCall.args",
+    ),
+    (
+        "bytes that are none",
+        {"content": {"role": "model", "parts": [{"inlineData": {"data": "@"}}, {"text": "rest"}]}},
+        "content.parts.inlineData.data",
+    ),
+    ("a number as error code", {"errorCode": 5}, "errorCode"),
+    ("an action that lacks its fields", {"actions": {"compaction": {"a": 1}}}, "actions.compaction.a"),
+    ("an unknown credential", {"actions": {"requestedAuthConfigs": {"A": {"authScheme": 1}}}}, ""),
+    ("ids that are none", {"longRunningToolIds": 1}, "longRunningToolIds"),
+    ("a time that is none", {"timestamp": "yesterday"}, "timestamp"),
+    ("what ADK's constructor would take for content", {"message": 5}, "message"),
+    ("what it would take for content, beside content", {"message": "hi"}, "message"),
+    ("what it would take for state", {"state": [1], "route": {}, "nodePath": 1}, "state"),
+]
+
+
+@pytest.mark.parametrize(("change", "field"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
+def test_a_value_that_cannot_be_read_leaves_the_rest(
+    change: dict[str, Any], field: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    value = {"author": "root", "content": {"role": "model", "parts": [{"text": "rest"}]}, **change}
+    event = LenientReader(WarnOnce()).read(value)
+    assert event.content is not None
+    assert "rest" in [part.text for part in event.content.parts or ()]
+    assert caplog.records
+    assert not field or field in fields_in(caplog)
+    assert all("\n" not in record.getMessage() for record in caplog.records)
+
+
+def test_a_value_that_an_enum_does_not_have_is_kept_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    reader = LenientReader(WarnOnce())
+    for _ in range(2):
+        event = reader.read({**dumped(), "finishReason": "NOVEL"})
+        assert event.finish_reason is not None
+        assert event.finish_reason.value == "NOVEL"
+    assert [record.getMessage() for record in caplog.records] == ["NOVEL is not a valid FinishReason"]
+
+
+def test_names_from_a_file_cannot_write_to_the_terminal(caplog: pytest.LogCaptureFixture) -> None:
+    novel = {**dumped(), "\x1b[31m\n": 1, "x" * 500: 1}
+    novel["content"]["parts"][0]["\n\x9b"] = 1
+    assert LenientReader(WarnOnce()).read(novel) == KNOWN
+    assert len(caplog.records) == 3
+    assert all(record.getMessage().isprintable() and len(record.getMessage()) < 200 for record in caplog.records)
+
+
+def test_what_is_known_is_read_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    assert LenientReader(WarnOnce()).read(dumped()) == KNOWN
+    assert LenientReader(WarnOnce()).read(KNOWN.model_dump(mode="json")) == KNOWN
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
