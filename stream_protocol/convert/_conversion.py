@@ -53,8 +53,6 @@ class Conversion(Generic[T]):
     """One response of an agent, written to a sink."""
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None = None) -> None:
-        self.written = sink.written
-        """What the response has written and nobody has sent. Always the same list: whoever sends it clears it."""
         self._sink = sink
         self._settings = settings
         self.message_id = message_id
@@ -101,7 +99,7 @@ class Conversion(Generic[T]):
         """Leaves the state that the end of an earlier response left."""
         self._end_parts(NO_RESULT)
         self._steps.finish_last()
-        self.written.clear()
+        self.take()
         self._failures.clear()
         self._reason = None
         self._aborted = self._steps.shown = False
@@ -143,6 +141,10 @@ class Conversion(Generic[T]):
                         speaker.sign(part.thought_signature)
                 else:
                     touched = self._take_fragment(speaker, part, touched)
+
+    def take(self) -> list[T]:
+        """Returns what the response wrote since the last call, oldest first, and forgets it."""
+        return self._sink.take()
 
     def _turn_to(self, key: SpeakerKey, event: "Event") -> Speaker:
         """The speaker that is spoken in from now on."""

@@ -84,32 +84,28 @@ def _settings(events: "Iterable[Event]", past: "Iterable[Event]", options: Conve
 
 
 async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tail: list[T]) -> AsyncGenerator[T, None]:
-    written = conversion.written
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
                 conversion.feed(event)
-                for item in written:
+                for item in conversion.take():
                     yield item
-                written.clear()
         conversion.finish()
     except Exception as error:
         _fail(conversion, error)
-    for item in written + tail:
+    for item in conversion.take() + tail:
         yield item
 
 
 def _iterate(conversion: Conversion[T], events: "Iterable[Event]", tail: list[T]) -> Iterator[T]:
-    written = conversion.written
     try:
         for event in events:
             conversion.feed(event)
-            yield from written
-            written.clear()
+            yield from conversion.take()
         conversion.finish()
     except Exception as error:
         _fail(conversion, error)
-    yield from written + tail
+    yield from conversion.take() + tail
 
 
 def _fail(conversion: Conversion[T], error: Exception) -> None:

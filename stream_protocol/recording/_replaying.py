@@ -85,12 +85,11 @@ def _converted(conversion: Conversion[T], steps: Iterable[Step]) -> Iterator[T]:
     for step in steps:
         if isinstance(step, Moment):
             conversion.feed(step.event)
-            yield from conversion.written
-            conversion.written.clear()
+            yield from conversion.take()
         elif isinstance(step, EndRecord):
             end, failure = step.end, step.failure
     end_as_recorded(conversion, end, failure)
-    yield from conversion.written
+    yield from conversion.take()
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:

@@ -31,11 +31,10 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
     for index, event in enumerate(turn.events):
         now = turn.at[index] if turn.at is not None else now
         conversion.feed(event)
-        for chunk in conversion.written:
+        for chunk in conversion.take():
             yield TimedChunk(now, chunk)
-        conversion.written.clear()
     end_as_recorded(conversion, turn.end, turn.failure)
-    for chunk in conversion.written:
+    for chunk in conversion.take():
         yield TimedChunk(now, chunk)
 
 
@@ -97,7 +96,7 @@ class Playback:
             sink = ChunkSink()
             close_stream(sink, self.released, past=self._rebuilt, unanswered=RUN_STOPPED)
             sink.abort(None)
-            self._send(sink.written, last=True)
+            self._send(sink.take(), last=True)
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

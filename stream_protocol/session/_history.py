@@ -91,7 +91,7 @@ class _Telling:
             conversion.feed(event)
         if ends:
             conversion.finish()
-        return conversion.written
+        return conversion.take()
 
 
 def _tell_late(event: Event, told: Sequence[_Telling]) -> None:

@@ -40,14 +40,14 @@ def test_nothing_can_be_written_where_no_part_is_open(speaker: Speaker, sink: Ch
         speaker.write("x")
     with pytest.raises(AssertionError, match="no part is open"):
         speaker.keep("x")
-    assert [chunk["type"] for chunk in sink.written] == ["text-start", "text-end"]
+    assert [chunk["type"] for chunk in sink.take()] == ["text-start", "text-end"]
 
 
 def test_closing_twice_ends_once(speaker: Speaker, sink: ChunkSink) -> None:
     speaker.open(Kind.REASONING, "0")
     speaker.close()
     speaker.close()
-    assert [chunk["type"] for chunk in sink.written] == ["reasoning-start", "reasoning-end"]
+    assert [chunk["type"] for chunk in sink.take()] == ["reasoning-start", "reasoning-end"]
 
 
 def test_the_end_of_a_response_forgets_what_was_streamed(speaker: Speaker) -> None:
@@ -67,4 +67,4 @@ def test_a_signature_without_an_open_part_is_not_kept_for_the_next(speaker: Spea
     speaker.sign(b"s")
     speaker.open(Kind.TEXT, "0")
     speaker.close()
-    assert sink.written[-1] == {"type": "text-end", "id": "0"}
+    assert sink.take()[-1] == {"type": "text-end", "id": "0"}

@@ -39,7 +39,7 @@ def test_escapes_stay_as_they_are() -> None:
     write = sink.text_start("1", None)
     for piece in odd:
         write(piece)
-    (start, joined) = coalesce(sink.written)
+    (start, joined) = coalesce(sink.take())
     assert list(parse_sse([start, joined])) == [
         {"type": "text-start", "id": "1"},
         {"type": "text-delta", "id": "1", "delta": "".join(odd)},

@@ -85,5 +85,4 @@ class _Response:
         if self._turn.active:
             with self._turn.giving_up():  # a hook of the app's may raise
                 step(self._conversion)
-                self._turn.written(self._conversion.written)
-                self._conversion.written.clear()
+                self._turn.written(self._conversion.take())
