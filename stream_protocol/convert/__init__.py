@@ -7,10 +7,10 @@ from stream_protocol.convert._delegations import delegated_tools, hiding
 from stream_protocol.convert._endings import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError
 from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
 from stream_protocol.convert._options import CONTROL_TOOLS, ConverterOptions, Settings, ToolSelection
+from stream_protocol.convert._provider_tools import CODE_EXECUTION
+from stream_protocol.convert._steps import INPUT_CUT
 from stream_protocol.convert._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
-from stream_protocol.convert._tool_chunks import INPUT_CUT
 from stream_protocol.convert._warnings import WarnOnce
-from stream_protocol.convert._whole_parts import CODE_EXECUTION
 
 __all__ = [
     "ABORTED",
