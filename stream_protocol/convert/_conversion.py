@@ -160,7 +160,9 @@ class Conversion(Generic[T]):
 
     def _error_text(self, error: BaseException) -> str:
         try:
-            return json_text(str.__str__(self._settings.on_error(error)))  # which refuses whatever is no text
+            return json_text(
+                str.__str__(self._settings.options["on_error"](error))
+            )  # which refuses whatever is no text
         except Exception:
             logger.exception("`on_error` raised")
             return DEFAULT_ERROR_TEXT
@@ -176,7 +178,7 @@ class Conversion(Generic[T]):
         metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
         if self._summary.model_id is not None:
             metadata["modelId"] = self._summary.model_id
-        return json_value(self._settings.message_metadata(metadata), lossy=True) or None
+        return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
 
     # Events
 
@@ -232,7 +234,7 @@ class Conversion(Generic[T]):
         if (function_call := part.function_call) is not None:
             self._calls.add_fragment(speaker, part, function_call, mentioned)
             return
-        if self._settings.artifact_url is not None and is_media(part):
+        if self._settings.options["artifact_url"] is not None and is_media(part):
             # Only the complete event tells whether the file was saved, or what stands in its place.
             speaker.deferred_parts.append(part)
             return
@@ -244,8 +246,8 @@ class Conversion(Generic[T]):
 
     def _open(self, speaker: Speaker, kind: PartKind) -> bool:
         """Opens a part of this kind in the speaker; ``False`` if it is not to be shown."""
-        speaker.close()
-        if kind is REASONING and not self._settings.send_reasoning:
+        if kind is REASONING and not self._settings.options["send_reasoning"]:
+            speaker.close()
             return False
         self._steps.begin_content(speaker)
         speaker.open(kind, str(next(self._part_ids[kind])))
@@ -263,7 +265,7 @@ class Conversion(Generic[T]):
         if parts:
             self._write_artifacts(speaker)
         write_actions(self._sink, event, self._settings)
-        if self._settings.send_sources:
+        if self._settings.options["send_sources"]:
             self._sources.add(event)
         self._summary.add(event, has_content=bool(parts), any_shown=self._steps.has_content)
         if parts:
@@ -321,9 +323,8 @@ class Conversion(Generic[T]):
     def _add_whole(self, speaker: Speaker, part: "Part", event: "Event | None") -> None:
         """A part that comes whole, also in a stream. ``event``: the complete event that it is of, not a fragment."""
         if is_media(part):
-            speaker.close()
             self._steps.begin_content(speaker)
-            write_media(self._sink, part, event, self._settings.artifact_url)
+            write_media(self._sink, part, event, self._settings.options["artifact_url"])
         elif (by_provider := provider_part(part)) is None:
             if not part.thought_signature:
                 self._warn(f"Skipped a part with {_content_of(part) or 'nothing in it'}")

@@ -71,12 +71,13 @@ def sse_conversion(past: "Iterable[Event]", message_id: str | None, settings: Se
 
 
 def _conversion(sink: Sink[T], past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[T]:
-    if settings.transform is None:
+    transform = settings.options["transform"]
+    if transform is None:
         conversion = Conversion(sink, settings, message_id)
         conversion.replay(past)
         return conversion
     transformed = TransformedSink(sink)
     conversion = Conversion(transformed, settings, message_id)
     conversion.replay(past)
-    transformed.transform = settings.transform  # from here on: the hook has seen the past when it was written
+    transformed.transform = transform  # from here on: the hook has seen the past when it was written
     return conversion

@@ -57,7 +57,7 @@ class FunctionCalls:
             _sign(call, speaker, part)
         call.add_fragment(fragment)
         if call.state is CallState.UNNAMED:
-            name = fragment.name or call.guess_name(fragment, self._settings.tool_schemas)
+            name = fragment.name or call.guess_name(fragment, self._settings.options["tool_schemas"])
             if name:
                 self._announce(speaker, call, name)
 
@@ -121,12 +121,11 @@ class FunctionCalls:
             self._show(speaker, call, name)
 
     def _show(self, speaker: Speaker, call: ToolCall, name: str) -> None:
-        speaker.close()
         self._steps.begin_content(speaker, requests_credential=name == REQUEST_CREDENTIAL)
         self._steps.add_call(call)
         by_provider = call.provider_executed
         dynamic = by_provider or self._settings.is_dynamic(name)
-        title = None if by_provider else self._settings.tool_titles.get(name)
+        title = None if by_provider else self._settings.options["tool_titles"].get(name)
         call.announce(name, hidden=False, dynamic=dynamic, title=title)
 
     def _complete_input(self, call: ToolCall, args: Any) -> None:

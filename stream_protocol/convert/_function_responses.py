@@ -50,7 +50,7 @@ class FunctionResponses:
             elif call.state is CallState.APPROVAL_REQUESTED:
                 approved = is_confirmed(response.response)
                 if approved is not None:
-                    call.answer_approval(approved=approved, write_response=self._settings.ai_sdk == 7)
+                    call.answer_approval(approved=approved, write_response=self._settings.options["ai_sdk"] == 7)
 
     def add_response(self, event: "Event", response: "FunctionResponse", known: CallsById) -> None:
         """A function response: a result, or a placeholder for one. ``known``: the calls of the speaker."""
@@ -95,7 +95,7 @@ class FunctionResponses:
         else:
             self._add_output(call, response.response, preliminary=bool(response.will_continue))
             for media in () if call.hidden else response.parts or ():
-                write_media(self._sink, media, event, self._settings.artifact_url)
+                write_media(self._sink, media, event, self._settings.options["artifact_url"])
 
     def add_provider_result(self, result: ProviderResult, known: CallsById) -> None:
         """What a tool gave that the model's provider ran. ``known``: the calls of the speaker."""
@@ -121,7 +121,7 @@ class FunctionResponses:
         elif event.output is not None:
             self._add_output(call, event.output, preliminary=True)
         for part in () if call.hidden else parts:
-            write_media(self._sink, part, event, self._settings.artifact_url)
+            write_media(self._sink, part, event, self._settings.options["artifact_url"])
         return True
 
     def add_delegation(self, event: "Event") -> None:

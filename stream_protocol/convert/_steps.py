@@ -41,12 +41,13 @@ class Steps:
         """Calls behind the last ``start-step``, also of an earlier response of this message."""
 
     def begin_content(self, speaker: Speaker, *, requests_credential: bool = False) -> None:
-        """Makes the step right for content of this speaker, which has no open part.
+        """Ends the speaker's open part and makes the step right for what comes next.
 
         A running call holds a step back, since it may yet turn out to need approval. It does not hold back a request
         for a credential: the call that needs it must not stand behind the same ``start-step``, or the answer would
         not be sent. An input that still streams does, since the rest of it would become a second part.
         """
+        speaker.close()
         if not speaker.in_response:
             self.end_unfinished_calls(speaker)
         wanted = not self._open or self._has_output or (self._used and (requests_credential or not speaker.in_response))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from stream_protocol.convert._conversion import Conversion
 from stream_protocol.convert._converter import chunk_conversion, sse_conversion
-from stream_protocol.convert._delegations import delegated_tools, hiding
-from stream_protocol.convert._options import ConverterOptions, Settings
+from stream_protocol.convert._delegations import find_task_agents
+from stream_protocol.convert._options import ConverterOptions, Settings, hide_tools
 from stream_protocol.wire import SSE_DONE, AnyChunk
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def iter_sse(
 
 def _settings(events: "Iterable[Event]", past: "Iterable[Event]", options: ConverterOptions) -> Settings:
     if isinstance(events, Sequence):
-        options = hiding(delegated_tools([*past, *events]), options)
+        options = hide_tools(find_task_agents([*past, *events]), options)
     return Settings(**options)
 
 

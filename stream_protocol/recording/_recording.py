@@ -11,7 +11,7 @@ from typing import Any, Unpack, cast
 from google.adk.events import Event
 from pydantic import ValidationError
 
-from stream_protocol.convert import ConverterOptions, Ending, WarnOnce, delegated_tools
+from stream_protocol.convert import ConverterOptions, Ending, WarnOnce, find_task_agents
 from stream_protocol.recording._lenient_events import LenientReader
 from stream_protocol.recording._replaying import replay_sse, selected
 from stream_protocol.recording._responses import Moment, RecordedResponse, Step, responses
@@ -79,7 +79,7 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     """
     recording = Recording(Path(path), session)
     steps = (step for _, own in recording.responses() for step in own)
-    delegated = delegated_tools(step.event for step in steps if isinstance(step, Moment))
+    delegated = find_task_agents(step.event for step in steps if isinstance(step, Moment))
     return dataclasses.replace(recording, delegated=delegated)
 
 

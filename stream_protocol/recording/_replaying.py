@@ -10,7 +10,7 @@ from stream_protocol.convert import (
     Ending,
     Settings,
     chunk_conversion,
-    hiding,
+    hide_tools,
     sse_conversion,
 )
 from stream_protocol.recording._responses import Moment, RecordedResponse, Step
@@ -44,7 +44,7 @@ def replay_sse(
     turns: Turns, *, delegated: frozenset[str] = frozenset(), **options: Unpack[ConverterOptions]
 ) -> Iterator[bytes]:
     """The SSE events of the turns, each from ``start`` to ``[DONE]``, as the turns are read. ``delegated``: what
-    ``delegated_tools`` finds in the whole recording.
+    ``find_task_agents`` finds in the whole recording.
     """
     for response, steps in turns:
         settings = _settings(response, delegated, options)
@@ -76,7 +76,7 @@ def replay_messages(
 
 
 def _settings(response: RecordedResponse, delegated: frozenset[str], options: ConverterOptions) -> Settings:
-    return Settings(**hiding(delegated, {**response.options, **options}))
+    return Settings(**hide_tools(delegated, {**response.options, **options}))
 
 
 def _converted(conversion: Conversion[T], steps: Iterable[Step]) -> Iterator[T]:

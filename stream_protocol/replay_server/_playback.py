@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
-from stream_protocol.convert import RUN_STOPPED, Settings, chunk_conversion, hiding
+from stream_protocol.convert import RUN_STOPPED, Settings, chunk_conversion, hide_tools
 from stream_protocol.recording import HELD, RecordedTurn, end_as_recorded
 from stream_protocol.wire import AiSdkVersion, AnyChunk, ChunkSink
 from stream_protocol.wire.client import close_stream
@@ -25,7 +25,7 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
     ``delegated`` is that of the turn's recording.
     """
-    settings = Settings(**hiding(delegated, {**turn.options, "ai_sdk": ai_sdk}))
+    settings = Settings(**hide_tools(delegated, {**turn.options, "ai_sdk": ai_sdk}))
     conversion = chunk_conversion(turn.past, turn.message_id, settings)
     now = 0.0
     for index, event in enumerate(turn.events):

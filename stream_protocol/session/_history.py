@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from stream_protocol.convert import ConverterOptions, Settings, chunk_conversion, delegated_tools, hiding
+from stream_protocol.convert import ConverterOptions, Settings, chunk_conversion, find_task_agents, hide_tools
 from stream_protocol.convert.calls import is_confirmed
 from stream_protocol.session._exchanges import Exchange, exchanges, is_users, live_events
 from stream_protocol.session._metadata import approval_reasons, shown_events
@@ -40,7 +40,7 @@ def session_to_messages(
     The user's messages have the ids that their client gave them, or else those of their events.
     """
     options.pop("on_error", None)  # a message has no place for an error's text
-    settings = Settings(**hiding(delegated_tools(session.events), options))
+    settings = Settings(**hide_tools(find_task_agents(session.events), options))
     told = [_Telling(exchange, settings) for exchange in exchanges(shown_events(live_events(session.events)))]
     for number, telling in enumerate(told):
         telling.tell(running=running and number == len(told) - 1)
@@ -81,7 +81,7 @@ class _Telling:
     def messages(self) -> Iterator[UIMessage]:
         user_text = self.exchange.user_text
         if user_text is not None:
-            yield user_message(user_text, self.exchange.events, self._settings.artifact_url)
+            yield user_message(user_text, self.exchange.events, self._settings.options["artifact_url"])
         if self._message is not None and (self.exchange.is_answered or not self._running):
             yield self._message
 
@@ -112,7 +112,7 @@ def _tell_late(event: Event, told: Sequence[_Telling]) -> None:
 
 def folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
     """The message that the client shows after a response. A bare step reaches its list only with the next change."""
-    reducer = MessageReducer(ai_sdk=settings.ai_sdk, message=message)
+    reducer = MessageReducer(ai_sdk=settings.options["ai_sdk"], message=message)
     shown = len(reducer.message["parts"])
     try:
         for chunk in chunks:

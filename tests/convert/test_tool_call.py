@@ -8,7 +8,7 @@ from stream_protocol.convert.calls import CallState, ToolCall
 from stream_protocol.convert.calls._tool_call import TRANSITIONS, CallEvent
 from stream_protocol.wire import ChunkSink
 
-UNSEEN: set[CallEvent] = {"reveal", "end unseen"}
+UNSEEN: tuple[CallEvent, ...] = ("reveal", "end unseen")
 
 
 def announce(call: ToolCall, *, hidden: bool = False) -> None:

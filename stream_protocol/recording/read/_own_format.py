@@ -1,9 +1,9 @@
 """Our own recordings: a header, then on each line a turn, an event, a chunk or an end, each with its time."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from stream_protocol.convert import ConverterOptions, Settings, WarnOnce
+from stream_protocol.convert import ConverterOptions, Settings, WarnOnce, options_from_json
 from stream_protocol.recording.read._choose_session import choose
 from stream_protocol.recording.read._lines import Lines, parsed
 from stream_protocol.recording.read._records import ChunkRecord, EndRecord, EventRecord, Record, TurnRecord
@@ -15,18 +15,6 @@ HEADER_KEY: Final = "adk_ui_stream_recording"
 
 VERSION: Final = 1
 """Of the format that is written, and the only one that is read."""
-
-_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "ai_sdk": int,
-    "send_reasoning": bool,
-    "send_sources": bool,
-    "send_state": bool,
-    "hidden_tools": (list, str),
-    "dynamic_tools": (list, str),
-    "tool_titles": dict,
-    "tool_schemas": dict,
-}
-"""The converter's options that are data, and what they are in JSON."""
 
 
 def is_header(value: Any) -> bool:
@@ -91,10 +79,7 @@ def _record(line: dict[str, Any], number: int) -> Record | None:
 
 def _options(value: Any, number: int) -> ConverterOptions:
     """The options that this release knows."""
-    recorded = value if isinstance(value, dict) else {}
-    options = cast(
-        "ConverterOptions", {key: recorded[key] for key in _OPTIONS if isinstance(recorded.get(key), _OPTIONS[key])}
-    )
+    options = options_from_json(value if isinstance(value, dict) else {})
     try:
         Settings(**options)
     except StreamProtocolError as error:
