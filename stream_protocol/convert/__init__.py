@@ -3,14 +3,22 @@
 from stream_protocol.convert._conversion import RUN_FAILED, RUN_STOPPED, Conversion, Ending
 from stream_protocol.convert._converter import StreamProtocolConverter, chunk_conversion, sse_conversion
 from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
-from stream_protocol.convert._delegations import delegated_tools, hiding
+from stream_protocol.convert._delegations import find_task_agents
 from stream_protocol.convert._endings import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError
 from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
-from stream_protocol.convert._options import CONTROL_TOOLS, ConverterOptions, Settings, ToolSelection
+from stream_protocol.convert._options import (
+    CONTROL_TOOLS,
+    ConverterOptions,
+    Settings,
+    ToolSelection,
+    hide_tools,
+    options_from_json,
+    options_to_json,
+)
+from stream_protocol.convert._provider_tools import CODE_EXECUTION
+from stream_protocol.convert._steps import INPUT_CUT
 from stream_protocol.convert._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
-from stream_protocol.convert._tool_chunks import INPUT_CUT
 from stream_protocol.convert._warnings import WarnOnce
-from stream_protocol.convert._whole_parts import CODE_EXECUTION
 
 __all__ = [
     "ABORTED",
@@ -34,11 +42,13 @@ __all__ = [
     "ToolSelection",
     "WarnOnce",
     "chunk_conversion",
-    "delegated_tools",
     "fail_response",
-    "hiding",
+    "find_task_agents",
+    "hide_tools",
     "iter_chunks",
     "iter_sse",
+    "options_from_json",
+    "options_to_json",
     "sse_conversion",
     "stream_chunks",
     "stream_sse",

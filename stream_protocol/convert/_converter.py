@@ -41,28 +41,23 @@ class StreamProtocolConverter:
     def convert(self, event: "Event") -> list[AnyChunk]:
         """The chunks that this event adds; often one, sometimes none."""
         self._conversion.feed(event)
-        return self._taken()
+        return self._conversion.take()
 
     def finish(self) -> list[AnyChunk]:
         """The run is over. Ends with ``finish``, or with ``error`` or ``abort`` where the events told of one."""
         self._conversion.finish()
-        return self._taken()
+        return self._conversion.take()
 
     def fail(self, error: BaseException) -> list[AnyChunk]:
         """The run raised ``error``. Open parts and calls are ended, then comes the one ``error`` chunk, masked by
         ``on_error``; ADK's own event about the same failure is not told twice."""
         self._conversion.fail(error)
-        return self._taken()
+        return self._conversion.take()
 
     def abort(self, reason: str | None = None) -> list[AnyChunk]:
         """The run was stopped. Open parts and calls are ended, then comes ``abort``."""
         self._conversion.abort(reason)
-        return self._taken()
-
-    def _taken(self) -> list[AnyChunk]:
-        chunks = self._conversion.written.copy()
-        self._conversion.written.clear()
-        return chunks
+        return self._conversion.take()
 
 
 def chunk_conversion(past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[AnyChunk]:
@@ -76,12 +71,13 @@ def sse_conversion(past: "Iterable[Event]", message_id: str | None, settings: Se
 
 
 def _conversion(sink: Sink[T], past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[T]:
-    if settings.transform is None:
+    transform = settings.options["transform"]
+    if transform is None:
         conversion = Conversion(sink, settings, message_id)
         conversion.replay(past)
         return conversion
     transformed = TransformedSink(sink)
     conversion = Conversion(transformed, settings, message_id)
     conversion.replay(past)
-    transformed.transform = settings.transform  # from here on: the hook has seen the past when it was written
+    transformed.transform = transform  # from here on: the hook has seen the past when it was written
     return conversion

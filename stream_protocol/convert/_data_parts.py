@@ -20,7 +20,11 @@ workflow keeps of a sign-in that it waits for (``adk_oauth_credential:…``) hol
 def write_artifacts(sink: Sink[Any], event: "Event", settings: Settings) -> None:
     """Writes which artifacts a complete event says were saved."""
     for filename, version in event.actions.artifact_delta.items():
-        url = settings.artifact_url(filename, version) if settings.artifact_url is not None else None
+        url = (
+            settings.options["artifact_url"](filename, version)
+            if settings.options["artifact_url"] is not None
+            else None
+        )
         value = _without_none({"filename": filename, "version": version, "url": url})
         sink.data("adk-artifact", value, data_id=filename)
 
@@ -28,14 +32,14 @@ def write_artifacts(sink: Sink[Any], event: "Event", settings: Settings) -> None
 def write_actions(sink: Sink[Any], event: "Event", settings: Settings) -> None:
     """Writes what else a complete event did besides speaking.
 
-    Fragments must not come here: their ``actions`` object is shared with, and changed by, the later complete event.
+    RunOutput must not come here: their ``actions`` object is shared with, and changed by, the later complete event.
     """
     actions = event.actions
     if actions.transfer_to_agent:
         sink.data("adk-agent", _without_none({"agent": actions.transfer_to_agent, "from": event.author}))
     for widget in actions.render_ui_widgets or ():
         _write_widget(sink, widget.id, widget.provider, widget.payload)
-    if settings.send_state:
+    if settings.options["send_state"]:
         _write_state(sink, actions)
 
 

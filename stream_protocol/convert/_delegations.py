@@ -7,13 +7,11 @@ comes turns later, in another message than the one that holds it. So it is hidde
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from stream_protocol.convert._options import ConverterOptions, ToolSelection
-
 if TYPE_CHECKING:
     from google.adk.events import Event
 
 
-def delegated_tools(events: "Iterable[Event]") -> frozenset[str]:
+def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     """The names of the tools that turn out to be task-mode agents, as far as these events go.
 
     ADK runs such an agent under the tool's name, and keeps its events together under the id of the call. Both must fit:
@@ -28,14 +26,3 @@ def delegated_tools(events: "Iterable[Event]") -> frozenset[str]:
         if not fields["partial"]:  # a complete event repeats what its fragments called
             called.update((call.id, call.name) for call in event.get_function_calls())
     return frozenset(name for _, name in called & spoken if name)
-
-
-def hiding(tools: frozenset[str], options: ConverterOptions) -> ConverterOptions:
-    """The options with these tools hidden besides those that they hide."""
-    return {**options, "hidden_tools": _also(tools, options.get("hidden_tools", ()))} if tools else options
-
-
-def _also(tools: frozenset[str], hidden: ToolSelection) -> ToolSelection:
-    if callable(hidden):
-        return lambda tool: tool in tools or hidden(tool)
-    return hidden if isinstance(hidden, str) else tools.union(hidden)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from stream_protocol.wire import FinishReason
 
 if TYPE_CHECKING:
+    from google.adk.events import Event
     from google.genai.types import GenerateContentResponseUsageMetadata
 
 ABORTED = "INVOCATION_ABORTED"
@@ -57,7 +58,7 @@ class Usage:
         self._counted = False
 
     def add(self, usage: "GenerateContentResponseUsageMetadata") -> None:
-        """Counts one model response. Fragments must not be counted: theirs is cumulative."""
+        """Counts one model response. RunOutput must not be counted: theirs is cumulative."""
         self._counted = True
         reasoning = usage.thoughts_token_count or 0
         prompt = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
@@ -79,3 +80,69 @@ class Usage:
             "outputTokenDetails": {"reasoningTokens": self._reasoning},
             "totalTokens": self._total,
         }
+
+
+class RunSummary:
+    """What the events of a run say besides its content: its usage, its model, and how it ends."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+        self.model_id: str | None = None
+        self.aborted = False
+        """The last word of the events is that the run was stopped."""
+        self._reason: str | None = None
+        """google-genai's finish reason of the newest model response."""
+        self._failures: list[tuple[str | None, AgentRunError]] = []
+        """The failures from which no branch has recovered since, each with its branch."""
+
+    @property
+    def failure(self) -> AgentRunError | None:
+        """The first failure from which the run has not recovered."""
+        return self._failures[0][1] if self._failures else None
+
+    def add_finish_reason(self, reason: str, model_version: str | None) -> None:
+        """Of an event or a fragment: up to ADK 2.0 only fragments name the model."""
+        self._reason = reason
+        self.model_id = model_version or self.model_id
+
+    def add(self, event: "Event", *, has_content: bool, any_shown: bool) -> None:
+        """Of a complete event. ``any_shown``: whether the response has shown something already."""
+        if event.usage_metadata is not None:
+            self.usage.add(event.usage_metadata)
+        if event.model_version:
+            self.model_id = event.model_version
+        if event.error_code:
+            self._add_error(event, event.error_code, any_shown=any_shown)
+        elif has_content and self._failures:
+            self._failures = [failure for failure in self._failures if not _recovers(event.branch, failure[0])]
+        if event.interrupted:
+            self._reason = "OTHER"
+
+    def _add_error(self, event: "Event", code: str, *, any_shown: bool) -> None:
+        if code == ABORTED:
+            self.aborted = True
+            self._failures.clear()  # the last word counts: tools may fail because they are stopped
+        elif any_shown and (code in FINISH_REASONS or code == NO_CONTENT):
+            self._reason = code
+        else:
+            self.aborted = False
+            self._failures.append((event.branch, AgentRunError(code, event.error_message)))
+
+    def finish_reason(self, *, any_pending: bool, any_shown: bool) -> FinishReason:
+        """``any_pending``: whether a tool call waits for somebody outside the run."""
+        if any_pending:
+            return "tool-calls"
+        if self._reason is None:
+            return "stop" if any_shown else "other"
+        return FINISH_REASONS.get(self._reason, "other")
+
+    def end_response(self) -> None:
+        """A response of the past has ended: keeps what counts for the whole message."""
+        self._reason = None
+        self.aborted = False
+        self._failures.clear()
+
+
+def _recovers(branch: str | None, failed: str | None) -> bool:
+    """Whether content in a branch shows that it recovered from a failure: in the same branch or in one below it."""
+    return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

@@ -1,4 +1,4 @@
-"""What comes back for a call: from its tool, from a person, from an agent that it was handed to."""
+"""Function responses -> outputs of the tool calls: from tools, from clients, from agents that a call was handed to."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,101 +6,105 @@ from stream_protocol.convert._data_parts import write_actions, write_artifacts, 
 from stream_protocol.convert._endings import ABORTED
 from stream_protocol.convert._media import write_media
 from stream_protocol.convert._options import Settings
-from stream_protocol.convert._tool_chunks import ToolCalls
+from stream_protocol.convert._provider_tools import ProviderResult
+from stream_protocol.convert._steps import Steps
 from stream_protocol.convert._warnings import WarnOnce
 from stream_protocol.convert.calls import (
     REQUEST_CREDENTIAL,
     CallRegistry,
+    CallsById,
     CallState,
-    Known,
     ToolCall,
     client_output,
-    credential_input,
     failure_text,
     is_confirmed,
 )
-from stream_protocol.wire import Sink
+from stream_protocol.wire import Sink, UnrepresentableValueError, json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import FunctionCall, FunctionResponse
+    from google.genai.types import FunctionResponse
 
 
-class Answers:
-    """Finds the call that an answer is for, and what the answer means."""
+class FunctionResponses:
+    """Finds the tool call that a response is for, and what the response means for it."""
 
     def __init__(
-        self, sink: Sink[Any], settings: Settings, *, registry: CallRegistry, tools: ToolCalls, warn: WarnOnce
+        self, sink: Sink[Any], settings: Settings, *, registry: CallRegistry, steps: Steps, warn: WarnOnce
     ) -> None:
         self._sink = sink
         self._settings = settings
         self._registry = registry
-        self._tools = tools
+        self._steps = steps
         self._warn = warn
 
-    def take_user_event(self, event: "Event") -> None:
+    def add_user_event(self, event: "Event") -> None:
         """A user event. Its text is the user's own message; its responses answer calls, whoever made them."""
         for part in (event.content.parts if event.content is not None else None) or ():
             response = part.function_response
             if response is None:
                 continue
-            if (call := self._registry.approval(response.id)) is not None:
-                self._take_approval(call, response)
-            else:
-                self.take_response(event, response, {})
+            call = self._registry.approval(response.id)
+            if call is None:
+                self.add_response(event, response, {})
+            elif call.state is CallState.APPROVAL_REQUESTED:
+                approved = is_confirmed(response.response)
+                if approved is not None:
+                    call.answer_approval(approved=approved, write_response=self._settings.options["ai_sdk"] == 7)
 
-    def _take_approval(self, call: ToolCall, response: "FunctionResponse") -> None:
-        confirmed = is_confirmed(response.response)
-        if confirmed is None or call.awaiting != "approval":
-            return
-        call.approved = confirmed
-        call.awaiting = None
-        if self._settings.ai_sdk == 7 and response.id is not None:
-            self._sink.tool_approval_response(response.id, approved=confirmed)
-        if confirmed and call.long_running:
-            self._tools.ask_client(call)
-
-    def take_response(self, event: "Event", response: "FunctionResponse", known: Known) -> None:
-        """A function response: a result, or a placeholder for one. ``known`` are the calls of who reports it."""
+    def add_response(self, event: "Event", response: "FunctionResponse", known: CallsById) -> None:
+        """A function response: a result, or a placeholder for one. ``known``: the calls of the speaker."""
         call = self._registry.answered_by(response.id, response.name or "", known)
         if event.error_code == ABORTED:
+            # Closed with its run: the end of the response says so, as it does of any other call.
             call = self._registry.approval(response.id) or call
+            if call is not None and call.is_open:
+                call.stop_waiting()
+        elif call is not None:
+            self._add_to_call(event, call, response)
         if call is None:
             # The client dies of an output whose call is in another message; history shows it where the call is.
             self._warn(f"Skipped a response of `{response.name}` to a call outside this message")
-            return
+
+    def _add_to_call(self, event: "Event", call: ToolCall, response: "FunctionResponse") -> None:
         failed = failure_text(response.response) is not None
-        if event.error_code == ABORTED:
-            call.awaiting = None  # closed with its run: the end of the response says so, as it does of any other call
-        elif (asked := event.actions.requested_tool_confirmations.get(response.id or "")) is not None:
+        confirmation = event.actions.requested_tool_confirmations.get(response.id or "")
+        if confirmation is not None:
             # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
-            call.gated = failed
             if not failed:
-                write_confirmation(self._sink, call.id, asked)
-            if call.awaiting != "approval":  # its request is still to come
-                call.awaiting, call.approval_id = "approval", None
-        elif response.id in event.actions.requested_auth_configs and not call.wants_credential:
-            call.awaiting, call.wants_credential = "credential", True
+                write_confirmation(self._sink, call.id, confirmation)
+            if call.is_open:
+                call.announce_approval(gated=failed)
+        elif response.id in event.actions.requested_auth_configs and not call.lacks_credential:
+            if call.is_open:
+                call.await_credential(lacking=True)
         elif failed and call.gated and call.approved is False:
-            self._tools.deny(call)
+            self._steps.add_output(call)
+            call.deny()
         else:  # also of a tool that was run again and could not use the credential: ADK does not ask twice
-            self._take_result(event, call, response, failed=failed)
+            self._add_result(event, call, response, failed=failed)
 
-    def _take_result(self, event: "Event", call: ToolCall, response: "FunctionResponse", *, failed: bool) -> None:
+    def _add_result(self, event: "Event", call: ToolCall, response: "FunctionResponse", *, failed: bool) -> None:
         if call.name == REQUEST_CREDENTIAL:
-            self._tools.add_result(call, {"provided": True})  # the response itself holds the credential
-        elif call.awaiting == "client" and event.author != "user" and not failed:
-            # A long-running tool's first word; its last one comes from outside, in a later event.
-            self._tools.add_interim(call, response.response)
+            self._add_output(call, {"provided": True})  # the response itself holds the credential
+        elif call.state is CallState.AWAITING_CLIENT and event.author != "user" and not failed:
+            # A long-running tool's first response; its last one comes from outside, in a later event.
+            self._add_interim(call, response.response)
         elif call.long_running and event.author == "user":
-            self._tools.add_result(call, client_output(response.response))
+            self._add_output(call, client_output(response.response))
         else:
-            self._tools.add_result(call, response.response, preliminary=bool(response.will_continue))
+            self._add_output(call, response.response, preliminary=bool(response.will_continue))
             for media in () if call.hidden else response.parts or ():
-                write_media(self._sink, media, event, self._settings.artifact_url)
+                write_media(self._sink, media, event, self._settings.options["artifact_url"])
 
-    def take_progress(self, event: "Event") -> bool:
-        """Takes an event in which a running tool speaks, as its branch tells: it ends in ``<tool>@<call id>``."""
+    def add_provider_result(self, result: ProviderResult, known: CallsById) -> None:
+        """What a tool gave that the model's provider ran. ``known``: the calls of the speaker."""
+        call = self._registry.answered_by(result.id, result.name, known)
+        if call is not None:
+            self._add_output(call, result.output)
+
+    def add_progress(self, event: "Event") -> bool:
+        """Adds the event to a running tool's call, if the tool says so: the branch ends in ``<tool>@<call id>``."""
         if event.branch is None or event.error_code or (event.content is not None and event.content.role != "user"):
             return False
         parts = (event.content.parts if event.content is not None else None) or []
@@ -108,25 +112,19 @@ class Answers:
             return False  # an agent that runs in the tool's place uses tools of its own
         head, _, call_id = event.branch.rpartition("@")
         call = self._registry.get(call_id)
-        if call is None or call.state is not CallState.OPEN or not call.name == event.author == head.rpartition(".")[2]:
+        if call is None or not call.is_open or not call.name == event.author == head.rpartition(".")[2]:
             return False
         write_artifacts(self._sink, event, self._settings)
         write_actions(self._sink, event, self._settings)
         if text := "".join(part.text or "" for part in parts):
-            self._tools.add_result(call, text, preliminary=True)
+            self._add_output(call, text, preliminary=True)
         elif event.output is not None:
-            self._tools.add_result(call, event.output, preliminary=True)
+            self._add_output(call, event.output, preliminary=True)
         for part in () if call.hidden else parts:
-            write_media(self._sink, part, event, self._settings.artifact_url)
+            write_media(self._sink, part, event, self._settings.options["artifact_url"])
         return True
 
-    def await_credential(self, request: "FunctionCall") -> None:
-        """ADK asks for a credential: the call that needs it waits for that, not for its tool."""
-        call = self._registry.get(credential_input(request.args or {}).get("functionCallId"))
-        if call is not None and call.state is CallState.OPEN:
-            call.awaiting = "credential"
-
-    def take_delegation(self, event: "Event") -> None:
+    def add_delegation(self, event: "Event") -> None:
         """A call in whose place an agent speaks: this shows it as handed over, and it holds up no step.
 
         Its result comes when that agent is done: a task agent's in a later message, perhaps, and any agent's when
@@ -135,5 +133,58 @@ class Answers:
         call = self._registry.get(event.isolation_scope)
         if call is None and event.branch is not None and event.content is not None and event.content.role == "model":
             call = self._registry.get(event.branch.rpartition("@")[2])
-        if call is not None and call.state is CallState.OPEN and call.awaiting is None:
-            self._tools.add_interim(call, {"agent": event.author})
+        if call is not None and call.state is CallState.RUNNING:
+            self._add_interim(call, {"agent": event.author})
+
+    def finalize_interim_outputs(self) -> None:
+        """Lets the client answer what is pending in this step when the response is over.
+
+        The client's helpers wait for every output behind the last ``start-step`` to be final. An interim one will not
+        be before the next response, which is the one that the answers ask for; so it is sent once more as final.
+        """
+        if any(call.is_pending for call in self._steps.calls):
+            for call in self._steps.calls:
+                if call.state is CallState.INTERIM:
+                    self._add_output(call, call.interim)
+
+    def end_calls(self, error_text: str, *, closes_pending: bool) -> None:
+        """Ends the calls that nothing will answer any more; those that wait for somebody only if ``closes_pending``."""
+        for call in self._registry.unsettled():
+            if call.is_pending and not closes_pending:
+                continue
+            if call.is_shown:
+                self._fail(call, error_text)
+            else:
+                call.end_unseen()
+
+    def _add_interim(self, call: ToolCall, value: Any) -> None:
+        """A first output after which nothing more is expected in this response."""
+        self._add_output(call, value, preliminary=True)
+        if call.is_open:
+            call.accept_interim(value)
+
+    def _add_output(self, call: ToolCall, response: Any, *, preliminary: bool = False) -> None:
+        """What a tool or a client gave back, which may be a failure."""
+        if not call.is_shown:
+            if not preliminary:
+                call.end_unseen()
+            return
+        if call.state is CallState.INPUT_STREAMING:
+            call.complete_input_so_far()
+        if not preliminary and (text := failure_text(response)) is not None:
+            self._fail(call, text)
+            return
+        try:
+            output = json_value(response)
+        except UnrepresentableValueError as error:
+            self._fail(call, f"The tool's result has no JSON form: {error}")
+            return
+        self._steps.add_output(call)
+        if preliminary:
+            call.write_preliminary(output)
+        else:
+            call.answer(output)
+
+    def _fail(self, call: ToolCall, error_text: str) -> None:
+        self._steps.add_output(call)
+        call.fail(error_text)

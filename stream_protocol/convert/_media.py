@@ -38,6 +38,11 @@ def is_web_url(uri: str) -> bool:
     return uri.lower().startswith(("http://", "https://"))
 
 
+def is_media(part: "Part") -> bool:
+    """Whether the part is a file."""
+    return part.inline_data is not None or part.file_data is not None
+
+
 def document_type(name: str) -> str:
     """The media type that a document's name tells, as the AI SDK's Google provider has it."""
     return _DOCUMENT_TYPES.get(name.lower().rpartition(".")[2], UNKNOWN_MEDIA_TYPE)

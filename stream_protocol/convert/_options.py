@@ -1,18 +1,17 @@
-"""The converter's options: what each does, its default and why."""
+"""The converter's options: what each does and its default, how they are checked, and their form in a recording."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict, Unpack, cast
 
 from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT
 from stream_protocol.convert._media import ArtifactUrl
-from stream_protocol.wire import AiSdkVersion, StreamProtocolError, Transform
+from stream_protocol.wire import AiSdkVersion, StreamProtocolError, Transform, json_value
 
 ToolSelection = Collection[str] | Callable[[str], bool] | Literal["all"]
 """Tools by name, by a predicate over the name, or all of them."""
 
 CONTROL_TOOLS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
-"""ADK's own tools, which steer agents and say nothing to a person: never shown."""
+"""ADK's own tools, which steer agents and say nothing to the user: never shown."""
 
 
 class ConverterOptions(TypedDict, total=False):
@@ -39,7 +38,7 @@ class ConverterOptions(TypedDict, total=False):
     dynamic_tools: ToolSelection
     """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``)."""
     tool_titles: Mapping[str, str]
-    """Tool name -> a title for people. Empty by default."""
+    """Tool name -> the title that is displayed. Empty by default."""
     tool_schemas: Mapping[str, Any]
     """Tool name -> JSON schema of its parameters. Empty by default. Only used to name a streamed call whose first
     fragments come without a name, if their paths fit exactly one tool."""
@@ -65,42 +64,92 @@ def _unchanged(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+DEFAULTS: Final[ConverterOptions] = {
+    "ai_sdk": 6,
+    "send_reasoning": True,
+    "send_sources": True,
+    "send_state": False,
+    "hidden_tools": (),
+    "dynamic_tools": (),
+    "tool_titles": {},
+    "tool_schemas": {},
+    "artifact_url": None,
+    "transform": None,
+    "on_error": _mask,
+    "message_metadata": _unchanged,
+}
+
+
 class Settings:
-    """``ConverterOptions`` with the defaults filled in."""
+    """The options of a conversion, checked, with the defaults filled in.
 
-    ai_sdk: AiSdkVersion = 6
-    send_reasoning: bool = True
-    send_sources: bool = True
-    send_state: bool = False
-    hidden_tools: ToolSelection = ()
-    dynamic_tools: ToolSelection = ()
-    tool_titles: Mapping[str, str] = field(default_factory=dict)
-    tool_schemas: Mapping[str, Any] = field(default_factory=dict)
-    artifact_url: ArtifactUrl | None = None
-    transform: Transform | None = None
-    on_error: Callable[[BaseException], str] = _mask
-    message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None] = _unchanged
+    Raises ``StreamProtocolError`` for a value that can't be, ``TypeError`` for an option that does not exist.
+    """
 
-    def __post_init__(self) -> None:
-        if self.ai_sdk not in (6, 7):
-            raise StreamProtocolError(f"`ai_sdk` is 6 or 7, not {self.ai_sdk!r}")
-        for name in ("hidden_tools", "dynamic_tools"):
-            if isinstance(value := getattr(self, name), str) and value != "all":
-                raise StreamProtocolError(f'`{name}` is a collection of names, a predicate or "all", not {value!r}')
-
-        titles: Collection[object] = self.tool_titles.values()
-        if not all(isinstance(title, str) for title in titles):
-            raise StreamProtocolError("`tool_titles` has a title that is no text")
+    def __init__(self, **options: Unpack[ConverterOptions]) -> None:
+        if unknown := options.keys() - DEFAULTS.keys():
+            raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
+        self.options: Final[ConverterOptions] = {**DEFAULTS, **options}
+        """Every option has a value here."""
+        _check(self.options)
 
     def hides(self, tool: str) -> bool:
-        return tool in CONTROL_TOOLS or _selects(self.hidden_tools, tool)
+        return tool in CONTROL_TOOLS or _selects(self.options["hidden_tools"], tool)
 
     def is_dynamic(self, tool: str) -> bool:
-        return _selects(self.dynamic_tools, tool)
+        return _selects(self.options["dynamic_tools"], tool)
+
+
+def _check(options: ConverterOptions) -> None:
+    if options["ai_sdk"] not in (6, 7):
+        raise StreamProtocolError(f"`ai_sdk` is 6 or 7, not {options['ai_sdk']!r}")
+    for name in ("hidden_tools", "dynamic_tools"):
+        selection = options[name]
+        if isinstance(selection, str) and selection != "all":
+            raise StreamProtocolError(f'`{name}` is a collection of names, a predicate or "all", not {selection!r}')
+    titles: Collection[object] = options["tool_titles"].values()
+    if not all(isinstance(title, str) for title in titles):
+        raise StreamProtocolError("`tool_titles` has a title that is no text")
 
 
 def _selects(selection: ToolSelection, tool: str) -> bool:
     if callable(selection):
         return selection(tool)
     return selection == "all" or tool in selection
+
+
+def hide_tools(tools: frozenset[str], options: ConverterOptions) -> ConverterOptions:
+    """The options with these tools hidden besides those that they hide."""
+    return {**options, "hidden_tools": _add_tools(tools, options.get("hidden_tools", ()))} if tools else options
+
+
+def _add_tools(tools: frozenset[str], hidden: ToolSelection) -> ToolSelection:
+    if callable(hidden):
+        return lambda tool: tool in tools or hidden(tool)
+    return hidden if isinstance(hidden, str) else tools.union(hidden)
+
+
+_JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {int: (int,), bool: (bool,), tuple: (list, str), dict: (dict,)}
+"""Type of an option's default -> its types in JSON. Options whose default is of another type are not data."""
+
+
+def options_to_json(options: ConverterOptions) -> dict[str, Any]:
+    """The options that shape the stream and are data. Functions are not: what they did is in the chunks alone."""
+    plain: dict[str, Any] = {}
+    for name, value in options.items():
+        match value:
+            case bool() | int() | str():
+                plain[name] = value
+            case Mapping() if value:
+                plain[name] = json_value(value, lossy=True)
+            case set() | frozenset() | list() | tuple() if value:
+                plain[name] = sorted(value)
+    return plain
+
+
+def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
+    """What ``options_to_json`` returned, less what this release does not know. The values are not checked."""
+    types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()}
+    return cast(
+        "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}
+    )

@@ -8,6 +8,7 @@ from stream_protocol.convert._media import document_type, is_web_url
 from stream_protocol.wire import Sink
 
 if TYPE_CHECKING:
+    from google.adk.events import Event
     from google.genai.types import CitationMetadata, GroundingChunk, GroundingMetadata
 
 
@@ -25,12 +26,18 @@ class Sources:
         self._sink = sink
         self._seen: set[str] = set()
 
-    def add_grounding(self, metadata: "GroundingMetadata") -> None:
+    def add(self, event: "Event") -> None:
+        if event.grounding_metadata is not None:
+            self._add_grounding(event.grounding_metadata)
+        if event.citation_metadata is not None:
+            self._add_citations(event.citation_metadata)
+
+    def _add_grounding(self, metadata: "GroundingMetadata") -> None:
         for chunk in metadata.grounding_chunks or ():
             for source in _of_chunk(chunk):
                 self._add(source)
 
-    def add_citations(self, metadata: "CitationMetadata") -> None:
+    def _add_citations(self, metadata: "CitationMetadata") -> None:
         for citation in metadata.citations or ():
             if citation.uri:
                 self._add(_Source(citation.uri, citation.title))

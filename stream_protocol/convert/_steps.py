@@ -19,65 +19,85 @@ from stream_protocol.convert._speakers import Speaker
 from stream_protocol.convert.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink
 
+INPUT_CUT = "The model did not finish this call."
+
 
 class Steps:
-    """The open step of the message, and what its tools did."""
+    """The open step of the message, and the tool calls in it."""
 
-    def __init__(self, sink: Sink[Any], calls: CallRegistry) -> None:
+    def __init__(self, sink: Sink[Any], registry: CallRegistry) -> None:
         self._sink = sink
-        self._speaking: dict[Speaker, None] = {}
+        self._registry = registry
+        self._busy: dict[Speaker, None] = {}
         """Speakers that may be busy, in the order in which they began to be."""
-        self._calls = calls
-        self.shown = False
+        self.has_content = False
         """Something of this response can be seen."""
         self._open = False
         self._used = False
         """Something stands in the open step."""
         self._has_output = False
         """A tool's output stands in the open step."""
-        self.tools: list[ToolCall] = []
+        self.calls: list[ToolCall] = []
         """Calls behind the last ``start-step``, also of an earlier response of this message."""
 
-    def enter(self, speaker: Speaker, *, asks: bool = False) -> None:
-        """Makes the step right for content of this speaker, which has no open part. ``asks``: it asks for a credential.
+    def begin_content(self, speaker: Speaker, *, requests_credential: bool = False) -> None:
+        """Ends the speaker's open part and makes the step right for what comes next.
 
         A running call holds a step back, since it may yet turn out to need approval. It does not hold back a request
         for a credential: the call that needs it must not stand behind the same ``start-step``, or the answer would
         not be sent. An input that still streams does, since the rest of it would become a second part.
         """
-        wanted = not self._open or self._has_output or ((speaker.fresh or asks) and self._used)
-        if wanted and not self._any_busy() and not any(_holds(call, asks=asks) for call in self._calls.waiting()):
+        speaker.close()
+        if not speaker.in_response:
+            self.end_unfinished_calls(speaker)
+        wanted = not self._open or self._has_output or (self._used and (requests_credential or not speaker.in_response))
+        if wanted and not self._any_busy() and not self._is_held_back(requests_credential=requests_credential):
             self.finish()
             self._start()
-        self._speaking[speaker] = None
-        speaker.fresh = False
-        self._used = self.shown = True
+        self._busy[speaker] = None
+        speaker.in_response = True
+        self._used = self.has_content = True
+
+    def end_unfinished_calls(self, speaker: Speaker) -> None:
+        """Ends the calls of the speaker's earlier responses whose complete form never came."""
+        for call in speaker.unfinished_calls:
+            if call.state <= CallState.INPUT_STREAMING:
+                if call.is_shown:
+                    self.add_output(call)
+                call.fail_input(INPUT_CUT)
+        speaker.unfinished_calls.clear()
 
     def _any_busy(self) -> bool:
-        while self._speaking:
-            speaker = next(reversed(self._speaking))
-            if speaker.busy:
+        while self._busy:
+            speaker = next(reversed(self._busy))
+            if speaker.is_busy:
                 return True
-            del self._speaking[speaker]
+            del self._busy[speaker]
         return False
+
+    def _is_held_back(self, *, requests_credential: bool) -> bool:
+        """Whether a call must stay behind the last ``start-step``."""
+        free = {CallState.AWAITING_CREDENTIAL, CallState.RUNNING if requests_credential else None}
+        return any(call.state not in free for call in self._registry.waiting())
 
     def _start(self) -> None:
         self._sink.start_step()
         self._open = True
         self._used = self._has_output = False
-        self.tools.clear()
+        self.calls.clear()
 
-    def add_tool(self, call: ToolCall) -> None:
+    def add_call(self, call: ToolCall) -> None:
         """The call's part stands in this step."""
         if not call.provider_executed:
-            self.tools.append(call)
+            self.calls.append(call)
 
     def add_output(self, call: ToolCall) -> None:
         """The call's result stands in this step."""
-        self.shown = True
+        self.has_content = True
         self._has_output = self._has_output or not call.provider_executed
 
     def finish(self) -> None:
+        """Ends the open step, if there is one."""
         if self._open:
             self._sink.finish_step()
             self._open = False
@@ -88,14 +108,8 @@ class Steps:
         The client stores a bare step only with the next change of the message: metadata must follow.
         """
         self.finish()
-        if not self.tools or any(call.state is not CallState.ANSWERED for call in self.tools):
+        if not self.calls or not all(call.is_settled for call in self.calls):
             return False
         self._start()
         self.finish()
         return True
-
-
-def _holds(call: ToolCall, *, asks: bool) -> bool:
-    if asks and call.awaiting is None:
-        return call.state is CallState.STREAMING
-    return call.awaiting != "credential"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from stream_protocol.convert._conversion import Conversion
 from stream_protocol.convert._converter import chunk_conversion, sse_conversion
-from stream_protocol.convert._delegations import delegated_tools, hiding
-from stream_protocol.convert._options import ConverterOptions, Settings
+from stream_protocol.convert._delegations import find_task_agents
+from stream_protocol.convert._options import ConverterOptions, Settings, hide_tools
 from stream_protocol.wire import SSE_DONE, AnyChunk
 
 if TYPE_CHECKING:
@@ -79,37 +79,33 @@ def iter_sse(
 
 def _settings(events: "Iterable[Event]", past: "Iterable[Event]", options: ConverterOptions) -> Settings:
     if isinstance(events, Sequence):
-        options = hiding(delegated_tools([*past, *events]), options)
+        options = hide_tools(find_task_agents([*past, *events]), options)
     return Settings(**options)
 
 
 async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tail: list[T]) -> AsyncGenerator[T, None]:
-    written = conversion.written
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
                 conversion.feed(event)
-                for item in written:
+                for item in conversion.take():
                     yield item
-                written.clear()
         conversion.finish()
     except Exception as error:
         _fail(conversion, error)
-    for item in written + tail:
+    for item in conversion.take() + tail:
         yield item
 
 
 def _iterate(conversion: Conversion[T], events: "Iterable[Event]", tail: list[T]) -> Iterator[T]:
-    written = conversion.written
     try:
         for event in events:
             conversion.feed(event)
-            yield from written
-            written.clear()
+            yield from conversion.take()
         conversion.finish()
     except Exception as error:
         _fail(conversion, error)
-    yield from written + tail
+    yield from conversion.take() + tail
 
 
 def _fail(conversion: Conversion[T], error: Exception) -> None:

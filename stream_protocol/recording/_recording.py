@@ -11,7 +11,7 @@ from typing import Any, cast
 from google.adk.events import Event
 from pydantic import ValidationError
 
-from stream_protocol.convert import ConverterOptions, Ending, WarnOnce, delegated_tools
+from stream_protocol.convert import ConverterOptions, Ending, WarnOnce, find_task_agents
 from stream_protocol.recording._lenient_events import LenientReader
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
@@ -84,7 +84,7 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     """
     recording = Recording(Path(path), session)
     items = (item for _, turn_items in recording.stream_turns() for item in turn_items)
-    delegated = delegated_tools(item.event for item in items if isinstance(item, TimedEvent))
+    delegated = find_task_agents(item.event for item in items if isinstance(item, TimedEvent))
     return dataclasses.replace(recording, delegated=delegated)
 
 

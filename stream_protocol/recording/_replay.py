@@ -10,7 +10,7 @@ from stream_protocol.convert import (
     Ending,
     Settings,
     chunk_conversion,
-    hiding,
+    hide_tools,
     sse_conversion,
 )
 from stream_protocol.recording._recording import Recording
@@ -97,7 +97,7 @@ def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: st
 
 
 def _settings(head: TurnHead, delegated: frozenset[str], options: ConverterOptions) -> Settings:
-    return Settings(**hiding(delegated, {**head.options, **options}))
+    return Settings(**hide_tools(delegated, {**head.options, **options}))
 
 
 def _convert(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[T]:
@@ -106,12 +106,11 @@ def _convert(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[T
     for item in items:
         if isinstance(item, TimedEvent):
             conversion.feed(item.event)
-            yield from conversion.written
-            conversion.written.clear()
+            yield from conversion.take()
         elif isinstance(item, EndRecord):
             end, failure = item.end, item.failure
     end_as_recorded(conversion, end, failure)
-    yield from conversion.written
+    yield from conversion.take()
 
 
 class _TurnMessages(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from stream_protocol.convert import RUN_STOPPED, Settings, chunk_conversion, hiding
+from stream_protocol.convert import RUN_STOPPED, Settings, chunk_conversion, hide_tools
 from stream_protocol.recording import RecordedTurn, end_as_recorded
 from stream_protocol.wire import AiSdkVersion, AnyChunk, ChunkSink
 from stream_protocol.wire.client import close_stream
@@ -29,17 +29,16 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
     ``delegated``: ``Recording.delegated``.
     """
-    settings = Settings(**hiding(delegated, {**turn.options, "ai_sdk": ai_sdk}))
+    settings = Settings(**hide_tools(delegated, {**turn.options, "ai_sdk": ai_sdk}))
     conversion = chunk_conversion(turn.past, turn.message_id, settings)
     now = 0.0
     for index, event in enumerate(turn.events):
         now = turn.at[index] if turn.at is not None else now
         conversion.feed(event)
-        for chunk in conversion.written:
+        for chunk in conversion.take():
             yield TimedChunk(now, chunk)
-        conversion.written.clear()
     end_as_recorded(conversion, turn.end, turn.failure)
-    for chunk in conversion.written:
+    for chunk in conversion.take():
         yield TimedChunk(now, chunk)
 
 
@@ -101,7 +100,7 @@ class Playback:
             sink = ChunkSink()
             close_stream(sink, self.released, past=self._continued, unanswered=RUN_STOPPED)
             sink.abort(None)
-            self._send(sink.written, last=True)
+            self._send(sink.take(), last=True)
 
     async def _play(self) -> None:
         loop = asyncio.get_running_loop()

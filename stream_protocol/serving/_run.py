@@ -234,9 +234,9 @@ class Run:
         return self._conversion
 
     def _log_written(self, response: Conversion[bytes]) -> None:
-        self.log.append(*response.written)
-        self._recorder.written(response.written)
-        response.written.clear()
+        events = response.take()
+        self.log.append(*events)
+        self._recorder.written(events)
 
     def _arm(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
         self._disarm(name)

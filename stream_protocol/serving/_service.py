@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Unpack
 
-from stream_protocol.convert import ConverterOptions, Settings, hiding, iter_sse
+from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, with_their_bytes
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatPage, delete_chat, list_chats
@@ -98,7 +98,7 @@ class ChatService:
         self._history = history
         self._run_config = run_config or default_run_config()
         self._limits = RunLimits(disconnect_grace=disconnect_grace, run_timeout=run_timeout)
-        self._options = hiding(delegation_tools(self.runner.agent), options)
+        self._options = hide_tools(delegation_tools(self.runner.agent), options)
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
         self._on_finish = on_finish
@@ -241,7 +241,7 @@ class ChatService:
     ) -> Job:
         options = self._options_for(request.id, prepared.artifact_base)
         if runner.agent is not self.runner.agent:
-            options = hiding(delegation_tools(runner.agent), options)
+            options = hide_tools(delegation_tools(runner.agent), options)
         return Job(
             request=request,
             turn=turn,
@@ -302,7 +302,7 @@ class ChatService:
                 run.log.whole(),
                 before=job.messages if self._history == "server" else lambda: job.request.messages,
                 continues=isinstance(job.turn, AnsweredCalls),
-                ai_sdk=self._settings.ai_sdk,
+                ai_sdk=self._settings.options["ai_sdk"],
             )
 
     async def _find_session(self, key: ChatKey) -> Session | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from stream_protocol.convert import ConverterOptions, Settings, chunk_conversion, delegated_tools, hiding
+from stream_protocol.convert import ConverterOptions, Settings, chunk_conversion, find_task_agents, hide_tools
 from stream_protocol.convert.calls import is_confirmed
 from stream_protocol.session._exchanges import Exchange, conversation_events, exchanges, is_user_event
 from stream_protocol.session._metadata import approval_reasons, shown_events
@@ -40,7 +40,7 @@ def session_to_messages(
     The user's messages have the ids that their client gave them, or else those of their events.
     """
     options.pop("on_error", None)  # a message has no place for an error's text
-    settings = Settings(**hiding(delegated_tools(session.events), options))
+    settings = Settings(**hide_tools(find_task_agents(session.events), options))
     shown = shown_events(conversation_events(session.events))
     replays = [_ExchangeReplay(exchange, settings) for exchange in exchanges(shown)]
     for index, replay in enumerate(replays):
@@ -83,7 +83,7 @@ class _ExchangeReplay:
         """The user's message, if the exchange has one, and the assistant's, if there is one yet."""
         user_event = self.exchange.user_event
         if user_event is not None:
-            yield user_message(user_event, self.exchange.events, self._settings.artifact_url)
+            yield user_message(user_event, self.exchange.events, self._settings.options["artifact_url"])
         if self._message is not None and (self.exchange.has_agent_events or not self._running):
             yield self._message
 
@@ -93,7 +93,7 @@ class _ExchangeReplay:
             conversion.feed(event)
         if ends:
             conversion.finish()
-        return conversion.written
+        return conversion.take()
 
 
 def _add_late_results(event: Event, replays: Sequence[_ExchangeReplay]) -> None:
@@ -119,7 +119,7 @@ def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, setting
 
     A step that nothing follows is not in it: the client's list of messages gets a step with the next change.
     """
-    reducer = MessageReducer(ai_sdk=settings.ai_sdk, message=message)
+    reducer = MessageReducer(ai_sdk=settings.options["ai_sdk"], message=message)
     shown = len(reducer.message["parts"])
     try:
         for chunk in chunks:

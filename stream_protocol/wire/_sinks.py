@@ -57,12 +57,13 @@ T = TypeVar("T")
 class Sink(ABC, Generic[T]):
     """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` are kept."""
 
-    written: list[T]
-    """What was written and has not been sent. Always the same list: whoever sends it clears it."""
-
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:
         """Takes one finished chunk."""
+
+    @abstractmethod
+    def take(self) -> list[T]:
+        """Returns what was written since the last call, oldest first, and forgets it."""
 
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         """Returns the function that writes the deltas of this part."""
@@ -318,26 +319,36 @@ class ChunkSink(Sink[AnyChunk]):
     """Keeps chunks as dictionaries."""
 
     def __init__(self) -> None:
-        self.written = []
+        self._written: list[AnyChunk] = []
 
     def emit(self, chunk: AnyChunk) -> None:
-        self.written.append(chunk)
+        self._written.append(chunk)
+
+    def take(self) -> list[AnyChunk]:
+        taken, self._written = self._written, []
+        return taken
 
 
 class SseSink(Sink[bytes]):
     """Keeps each chunk as the bytes of one SSE event."""
 
     def __init__(self) -> None:
-        self.written = []
+        self._written: list[bytes] = []
+        """Always the same list: the functions that write deltas hold it."""
 
     def emit(self, chunk: AnyChunk) -> None:
-        self.written.append(encode_sse(chunk))
+        self._written.append(encode_sse(chunk))
+
+    def take(self) -> list[bytes]:
+        taken = self._written.copy()
+        self._written.clear()
+        return taken
 
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         keys = ("toolCallId", "inputTextDelta") if kind == "tool-input-delta" else ("id", "delta")
         head = f'data: {{"type":"{kind}","{keys[0]}":'.encode()
         front = head + orjson.dumps(to_well_formed(part_id)) + f',"{keys[1]}":'.encode()
-        append, dumps = self.written.append, orjson.dumps
+        append, dumps = self._written.append, orjson.dumps
 
         def write(delta: str) -> None:
             try:
@@ -357,7 +368,6 @@ class TransformedSink(Sink[T]):
 
     def __init__(self, target: Sink[T], transform: Transform | None = None) -> None:
         self._target = target
-        self.written = target.written
         self.transform = transform
         """``None``: chunks pass as they are."""
 
@@ -366,6 +376,9 @@ class TransformedSink(Sink[T]):
         for item in _listed(chunk if transform is None else transform(chunk)):
             self._target.emit(item)
         self.transform = transform
+
+    def take(self) -> list[T]:
+        return self._target.take()
 
 
 def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from stream_protocol.convert import delegated_tools
+from stream_protocol.convert import find_task_agents
 from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_library
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
@@ -25,7 +25,7 @@ def is_played(name: str) -> bool:
     events = [event for turn in fixture.turns for event in turn.events]
     if any("reload" in action for turn in fixture.turns for action in turn.actions):
         return False  # there the page goes on with what the session tells, here with what the page had
-    return told and not any(event.error_code for event in events) and not delegated_tools(events)
+    return told and not any(event.error_code for event in events) and not find_task_agents(events)
 
 
 NAMES: Final = [name for name in fixture_names() if is_played(name)]

@@ -7,7 +7,7 @@ import pytest
 from google.adk.events import Event
 
 from stream_protocol import StreamProtocolConverter, StreamProtocolError, iter_chunks, iter_sse
-from stream_protocol.convert import Settings, delegated_tools, hiding
+from stream_protocol.convert import Settings, find_task_agents, hide_tools
 from tests.convert.building import arg, call, event, fragment, piece, response, results, text
 from tests.convert.running import inputs, texts
 
@@ -68,12 +68,12 @@ def test_a_live_run_shows_a_delegation_as_handed_over_unless_it_was_named() -> N
 def test_a_call_is_a_delegation_if_an_agent_of_its_name_speaks_under_its_id(
     events: Iterable[Event], expected: set[str]
 ) -> None:
-    assert delegated_tools(events) == expected
+    assert find_task_agents(events) == expected
 
 
 @pytest.mark.parametrize("hidden", [(), ["pay"], lambda tool: tool == "pay", "all"])
 def test_the_apps_own_hidden_tools_stay_hidden(hidden: Any) -> None:
-    settings = Settings(**hiding(frozenset({"booker"}), {"hidden_tools": hidden}))
+    settings = Settings(**hide_tools(frozenset({"booker"}), {"hidden_tools": hidden}))
     assert settings.hides("booker")
     assert settings.hides("pay") is (hidden != ())
     assert settings.hides("look") is (hidden == "all")

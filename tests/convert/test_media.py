@@ -5,7 +5,7 @@ from google.adk.events import EventActions
 from google.genai.types import Blob, FileData, FunctionCall, FunctionResponse, FunctionResponsePart, Part
 
 from stream_protocol.convert._media import document_type, is_web_url
-from tests.convert.building import event, fragment, picture, text, thought
+from tests.convert.building import call, event, fragment, picture, text, thought
 from tests.convert.running import body, kinds, only, run
 
 
@@ -104,7 +104,12 @@ def test_a_picture_that_was_saved_is_the_address_of_its_artifact(urls: list[str]
 @pytest.mark.parametrize("send_reasoning", [True, False])
 def test_what_waits_behind_a_file_whose_stream_breaks_off_is_shown_as_it_is(*, send_reasoning: bool) -> None:
     """Where artifacts are linked, a streamed file waits for the complete event, and what is streamed behind it too."""
-    events = [fragment(picture()), fragment(thought("Hm.", b"signed")), fragment(text("So."))]
+    events = [
+        fragment(picture()),
+        fragment(thought("Hm.", b"signed")),
+        fragment(text("So.")),
+        fragment(call("f", {}, "A")),
+    ]
     chunks = run(events, error=RuntimeError("gone"), artifact_url=lambda *_: "/a", send_reasoning=send_reasoning)
     thoughts = ["reasoning-start", "reasoning-delta", "reasoning-end"] if send_reasoning else []
     said = [chunk["type"] for chunk in chunks if chunk["type"].startswith(("file", "reasoning", "text"))]

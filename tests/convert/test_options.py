@@ -3,22 +3,34 @@ from typing import Any
 import pytest
 
 from stream_protocol import StreamProtocolConverter, StreamProtocolError
-from stream_protocol.convert import ConverterOptions, Settings
+from stream_protocol.convert import ConverterOptions, Settings, options_from_json, options_to_json
 from tests.convert.building import call, event, response, results, thought
 from tests.convert.running import inputs, run
 
 
 def test_every_option_has_a_default() -> None:
     settings = Settings()
-    assert set(ConverterOptions.__annotations__) == set(Settings.__dataclass_fields__)
-    assert (settings.ai_sdk, settings.send_reasoning, settings.send_sources, settings.send_state) == (
-        6,
-        True,
-        True,
-        False,
-    )
-    assert settings.on_error(RuntimeError("secret")) == "An error occurred."
-    assert settings.message_metadata({"a": 1}) == {"a": 1}
+    options = settings.options
+    assert set(ConverterOptions.__annotations__) == set(options)
+    assert [options[name] for name in ("ai_sdk", "send_reasoning", "send_sources", "send_state")] == [
+        *(6, True, True, False)
+    ]
+    assert options["on_error"](RuntimeError("secret")) == "An error occurred."
+    assert options["message_metadata"]({"a": 1}) == {"a": 1}
+
+
+def test_the_options_that_are_data_can_be_recorded() -> None:
+    data: ConverterOptions = {
+        "ai_sdk": 7,
+        "send_state": True,
+        "hidden_tools": "all",
+        "dynamic_tools": ["a", "b"],
+        "tool_titles": {"a": "A"},
+    }
+    functions: ConverterOptions = {"on_error": str, "artifact_url": lambda name, version: name, "transform": None}
+    assert options_to_json({**data, **functions, "tool_schemas": {}}) == data
+    assert options_from_json({**data, "later": 1, "send_reasoning": "no", "transform": {}}) == data
+    assert options_to_json({"hidden_tools": {"b", "a"}}) == {"hidden_tools": ["a", "b"]}
 
 
 @pytest.mark.parametrize("version", [5, 8, None, "6"])

@@ -6,7 +6,7 @@ from google.adk.events import Event
 from hypothesis import assume, given, settings, strategies as st
 
 from stream_protocol import AnyChunk, encode_sse, iter_chunks, iter_sse
-from stream_protocol.convert.calls import integral
+from stream_protocol.convert.calls._streamed_arguments import integral
 from stream_protocol.wire import SSE_DONE, AiSdkVersion, json_value
 from stream_protocol.wire.client import MessageReducer
 from tests.properties.agent_runs import ALONE, Call, Run, Speaker, continuation, event, runs, spoken

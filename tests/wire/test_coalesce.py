@@ -39,7 +39,7 @@ def test_escapes_stay_as_they_are() -> None:
     write = sink.text_start("1", None)
     for piece in odd:
         write(piece)
-    (start, joined) = coalesce(sink.written)
+    (start, joined) = coalesce(sink.take())
     assert list(parse_sse([start, joined])) == [
         {"type": "text-start", "id": "1"},
         {"type": "text-delta", "id": "1", "delta": "".join(odd)},
@@ -54,9 +54,10 @@ def test_the_input_of_a_call_stays_in_pieces_behind_the_step_that_it_began_in() 
     sink.start_step()
     write(",2")
     write(",3")
-    joined = coalesce(sink.written)
-    assert len(joined) == len(sink.written) - 1
-    assert reduce_chunks(parse_sse(joined)) == reduce_chunks(parse_sse(sink.written))
+    written = sink.take()
+    joined = coalesce(written)
+    assert len(joined) == len(written) - 1
+    assert reduce_chunks(parse_sse(joined)) == reduce_chunks(parse_sse(written))
 
 
 @given(st.integers(0, 2**32))

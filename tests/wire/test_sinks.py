@@ -96,7 +96,7 @@ def test_the_bytes_are_those_of_the_chunks(calls: list[Call]) -> None:
     for call in calls:
         call(chunks)
         call(sse)
-    assert sse.written == [encode_sse(chunk) for chunk in chunks.written]
+    assert sse.take() == [encode_sse(chunk) for chunk in chunks.take()]
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -105,9 +105,19 @@ def test_the_bytes_are_those_of_the_chunks(calls: list[Call]) -> None:
 def test_every_chunk_is_one_that_the_client_accepts(name: str, data: st.DataObject) -> None:
     sink = ChunkSink()
     data.draw(CALLS[name])(sink)
-    assert sink.written
-    for chunk in sink.written:
+    written = sink.take()
+    assert written
+    for chunk in written:
         check_chunk(chunk, ai_sdk=7)
+
+
+@pytest.mark.parametrize("sink", [ChunkSink(), SseSink(), TransformedSink(SseSink())], ids=["chunks", "sse", "hook"])
+def test_what_was_written_can_be_taken_once(sink: Sink[Any]) -> None:
+    write = sink.text_start("0")
+    first = sink.take()
+    write("a")
+    assert (len(first), len(sink.take()), sink.take()) == (1, 1, [])
+    assert len(first) == 1
 
 
 def doubled(chunk: Any) -> list[Any]:
@@ -126,7 +136,7 @@ def test_a_hook_keeps_drops_or_multiplies_each_chunk(hook: Transform, kinds: lis
     sink = TransformedSink(ChunkSink(), hook)
     sink.text_start("0")("a")
     sink.text_end("0")
-    assert [chunk["type"] for chunk in sink.written] == kinds
+    assert [chunk["type"] for chunk in sink.take()] == kinds
 
 
 def test_a_hook_that_raised_is_not_asked_again() -> None:
@@ -137,4 +147,4 @@ def test_a_hook_that_raised_is_not_asked_again() -> None:
     with pytest.raises(RuntimeError, match="start"):
         sink.start(None)
     sink.error("e")
-    assert sink.written == [{"type": "error", "errorText": "e"}]
+    assert sink.take() == [{"type": "error", "errorText": "e"}]

@@ -1,4 +1,4 @@
-"""Calls that ADK makes up to ask a person: confirmation, credential, input."""
+"""Function calls by which ADK asks for something: a confirmation, a credential, input."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ REQUEST_CONFIRMATION = "adk_request_confirmation"
 REQUEST_CREDENTIAL = "adk_request_credential"
 REQUEST_INPUT = "adk_request_input"
 
-PERSON_ASKED = frozenset({REQUEST_CREDENTIAL, REQUEST_INPUT})
+CLIENT_REQUESTS = frozenset({REQUEST_CREDENTIAL, REQUEST_INPUT})
 """Shown as client tools under their ADK names. A confirmation is shown on the call that it gates."""
 
 
@@ -58,7 +58,7 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
-    """The person's answer to a confirmation; ``None`` if it says nothing of the kind.
+    """The answer to a confirmation request; ``None`` if the response is none.
 
     ADK takes ``{"confirmed": bool, …}`` or the same as JSON text under ``response``.
     """

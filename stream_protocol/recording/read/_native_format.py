@@ -4,9 +4,9 @@ docs/recording.md describes the format.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from stream_protocol.convert import ConverterOptions, Settings, WarnOnce
+from stream_protocol.convert import ConverterOptions, Settings, WarnOnce, options_from_json
 from stream_protocol.recording.read._choose_session import choose_session
 from stream_protocol.recording.read._lines import Lines
 from stream_protocol.recording.read._parsing import parse_json_text
@@ -25,18 +25,6 @@ HEADER_KEY: Final = "adk_ui_stream_recording"
 
 VERSION: Final = 1
 """The version of the format that is written, and the only one that is read."""
-
-_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "ai_sdk": int,
-    "send_reasoning": bool,
-    "send_sources": bool,
-    "send_state": bool,
-    "hidden_tools": (list, str),
-    "dynamic_tools": (list, str),
-    "tool_titles": dict,
-    "tool_schemas": dict,
-}
-"""The converter's options that are data, with their JSON types."""
 
 
 def is_header(value: Any) -> bool:
@@ -100,10 +88,7 @@ def _record(line: dict[str, Any], number: int) -> Record | None:
 
 def _options(value: Any, number: int) -> ConverterOptions:
     """The recorded options that this release knows. Raises ``RecordingError`` if the converter refuses them."""
-    recorded = value if isinstance(value, dict) else {}
-    options = cast(
-        "ConverterOptions", {key: recorded[key] for key in _OPTIONS if isinstance(recorded.get(key), _OPTIONS[key])}
-    )
+    options = options_from_json(value if isinstance(value, dict) else {})
     try:
         Settings(**options)
     except StreamProtocolError as error:

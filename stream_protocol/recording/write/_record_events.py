@@ -81,5 +81,4 @@ class _ResponseWriter:
         if self._turn.active:
             with self._turn.stop_on_failure():  # an app's hook may raise
                 step(self._conversion)
-                self._turn.written(self._conversion.written)
-                self._conversion.written.clear()
+                self._turn.written(self._conversion.take())

@@ -9,9 +9,8 @@ from typing import Any, Final, Literal
 import orjson
 from google.adk import version as adk
 
-from stream_protocol.convert import ConverterOptions
+from stream_protocol.convert import ConverterOptions, options_to_json
 from stream_protocol.recording.read import HEADER_KEY, VERSION
-from stream_protocol.wire import json_value
 
 FIRST_BYTES: Final = f'{{"{HEADER_KEY}":{VERSION},'.encode()
 """The beginning of a file to which this version may append turns."""
@@ -28,7 +27,7 @@ def header_line(*, chat: str | None, options: ConverterOptions) -> bytes:
 
 def turn_line(*, request: Mapping[str, Any] | None, message_id: str | None, options: ConverterOptions) -> bytes:
     """The first line of a turn, from which its times are counted."""
-    turn = {"request": request, "message_id": message_id, "options": plain_options(options)}
+    turn = {"request": request, "message_id": message_id, "options": options_to_json(options)}
     return _line({"turn": turn, "at": 0})
 
 
@@ -40,20 +39,6 @@ def value_line(kind: Literal["event", "chunk"], value: Mapping[str, Any], at: fl
 def end_line(outcome: str, at: float) -> bytes:
     """The last line of a turn: it ended with ``finish``, ``error`` or ``abort``."""
     return _line({"end": outcome, "at": round(at, _DIGITS)})
-
-
-def plain_options(options: ConverterOptions) -> dict[str, Any]:
-    """The converter's options that are data. Functions are left out: only the chunks show what they did."""
-    plain: dict[str, Any] = {}
-    for name, value in options.items():
-        match value:
-            case bool() | int() | str():
-                plain[name] = value
-            case Mapping() if value:
-                plain[name] = json_value(value, lossy=True)
-            case set() | frozenset() | list() | tuple() if value:
-                plain[name] = sorted(value)
-    return plain
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

@@ -129,7 +129,7 @@ async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[b
         logger.exception("The content of a stream failed.")
         sink = SseSink()
         sink.error(DEFAULT_ERROR_TEXT)
-        for event in sink.written:
+        for event in sink.take():
             yield event
         chunks = True
     finally:

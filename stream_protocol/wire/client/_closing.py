@@ -41,7 +41,7 @@ def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unan
     sink = SseSink()
     if not close_stream(sink, chunks, past=past, unanswered=unanswered):
         sink.error(error)
-    return [*sink.written, SSE_DONE]
+    return [*sink.take(), SSE_DONE]
 
 
 class _UnfinishedStream:

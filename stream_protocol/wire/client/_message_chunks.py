@@ -45,7 +45,7 @@ def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[A
             _content(sink, cast("dict[str, Any]", part), str(number), ai_sdk)
     if in_step:
         sink.finish_step()
-    return sink.written
+    return sink.take()
 
 
 def _content(sink: ChunkSink, part: dict[str, Any], part_id: str, ai_sdk: AiSdkVersion) -> None:

@@ -370,6 +370,28 @@ def test_a_failure_is_told_by_its_shape(value: Any, text_of_error: str) -> None:
     assert only(chunks, "tool-output") == [{"type": "tool-output-error", "toolCallId": "A", "errorText": text_of_error}]
 
 
+def test_a_first_response_without_a_json_form_is_the_error_of_a_long_running_call() -> None:
+    asked = event(call("f", {}, "A"), long_running_tool_ids={"A"})
+    chunks = run([asked, results(response("f", {"x": Hopeless()}, "A"))])
+    (error,) = only(chunks, "tool-output")
+    assert error["errorText"].startswith("The tool's result has no JSON form")
+
+
+@pytest.mark.parametrize("hidden", ["f", "other"])
+def test_a_streamed_call_whose_name_comes_late_may_be_hidden(hidden: str) -> None:
+    pieces = [fragment(piece(name, "A", arg("$.x", "a", more=True))) for name in (None, None, "f", None)]
+    chunks = run([*pieces, event(call("f", {"x": "aaaa"}, "A"))], hidden_tools=[hidden])
+    assert inputs(chunks) == ({} if hidden == "f" else {"A": {"x": "aaaa"}})
+
+
+def test_arguments_that_come_behind_the_result_are_not_sent() -> None:
+    begun = fragment(piece("f", "A", arg("$.x", "a", more=True)))
+    done = results(response("f", {"ok": True}, "A"), author="workflow")
+    chunks = run([begun, done, fragment(piece("f", "A", arg("$.x", "b")))])
+    assert "".join(chunk["inputTextDelta"] for chunk in only(chunks, "tool-input-delta")) == '{"x":"a"}'
+    assert outputs(chunks) == {"A": {"ok": True}}
+
+
 def test_a_result_without_a_json_form_is_that_calls_error_and_nothing_else_suffers() -> None:
     chunks = run([event(call("f", {}, "A")), results(response("f", {"x": Hopeless()}, "A")), event(text("Well."))])
     (error,) = only(chunks, "tool-output-error")

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.convert.calls import fitting_tools
+from stream_protocol.convert.calls._nameless_calls import fitting_tools
 
 SCHEMAS: dict[str, Any] = {
     "weather": {"properties": {"city": {"type": "string"}, "days": {"items": {"properties": {"n": {}}}}}},

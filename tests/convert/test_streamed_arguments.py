@@ -5,8 +5,14 @@ from typing import Any
 import pytest
 from google.genai.types import PartialArg
 
-from stream_protocol.convert.calls import GrowingText, PathText, RawText, integral
-from stream_protocol.convert.calls._streamed_arguments import Path, parse_path
+from stream_protocol.convert.calls._streamed_arguments import (
+    GrowingText,
+    Path,
+    PathText,
+    RawText,
+    integral,
+    parse_path,
+)
 from stream_protocol.wire import json_value
 from tests.convert.counting import calls_made
 

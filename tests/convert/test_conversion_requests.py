@@ -205,6 +205,23 @@ def test_an_old_decision_posted_again_does_not_decide_the_new_request() -> None:
     assert chunks[-1]["finishReason"] == "tool-calls"
 
 
+def test_a_decision_posted_twice_counts_once() -> None:
+    page = decided(message_of(run(ASK)), {"B": True})
+    chunks = run([decision(("B", True)), decision(("B", False)), PAID], past=ASK, onto=page)
+    assert outputs(chunks) == {"A": {"ok": True}}
+
+
+@pytest.mark.parametrize("late", [*ASK[2:], "credential", "abort"])
+def test_a_placeholder_behind_the_result_changes_nothing(late: Event | str) -> None:
+    match late:
+        case "credential":
+            late = results(response("pay", {}, "A"), actions=EventActions(requested_auth_configs={"A": AUTH}))
+        case "abort":
+            late = results(response("pay", {"error": "stopped"}, "A"), error_code="INVOCATION_ABORTED")
+    assert isinstance(late, Event)
+    assert outputs(run([ASK[0], PAID, late, event(text("Paid."))])) == {"A": {"ok": True}}
+
+
 def test_one_of_two_decisions_leaves_the_other_call_waiting() -> None:
     past = [event(call("pay", {}, "A1"), call("pay", {}, "A2")), *CONFIRMED]
     page = decided(message_of(run(past)), {"B1": True})

@@ -1,0 +1,165 @@
+"""Function calls of the model, and those by which ADK asks for approval -> tool calls of the message.
+
+The question is which call a fragment or a complete call speaks of. Ids decide wherever they can be trusted. Ids that
+ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment with a new one may
+continue the newest call that is still open; a model's own ids never change, so a new one is a new call.
+"""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from stream_protocol.convert._options import Settings
+from stream_protocol.convert._provider_tools import ProviderCall
+from stream_protocol.convert._speakers import Speaker, signature_metadata
+from stream_protocol.convert._steps import Steps
+from stream_protocol.convert.calls import (
+    CLIENT_REQUESTS,
+    REQUEST_CONFIRMATION,
+    REQUEST_CREDENTIAL,
+    CallRegistry,
+    CallState,
+    ToolCall,
+    credential_input,
+    gated_call,
+)
+from stream_protocol.wire import json_value
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.genai.types import FunctionCall, Part
+
+_ADK_ID = "adk-"
+"""Prefix of the ids that ADK makes up for calls without one."""
+
+
+class FunctionCalls:
+    """Finds the tool call that a function call is, and gives it its input."""
+
+    def __init__(self, settings: Settings, registry: CallRegistry, steps: Steps) -> None:
+        self._settings = settings
+        self._registry = registry
+        self._steps = steps
+
+    def add_fragment(self, speaker: Speaker, part: "Part", fragment: "FunctionCall", mentioned: list[ToolCall]) -> None:
+        """A streamed piece of a call. ``mentioned``: the calls that this event has spoken of already; adds this one."""
+        adk_id = fragment.id
+        call = speaker.calls_by_id.get(adk_id) if adk_id else None
+        if call is not None and call.is_open:
+            return
+        if call is None or call not in speaker.streaming_calls:
+            call = _continued(speaker, fragment, mentioned)
+            if call is None:
+                call = self._registry.new(adk_id, speaker.calls_by_id)
+                speaker.streaming_calls.append(call)
+            self._registry.alias(adk_id, call, speaker.calls_by_id)
+        mentioned.append(call)
+        if call.provider is None or part.thought_signature:
+            _sign(call, speaker, part)
+        call.add_fragment(fragment)
+        if call.state is CallState.UNNAMED:
+            name = fragment.name or call.guess_name(fragment, self._settings.options["tool_schemas"])
+            if name:
+                self._announce(speaker, call, name)
+
+    def add_complete(
+        self, event: "Event", speaker: Speaker, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
+    ) -> None:
+        """A complete call. ``ids``: those of all complete calls of this event. One that is repeated changes nothing."""
+        if function_call.name == REQUEST_CONFIRMATION:
+            self._request_approval(speaker, function_call)
+            return
+        if function_call.name == REQUEST_CREDENTIAL:
+            self._await_credential(function_call)
+        call = _completed(speaker, function_call, ids)
+        if call is not None and call.is_open:
+            return
+        if call is None or call.is_settled:
+            call = self._registry.new(function_call.id, speaker.calls_by_id)
+        self._registry.alias(function_call.id, call, speaker.calls_by_id)
+        speaker.remove_call(call)
+        _sign(call, speaker, part)
+        name = function_call.name or ""
+        if call.state is CallState.UNNAMED:
+            self._announce(speaker, call, name)
+        self._complete_input(call, function_call.args or {})
+        if function_call.id in (event.long_running_tool_ids or ()) or name in CLIENT_REQUESTS:
+            call.await_client()
+
+    def add_provider_call(self, speaker: Speaker, provider_call: ProviderCall) -> None:
+        """A tool that the model's provider runs itself, such as code execution: complete when it is seen."""
+        adk_id = provider_call.id or self._registry.next_id()
+        call = self._registry.new(adk_id, speaker.calls_by_id, provider_executed=True)
+        call.sign(speaker.provider, None)
+        self._announce(speaker, call, provider_call.name)
+        self._complete_input(call, provider_call.input)
+
+    def _request_approval(self, speaker: Speaker, request: "FunctionCall") -> None:
+        """``adk_request_confirmation``: an approval request on the call that it gates, which is shown if it was not."""
+        original = gated_call(request.args or {})
+        call_id: str | None = original.get("id")
+        call = speaker.calls_by_id.get(call_id or "") or self._registry.get(call_id)
+        if call is None:
+            call = self._registry.new(call_id, speaker.calls_by_id)
+        if not call.is_shown:
+            call.reveal()
+            call.sign(call.provider or speaker.provider, None)
+            self._show(speaker, call, call.name or original.get("name", ""))
+        if call.state is CallState.INPUT_STREAMING:
+            self._complete_input(call, original.get("args", {}))
+        self._registry.request_approval(request.id or self._registry.next_id(), call)
+
+    def _await_credential(self, request: "FunctionCall") -> None:
+        """``adk_request_credential``: the call that needs the credential waits for that, not for its tool."""
+        call = self._registry.get(credential_input(request.args or {}).get("functionCallId"))
+        if call is not None and call.is_open:
+            call.await_credential()
+
+    def _announce(self, speaker: Speaker, call: ToolCall, name: str) -> None:
+        if self._settings.hides(name):
+            call.announce(name, hidden=True, dynamic=False, title=None)
+        else:
+            self._show(speaker, call, name)
+
+    def _show(self, speaker: Speaker, call: ToolCall, name: str) -> None:
+        self._steps.begin_content(speaker, requests_credential=name == REQUEST_CREDENTIAL)
+        self._steps.add_call(call)
+        by_provider = call.provider_executed
+        dynamic = by_provider or self._settings.is_dynamic(name)
+        title = None if by_provider else self._settings.options["tool_titles"].get(name)
+        call.announce(name, hidden=False, dynamic=dynamic, title=title)
+
+    def _complete_input(self, call: ToolCall, args: Any) -> None:
+        arguments = json_value(args, lossy=True)
+        if call.name == REQUEST_CREDENTIAL:
+            arguments = self._credential_input(arguments)
+        call.complete_input(arguments)
+
+    def _credential_input(self, args: Any) -> dict[str, Any]:
+        """What a browser may see of a credential request, with the id under which it knows the call that needs it."""
+        visible = credential_input(args if isinstance(args, dict) else {})
+        match visible:
+            case {"functionCallId": str(adk_id)} if (call := self._registry.get(adk_id)) is not None:
+                return {**visible, "functionCallId": call.id}
+        return visible
+
+
+def _continued(speaker: Speaker, fragment: "FunctionCall", mentioned: list[ToolCall]) -> ToolCall | None:
+    """The call that a fragment with an unknown id is more of."""
+    if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
+        return None
+    newest = speaker.streaming_calls[-1]
+    if not fragment.name:
+        return newest
+    return newest if newest not in mentioned and newest.takes(fragment) else None
+
+
+def _completed(speaker: Speaker, complete: "FunctionCall", ids: Collection[str | None]) -> ToolCall | None:
+    """The call that a complete call repeats."""
+    if complete.id and (same_id := speaker.calls_by_id.get(complete.id)) is not None:
+        return same_id
+    unclaimed = (call for call in speaker.streaming_calls + speaker.unfinished_calls if call.id not in ids)
+    return next((call for call in unclaimed if call.name in {"", complete.name}), None)
+
+
+def _sign(call: ToolCall, speaker: Speaker, part: "Part") -> None:
+    call.sign(speaker.provider, signature_metadata(part.thought_signature) if part.thought_signature else None)
