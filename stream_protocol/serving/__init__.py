@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.serving._client_tools import client_tool
-from stream_protocol.serving._emit_data import emit_data
+from stream_protocol.serving._agent_helpers import client_tool, emit_data
 from stream_protocol.serving._on_finish import OnFinish, Outcome
 from stream_protocol.serving._overrides import Prepare, RunOverrides
 from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
 from stream_protocol.serving._service import ChatService
-from stream_protocol.serving._sync import WSGI_SSE_HEADERS, SyncChatService
+from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
+from stream_protocol.serving.adk_runner import Target, delegation_tools
 from stream_protocol.serving.http import (
     Identify,
     UIMessageStreamResponse,
@@ -29,7 +29,6 @@ from stream_protocol.serving.run_logs import (
     RunLogError,
     RunReader,
 )
-from stream_protocol.serving.startup import Target, delegation_tools
 from stream_protocol.session import FilePolicy, default_run_config
 
 if TYPE_CHECKING:

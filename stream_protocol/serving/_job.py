@@ -13,7 +13,7 @@ from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
 from stream_protocol.serving._run import Begun
-from stream_protocol.serving.startup import announces_user_message
+from stream_protocol.serving.adk_runner import announces_user_message
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,

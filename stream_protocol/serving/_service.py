@@ -17,11 +17,12 @@ from stream_protocol.serving._job import Job
 from stream_protocol.serving._on_finish import OnFinish, tell
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides, runner_for
 from stream_protocol.serving._recorder_protocol import Recorder, Unrecorded
-from stream_protocol.serving._restored_session import restored_session
 from stream_protocol.serving._rewinding import rewind
 from stream_protocol.serving._run import RUN_TIMEOUT, Run, RunLimits
+from stream_protocol.serving._sessions import restored_session
+from stream_protocol.serving._worker_check import warn_of_other_workers
+from stream_protocol.serving.adk_runner import Target, as_runner, delegation_tools
 from stream_protocol.serving.run_logs import MemoryRunLog
-from stream_protocol.serving.startup import Target, as_runner, delegation_tools, warn_of_other_workers
 from stream_protocol.session import (
     AnsweredCalls,
     FilePolicy,

@@ -13,10 +13,10 @@ from stream_protocol.serving._artifacts import artifact_base, artifact_response,
 from stream_protocol.serving._chat_list import parse_limit
 from stream_protocol.serving._overrides import Prepare, prepared
 from stream_protocol.serving._service import ChatService
-from stream_protocol.serving.http._identity import Identify, identified, local_user
-from stream_protocol.serving.http._plain_errors import plain_text_errors
+from stream_protocol.serving.adk_runner import Target
+from stream_protocol.serving.http._hooks import Identify, identified, local_user
+from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.startup import Target
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024

@@ -16,9 +16,9 @@ from starlette.staticfiles import StaticFiles
 import stream_protocol
 from stream_protocol.serving._overrides import Prepare
 from stream_protocol.serving._service import ChatService
-from stream_protocol.serving.http._identity import Identify, local_user
+from stream_protocol.serving.adk_runner import Target
+from stream_protocol.serving.http._hooks import Identify, local_user
 from stream_protocol.serving.http._routes import chat_routes
-from stream_protocol.serving.startup import Target
 
 PAGE: Final = Path(stream_protocol.__file__).parent / "page"
 """Where the built page lies, if this copy of the package has it."""

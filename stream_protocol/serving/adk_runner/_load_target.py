@@ -13,7 +13,7 @@ from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.runners import Runner
 from google.adk.workflow import BaseNode
 
-from stream_protocol.serving.startup._target import Target
+from stream_protocol.serving.adk_runner._runner import Target
 
 AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
 """What makes a folder an agent for ``adk web``; a package with ``root_agent`` in its ``__init__.py`` is one, too."""

@@ -29,7 +29,7 @@ from stream_protocol.testing.run_log_conformance import (
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 from stream_protocol.wire.client import MessageReducer, parse_sse
 from tests.redis_server import RedisServer, redis_server
-from tests.serving.redis_workers import LEASE, delayed, die
+from tests.serving.run_logs.redis_workers import LEASE, delayed, die
 
 Logs = tuple[RedisRunLog, RedisRunLog]
 

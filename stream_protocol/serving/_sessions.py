@@ -6,7 +6,7 @@ from typing import Literal
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService, Session
 
-from stream_protocol.serving.startup import agent_names
+from stream_protocol.serving.adk_runner import agent_names
 from stream_protocol.session import AnsweredCalls, NewUserTurn, restore
 from stream_protocol.wire import ChatRequest
 

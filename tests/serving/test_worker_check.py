@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_protocol.serving.startup import warn_of_other_workers
-from stream_protocol.serving.startup._worker_check import WARNING
+from stream_protocol.serving._worker_check import WARNING, warn_of_other_workers
 
 APP = """
 import logging, sys
