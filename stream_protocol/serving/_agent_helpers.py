@@ -17,10 +17,11 @@ NAME: Final = re.compile(r"(?!adk-)[A-Za-z0-9_-]+")
 
 
 def client_tool(name: str, description: str, schema: Mapping[str, Any] | None = None) -> BaseTool:
-    """A tool for ``LlmAgent(tools=[…])`` without a body: its call waits until the page gives the output.
+    """A tool that runs in the page: ``LlmAgent(tools=[client_tool(…)])``.
 
-    ``schema`` is the JSON schema of its arguments, an object; ``None`` for a tool without any. The output that the page
-    gives is what the model reads, so treat it as user input. Raises ``ValueError`` for a schema that is no object's.
+    Its call stays open until the page answers with ``addToolOutput``. The model reads that output, so treat it as user
+    input. ``schema``: the JSON schema of the arguments, of type object; ``None`` for a tool without arguments. Raises
+    ``ValueError`` for a schema of another type.
     """
     if schema is not None and schema.get("type") != "object":
         raise ValueError(f"the schema of the client tool `{name}` must be of type object, not {schema.get('type')!r}")
@@ -38,16 +39,17 @@ class _ClientTool(BaseTool):
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> None:
-        """Nothing: ADK leaves a long-running call without a response open."""
+        """Returns nothing: ADK leaves a long-running call without a result open."""
 
 
 def emit_data(context: Context, name: str, data: Any, *, id: str | None = None) -> None:  # noqa: A002 - the part's key
-    """Sends a part ``data-<name>`` along with what the tool or callback returns.
+    """Sends a part ``data-<name>`` to the page, from a tool or a callback, with the next event of the agent.
 
-    It travels, and is stored, in ADK's own channel for UI widgets: history has it too. The same name and ``id``, now or
-    in a later call, replaces the part's data; without ``id`` each call is a part of its own.
+    The part is stored with that event, in ADK's own field for UI widgets, so history has it, too. A later call with the
+    same name and ``id`` replaces the data of the part; without ``id`` each call makes a new part.
 
-    Raises ``ValueError`` for a name that no part can have or that begins with ``adk-``, and for data beyond JSON.
+    Raises ``ValueError`` for a name with other characters than letters, digits, ``_`` and ``-``, for one that begins
+    with ``adk-``, and for data that is not JSON.
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"`name` must be letters, digits, `_` and `-`, and not begin with `adk-`: {name!r}")
@@ -59,5 +61,5 @@ def emit_data(context: Context, name: str, data: Any, *, id: str | None = None) 
     widgets = context.actions.render_ui_widgets or []
     context.actions.render_ui_widgets = [widget for widget in widgets if widget.id != widget_id]
     context.render_ui_widget(UiWidget(id=widget_id, provider=DATA_WIDGET_PROVIDER, payload=payload))
-    # An agent callback that returns nothing gets an event only for a changed state; `temp:` keys are never stored.
+    # After an agent callback without a result, ADK yields an event only for a changed state. It stores no `temp:` keys.
     context.state["temp:adk_ui_stream"] = True

@@ -45,14 +45,14 @@ class SyncChatService:
         os.register_at_fork(after_in_child=self._forget)
 
     def respond(
-        self, request: ChatRequest, *, user_id: str, prepared: RunOverrides = NO_OVERRIDES
+        self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> Generator[bytes, None, None]:
         """``ChatService.respond``: the response's SSE events. Closing the iterator, as every WSGI server does when the
         client leaves, counts as a disconnect. ``parse_sse`` makes chunks of them.
 
         Raises ``ChatRequestError`` at once for a request that is refused.
         """
-        events = self.run(lambda service: service.respond(request, user_id=user_id, prepared=prepared))
+        events = self.run(lambda service: service.respond(request, user_id=user_id, overrides=overrides))
         return self._iterate(events)
 
     def run(self, do: Callable[[ChatService], Awaitable[T]]) -> T:

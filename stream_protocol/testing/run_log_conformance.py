@@ -216,7 +216,7 @@ class RunLogConformance:
         lease = await workers[0].claim(CHAT, "request", owner)
         lease.open()
         past = b'data: {"type":"data-past","data":1}\n\n'
-        owner.log.past = past
+        owner.log.set_past(past)
         owner.log.append(START, TEXT)
         for worker in workers:
             knows = await reader(worker)

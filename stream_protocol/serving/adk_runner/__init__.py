@@ -7,6 +7,7 @@ from stream_protocol.serving.adk_runner._runner import (
     announces_user_message,
     as_runner,
     delegation_tools,
+    runner_for,
 )
 from stream_protocol.serving.adk_runner._session_services import SessionServiceError, load_session_service
 
@@ -20,4 +21,5 @@ __all__ = [
     "delegation_tools",
     "load_session_service",
     "load_target",
+    "runner_for",
 ]

@@ -1,6 +1,6 @@
 """The chat endpoint over HTTP: routes, responses, a whole app, and a server for it."""
 
-from stream_protocol.serving.http._hooks import Identify, header_user, local_user
+from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, local_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
@@ -11,6 +11,7 @@ __all__ = [
     "KEEP_ALIVE",
     "AddressError",
     "Identify",
+    "Prepare",
     "UIMessageStreamResponse",
     "app_around",
     "bind_socket",

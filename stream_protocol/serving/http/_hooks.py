@@ -1,4 +1,7 @@
-"""Whose chats a request may see."""
+"""The app's hooks on a request: ``identify`` says whose chats it may see, ``prepare`` how it is run.
+
+Both may be plain functions or coroutine functions.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,28 @@ from typing import Final, TypeAlias
 
 from starlette.requests import Request
 
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.wire import ChatRequest, ChatRequestError
 
 LOCAL_USER: Final = "local"
 
 Identify: TypeAlias = Callable[[Request], str | Awaitable[str]]
-"""Request -> the user's id. Raise ``starlette.exceptions.HTTPException(401)`` for a request that is nobody's."""
+"""HTTP request -> the user's id. Raise ``starlette.exceptions.HTTPException(401)`` for a request without a user."""
+
+Prepare: TypeAlias = Callable[[Request, ChatRequest], RunOverrides | Awaitable[RunOverrides]]
+"""HTTP request, chat request -> how to run it. Raise ``ChatRequestError`` to refuse it."""
 
 
 def local_user(_request: Request) -> str:
-    """The one user of a server that has only one."""
+    """The user of a server that has only one: ``"local"``."""
     return LOCAL_USER
 
 
 def header_user(name: str) -> Identify:
-    """Identifies by a header that a proxy in front sets after it has signed the user in.
+    """Takes the user's id from a header that a proxy sets after it has signed the user in.
 
-    Only for servers that nobody reaches around that proxy, and a proxy that removes the header from what clients send.
-    A request without it, or with two of them (the client's own and the proxy's), gets 401.
+    Use it only where all requests come through that proxy, and the proxy removes this header from what clients send. A
+    request without the header, or with it twice (from the client and from the proxy), gets 401.
     """
 
     def identify(request: Request) -> str:
@@ -37,13 +44,21 @@ def header_user(name: str) -> Identify:
     return identify
 
 
-async def identified(identify: Identify, request: Request) -> str:
-    """The user's id, from a plain function or a coroutine.
+async def identify_user(identify: Identify, request: Request) -> str:
+    """Returns the user's id.
 
-    An empty one is refused (401): it would give all who have none the same chats.
+    Raises ``ChatRequestError`` (401) for an empty id: all users without an id would share their chats.
     """
     user_id = identify(request)
     user_id = await user_id if inspect.isawaitable(user_id) else user_id
     if not user_id:
         raise ChatRequestError("Sign in first.", status=401)
     return user_id
+
+
+async def prepare_run(prepare: Prepare | None, request: Request, chat_request: ChatRequest) -> RunOverrides:
+    """Returns what the hook returns; no overrides without a hook."""
+    if prepare is None:
+        return NO_OVERRIDES
+    overrides = prepare(request, chat_request)
+    return await overrides if inspect.isawaitable(overrides) else overrides

@@ -169,13 +169,13 @@ async def test_a_stop_that_redis_forgot_with_all_else_is_asked_for_again(redis: 
 async def test_a_stop_is_insisted_upon_once_however_often_it_is_asked_for(logs: Logs) -> None:
     owner, lease = await begin(logs[0])
     assert all([await logs[1].stop(CHAT) for _ in range(20)])
-    assert len(logs[1]._insisting) == 1
+    assert len(logs[1]._stop_tasks) == 1
     owner.finish()
     lease.release()
     await freed(logs[1])
     next_owner, next_lease = await begin(logs[0])
     await several_leases()
-    assert not logs[1]._insisting
+    assert not logs[1]._stop_tasks
     assert not next_owner.stopped.is_set()
     next_owner.finish()
     next_lease.release()
