@@ -19,16 +19,9 @@ from stream_protocol.serving.http import (
     local_user,
 )
 from stream_protocol.serving.run_logs import (
-    ChatTakenError,
-    EventBuffer,
-    Lease,
     LogBounds,
     MemoryRunLog,
-    Owner,
-    RunInfo,
     RunLog,
-    RunLogError,
-    RunReader,
 )
 from stream_protocol.session import FilePolicy, default_run_config
 
@@ -38,24 +31,17 @@ if TYPE_CHECKING:
 __all__ = [
     "WSGI_SSE_HEADERS",
     "ChatService",
-    "ChatTakenError",
-    "EventBuffer",
     "FilePolicy",
     "Identify",
-    "Lease",
     "LogBounds",
     "MemoryRunLog",
     "OnFinish",
     "Outcome",
-    "Owner",
     "Prepare",
     "Recorder",
     "RedisRunLog",
-    "RunInfo",
     "RunLog",
-    "RunLogError",
     "RunOverrides",
-    "RunReader",
     "SyncChatService",
     "Target",
     "TurnRecorder",

@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from stream_protocol.serving import EventBuffer, LogBounds
+from stream_protocol.serving import LogBounds
+from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.run_logs._event_buffer import MAX_BATCH
 from stream_protocol.wire import encode_sse
 from tests.serving.support import HANG

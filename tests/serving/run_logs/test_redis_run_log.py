@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from stream_protocol.serving import ChatTakenError, EventBuffer, LogBounds, RedisRunLog, RunLogError
+from stream_protocol.serving import LogBounds, RedisRunLog
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, RunLogError
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
     END,

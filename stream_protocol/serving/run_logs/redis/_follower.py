@@ -75,7 +75,7 @@ class Follower:
         return current or self._available >= 0
 
     async def follow(self) -> None:
-        """Copies until the run has cancel_and_wait or nobody reads it any more."""
+        """Copies until the run has ended or nobody reads it any more."""
         copying = asyncio.create_task(self._copy())
         unwanted = asyncio.create_task(self._unwanted.wait())
         try:
