@@ -57,13 +57,6 @@ class ActiveRuns:
         self._runs: dict[ChatKey, Run] = {}
         self._closed = False
 
-    def __len__(self) -> int:
-        return len(self._runs)
-
-    def get(self, key: ChatKey) -> Run | None:
-        """Returns the run of this chat, if this worker has it."""
-        return self._runs.get(key)
-
     @_refuse_if_unreachable()
     async def claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run | RunReader:
         """Returns a new run, which has the chat until ``release``; or a reader, if an equal request is being answered.

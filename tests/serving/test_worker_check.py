@@ -40,7 +40,7 @@ def started(folder: Path, workers: int, log: str = "") -> str:
     return said
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process of its siblings")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux lists the children of a process")
 def test_workers_with_logs_of_their_own_are_warned_of(tmp_path: Path) -> None:
     assert WARNING in started(tmp_path, workers=2)
 

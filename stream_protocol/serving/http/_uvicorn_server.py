@@ -16,7 +16,7 @@ GRACEFUL_SECONDS = 3
 """How long uvicorn waits for open connections when it stops. Every stream has ended before that."""
 
 
-class Closable(Protocol):
+class StreamingService(Protocol):
     """Has open streams that must end before the server stops, such as a ``ChatService``."""
 
     async def aclose(self) -> None:
@@ -26,7 +26,7 @@ class Closable(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends the streams before it waits for their connections."""
 
-    def __init__(self, config: uvicorn.Config, service: Closable) -> None:
+    def __init__(self, config: uvicorn.Config, service: StreamingService) -> None:
         super().__init__(config)
         self._service = service
 
@@ -58,7 +58,9 @@ def server_address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def run_server(app: ASGIApp, service: Closable, listener: socket.socket, announce: Callable[[str], None]) -> None:
+def run_server(
+    app: ASGIApp, service: StreamingService, listener: socket.socket, announce: Callable[[str], None]
+) -> None:
     """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL."""
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACEFUL_SECONDS)
     announce(server_address(listener))
