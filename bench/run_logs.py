@@ -66,7 +66,7 @@ class _Owner:
     def stop(self) -> None:
         pass
 
-    def lose(self) -> None:
+    def lease_lost(self) -> None:
         raise RuntimeError("The benchmark lost its lease.")
 
 

@@ -154,7 +154,7 @@ class Run:
         self._end(lambda response: response.abort())
         self._stop_agent()
 
-    def lose(self) -> None:
+    def lease_lost(self) -> None:
         """Ends response and run at once: the lease is lost, so another run may have the chat."""
         self._end(partial(_fail, LeaseLostError()))
         self.abort_signal.set()
@@ -168,7 +168,7 @@ class Run:
 
     def _stop_unread(self) -> None:
         """Stops a run that nobody reads: here since ``disconnect_grace``, nor through another worker."""
-        if self._lease.watched_elsewhere:
+        if self._lease.read_elsewhere:
             seconds = max(self._limits.disconnect_grace or 0, READER_CHECK_SECONDS)
             self._start_timer("reader", seconds, self._stop_unread)
         else:

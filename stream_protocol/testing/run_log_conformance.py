@@ -44,7 +44,7 @@ class RecordingOwner:
         """Somebody wants it stopped."""
         self.stopped.set()
 
-    def lose(self) -> None:
+    def lease_lost(self) -> None:
         """Its lease is lost."""
         self.lost.set()
 

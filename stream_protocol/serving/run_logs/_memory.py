@@ -64,7 +64,7 @@ class _MemoryLease:
     """A lease that is never lost."""
 
     held = True
-    watched_elsewhere = False
+    read_elsewhere = False
 
     def __init__(self, run_id: str, request: str, owner: Owner, *, on_release: Callable[[], None]) -> None:
         self.run_id = run_id

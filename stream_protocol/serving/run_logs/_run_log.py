@@ -51,15 +51,15 @@ class Owner(Protocol):
     def stop(self) -> None:
         """Called when somebody asks the run to stop. May be called again."""
 
-    def lose(self) -> None:
-        """Called when the lease is lost: another run may have the chat, so this one must end at once."""
+    def lease_lost(self) -> None:
+        """Called when the lease is lost. Another run may have the chat, so this one must end at once."""
 
 
 class Lease(Protocol):
     """The right of one run to its chat."""
 
     @property
-    def watched_elsewhere(self) -> bool:
+    def read_elsewhere(self) -> bool:
         """Whether somebody reads the response through another worker."""
 
     def open(self) -> None:

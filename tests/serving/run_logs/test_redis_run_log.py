@@ -320,15 +320,15 @@ async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(re
 
 async def test_a_reader_elsewhere_counts_while_it_is_there(logs: Logs) -> None:
     owner, lease = await begin(logs[0])
-    assert not lease.watched_elsewhere
+    assert not lease.read_elsewhere
     elsewhere = await reader(logs[1])
     await until(elsewhere, TEXT)
 
     async def watched() -> bool:
-        return lease.watched_elsewhere
+        return lease.read_elsewhere
 
     async def unwatched() -> bool:
-        return not lease.watched_elsewhere
+        return not lease.read_elsewhere
 
     await eventually(watched)
     await elsewhere.aclose()

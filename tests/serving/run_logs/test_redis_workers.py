@@ -178,7 +178,7 @@ async def test_without_grace_a_run_that_is_read_elsewhere_goes_on(shared_redis: 
             (lease,) = one.log._leases.values()
 
             async def watched() -> bool:
-                return lease.watched_elsewhere
+                return lease.read_elsewhere
 
             await eventually(watched)
             first.leave()

@@ -74,9 +74,9 @@ class OtherRunError(ChatTakenError):
 
 
 class RedisLease:
-    """The lease of one run, and its only task: ``keep_until_released``.
+    """The lease of one run. Its one task is ``keep_until_released``.
 
-    The lease is lost when it could not be renewed in time, or a newer run has the chat. ``owner.lose`` is called then.
+    The lease is lost if it was not renewed in time, or a newer run has the chat: ``owner.lease_lost`` is called.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class RedisLease:
     ) -> None:
         self.run_id = run_id
         self.owner = owner
-        self.watched_elsewhere = False
+        self.read_elsewhere = False
         self._store = store
         self._keys = keys
         self._worker = worker
@@ -205,7 +205,7 @@ class RedisLease:
         else:
             self._trust(asked_at)
             stop, readers = wanted
-            self.watched_elsewhere = readers > 0
+            self.read_elsewhere = readers > 0
             if stop:
                 self.owner.stop()
 
@@ -222,7 +222,7 @@ class RedisLease:
         self._lost = True
         self._cancel_timer()
         logger.error("The lease of run %s is lost: the run ends.", self.run_id)
-        self.owner.lose()
+        self.owner.lease_lost()
 
     def _cancel_timer(self) -> None:
         if self._loss_timer is not None:
