@@ -1,8 +1,8 @@
 """Google ADK events in, AI SDK UI message streams out.
 
-Importing this package costs next to nothing, since every pytest run loads it with our plugin: the names of
-``_public_names`` are loaded when one is first asked for. None of them loads ADK, pydantic or Starlette;
-``stream_protocol.serving`` loads them.
+Importing this package loads none of its modules, since every pytest run imports it with our plugin. The public names
+are listed in ``_public_names`` and loaded when one is first asked for. None of them loads ADK, pydantic or Starlette;
+``stream_protocol.serving`` does.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The public names of the package, for ``stream_protocol/__init__.py`` to load when one is first asked for."""
+"""The public names of the package: ``stream_protocol/__init__.py`` loads this module when one is first asked for."""
 
 from stream_protocol.convert import (
     ConverterOptions,

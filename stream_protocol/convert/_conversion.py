@@ -30,7 +30,7 @@ from stream_protocol.convert._tool_chunks import NO_RESULT, ToolCalls
 from stream_protocol.convert._warnings import WarnOnce
 from stream_protocol.convert._whole_parts import WholeParts, is_media, other_kind
 from stream_protocol.convert.calls import PERSON_ASKED, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, CallRegistry, ToolCall
-from stream_protocol.wire import FinishReason, Sink, StreamProtocolError, json_text, json_value
+from stream_protocol.wire import FinishReason, Sink, StreamProtocolError, json_value, to_well_formed
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -213,7 +213,7 @@ class Conversion(Generic[T]):
 
     def _error_text(self, error: BaseException) -> str:
         try:
-            return json_text(str.__str__(self._settings.on_error(error)))  # which refuses whatever is no text
+            return to_well_formed(str.__str__(self._settings.on_error(error)))  # which refuses whatever is no text
         except Exception:
             logger.exception("`on_error` raised")
             return DEFAULT_ERROR_TEXT

@@ -15,7 +15,7 @@ from stream_protocol.convert import (
 )
 from stream_protocol.recording._responses import Moment, RecordedResponse, Step
 from stream_protocol.recording.read import EndRecord, RecordingError
-from stream_protocol.session import answered, folded, is_user_text, user_message
+from stream_protocol.session import apply_approvals, fold_response, is_user_message, user_message
 from stream_protocol.wire import SSE_DONE, UIMessage
 
 T = TypeVar("T")
@@ -114,10 +114,10 @@ def _told(turns: Turns, delegated: frozenset[str], options: ConverterOptions) ->
         settings = _settings(response, delegated, options)
         own = list(steps)
         events = [step.event for step in own if isinstance(step, Moment)]
-        before = answered(message if response.past else None, *events)
+        before = apply_approvals(message if response.past else None, *events)
         conversion = chunk_conversion(response.past, response.message_id, settings)
-        message = folded(_converted(conversion, own), before, settings)
-        said = user_message(events[0]) if events and is_user_text(events[0]) else None
+        message = fold_response(_converted(conversion, own), before, settings)
+        said = user_message(events[0]) if events and is_user_message(events[0]) else None
         yield said, message, bool(response.past)
 
 

@@ -9,7 +9,7 @@ from google.adk.events import Event
 from stream_protocol.convert import ConverterOptions
 from stream_protocol.convert.calls import REQUEST_CONFIRMATION, gated_call
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
-from stream_protocol.session import is_shown, is_user_text, message_id
+from stream_protocol.session import is_conversation_event, is_user_message, message_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def _placed(steps: Iterable[Step]) -> Iterator[tuple["RecordedResponse", Step]]:
     for step in steps:
         match step:
             case Moment(event):
-                if is_shown(event):
+                if is_conversation_event(event):
                     yield splitter.place(event), step
             case TurnRecord():
                 yield splitter.begin(step), step
@@ -113,7 +113,7 @@ class ResponseSplitter:
         return self.response
 
     def _split(self, event: Event) -> None:
-        if is_user_text(event):
+        if is_user_message(event):
             self._texts[event.invocation_id] = self._texts.get(event.invocation_id, 0) + 1
             self._begin_message(event)
         elif self._is_answer(event):

@@ -13,7 +13,7 @@ from stream_protocol.convert import Settings
 from stream_protocol.replay_server._library import RecordingLibrary, Tape
 from stream_protocol.replay_server._playback import Playback, TimedChunk, timed_chunks
 from stream_protocol.replay_server._turn_matching import Place, find, target_of
-from stream_protocol.session import folded
+from stream_protocol.session import fold_response
 from stream_protocol.wire import AiSdkVersion, AnyChunk, ChatRequest, UIMessage
 from stream_protocol.wire.client import message_to_chunks
 
@@ -36,7 +36,7 @@ class Chat:
             return list(self.before)
         *earlier, target = self.before
         continued = target if target["role"] == "assistant" else None
-        answer = folded(self.playback.released, continued, Settings(ai_sdk=ai_sdk))
+        answer = fold_response(self.playback.released, continued, Settings(ai_sdk=ai_sdk))
         return [*(earlier if continued else self.before), *([answer] if answer["id"] else [])]
 
 

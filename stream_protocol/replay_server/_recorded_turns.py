@@ -11,7 +11,7 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 
 from stream_protocol.recording import RecordedTurn
-from stream_protocol.session import InlineFile, is_user_text, is_users, read_file, session_to_messages
+from stream_protocol.session import InlineFile, is_user_event, is_user_message, read_file, session_to_messages
 from stream_protocol.wire import ChatRequestError, FilePart, TextPart, UIMessage, parse_chat_request
 
 LAST: Final = "messages[-1]"
@@ -56,8 +56,8 @@ class Scene:
 
 def scene_of(number: int, turn: RecordedTurn) -> Scene:
     """What there is to know of a turn before it is played."""
-    users = [event for event in turn.events if is_users(event)]
-    text = next(filter(is_user_text, users), None)
+    users = [event for event in turn.events if is_user_event(event)]
+    text = next(filter(is_user_message, users), None)
     answers = tuple(answer for event in users for answer in _answers(event))
     return Scene(
         number=number,
@@ -112,5 +112,5 @@ def _answers(event: Event) -> Iterator[Answer]:
 
 def _asks(events: tuple[Event, ...]) -> frozenset[str]:
     asked = {call_id for event in events for call_id in event.long_running_tool_ids or ()}
-    ran = {response.id for event in events if not is_users(event) for response in event.get_function_responses()}
+    ran = {response.id for event in events if not is_user_event(event) for response in event.get_function_responses()}
     return frozenset(asked - ran)

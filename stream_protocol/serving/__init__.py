@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving._agent_helpers import client_tool, emit_data
+from stream_protocol.serving._default_run_config import default_run_config
 from stream_protocol.serving._on_finish import OnFinish, Outcome
 from stream_protocol.serving._overrides import RunOverrides
 from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
@@ -23,7 +24,7 @@ from stream_protocol.serving.run_logs import (
     MemoryRunLog,
     RunLog,
 )
-from stream_protocol.session import FilePolicy, default_run_config
+from stream_protocol.session import FilePolicy
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs.redis import RedisRunLog

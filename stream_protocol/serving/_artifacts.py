@@ -6,7 +6,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.session import MEDIA_TYPE, InlineFile, SavedFile, artifact_path
+from stream_protocol.session import MEDIA_TYPE_PATTERN, InlineFile, SavedFile, artifact_path
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from stream_protocol.convert import ArtifactUrl
-    from stream_protocol.session import Said
+    from stream_protocol.session import TextOrFile
 
 logger = logging.getLogger(__name__)
 
@@ -53,16 +53,16 @@ def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
     """The bytes of an artifact and its media type; ``None`` if it has neither bytes nor text."""
     if part.inline_data is not None and part.inline_data.data is not None:
         media_type = (part.inline_data.mime_type or "").partition(";")[0].strip().lower()
-        return part.inline_data.data, media_type if MEDIA_TYPE.fullmatch(media_type) else UNKNOWN_TYPE
+        return part.inline_data.data, media_type if MEDIA_TYPE_PATTERN.fullmatch(media_type) else UNKNOWN_TYPE
     return None if part.text is None else (part.text.encode(), "text/plain")
 
 
-async def load_saved_files(runner: Runner, session: Session, message: Iterable[Said]) -> tuple[Said, ...]:
+async def load_saved_files(runner: Runner, session: Session, message: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:
     """The texts and files of a message, each file in the artifact service replaced by its bytes.
 
     A file that is no longer there stays a link. Raises ``ChatRequestError`` (413) for more than ``MAX_FILES_BYTES``.
     """
-    loaded: list[Said] = []
+    loaded: list[TextOrFile] = []
     size = 0
     for item in message:
         whole = await _load_saved_file(runner, session, item) if isinstance(item, SavedFile) else item
@@ -73,7 +73,7 @@ async def load_saved_files(runner: Runner, session: Session, message: Iterable[S
     return tuple(loaded)
 
 
-async def _load_saved_file(runner: Runner, session: Session, file: SavedFile) -> Said:
+async def _load_saved_file(runner: Runner, session: Session, file: SavedFile) -> TextOrFile:
     try:
         part = await load_artifact(runner, session, file.artifact, file.version)
     except ChatRequestError:

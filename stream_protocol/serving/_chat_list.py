@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from stream_protocol.session import is_user_text
+from stream_protocol.session import is_user_message
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ async def _title(runner: Runner, session: Session) -> str | None:
     loaded = await runner.session_service.get_session(
         app_name=session.app_name, user_id=session.user_id, session_id=session.id
     )
-    first = next((event for event in loaded.events if is_user_text(event)), None) if loaded is not None else None
+    first = next((event for event in loaded.events if is_user_message(event)), None) if loaded is not None else None
     parts = (first.content.parts if first is not None and first.content is not None else None) or ()
     words = " ".join(" ".join(part.text or "" for part in parts).split())
     if not words:

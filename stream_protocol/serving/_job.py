@@ -17,14 +17,14 @@ from stream_protocol.serving.adk_runner import announces_user_message
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
-    answers_ahead,
-    is_user_text,
-    live_events,
+    answers_before_run,
+    conversation_events,
+    is_user_message,
     message_id,
-    run_config_for,
+    responses_to_superseded_calls,
+    run_config_for_turn,
     session_to_messages,
     shown_events,
-    superseded,
     user_content,
 )
 from stream_protocol.wire import encode_sse
@@ -65,8 +65,8 @@ class Job:
             case NewUserTurn() if invocation_id is None:
                 return ResponseStart(sse_conversion((), None, settings))
             case NewUserTurn():
-                stored = live_events(self.session.events)
-                texts = sum(event.invocation_id == invocation_id for event in stored if is_user_text(event))
+                stored = conversation_events(self.session.events)
+                texts = sum(event.invocation_id == invocation_id for event in stored if is_user_message(event))
                 return ResponseStart(sse_conversion((), message_id(invocation_id, texts + 1), settings))
 
     async def events(self, abort_signal: asyncio.Event) -> AsyncGenerator[Event]:
@@ -77,9 +77,9 @@ class Job:
         """
         # A copy: `messages_before_response` and the sealing need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
-        for event in superseded(session.events) if isinstance(self.turn, NewUserTurn) else ():
+        for event in responses_to_superseded_calls(session.events) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        for event in answers_ahead(self.turn):
+        for event in answers_before_run(self.turn):
             yield await self.runner.session_service.append_event(session, event)
         content = user_content(self.turn)
         invocation_id = self._announced_invocation()
@@ -94,7 +94,7 @@ class Job:
             invocation_id=invocation_id,
             new_message=content,
             state_delta=self.overrides.state() or None,
-            run_config=run_config_for(self.turn, self.overrides.run_config or self.run_config),
+            run_config=run_config_for_turn(self.turn, self.overrides.run_config or self.run_config),
             yield_user_message=True,
             abort_signal=abort_signal,
         )
@@ -135,9 +135,9 @@ class Job:
         own = Event(
             author="user",
             content=user_content(self.turn),
-            custom_metadata=run_config_for(self.turn, self.run_config).custom_metadata,
+            custom_metadata=run_config_for_turn(self.turn, self.run_config).custom_metadata,
         )
-        session = self.session.model_copy(update={"events": [*stored, *answers_ahead(self.turn), own]})
+        session = self.session.model_copy(update={"events": [*stored, *answers_before_run(self.turn), own]})
         return session_to_messages(session, running=True, **self.options)
 
     def _past_events(self) -> bytes:

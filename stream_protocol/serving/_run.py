@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from stream_protocol.convert import Conversion, Ending, Settings, fail_response, sse_conversion
 from stream_protocol.serving._recorder_protocol import NoRecorder
 from stream_protocol.serving.run_logs import EventBuffer
-from stream_protocol.session import Fragments
+from stream_protocol.session import RunOutput
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Run:
     def __init__(self, limits: RunLimits, bounds: LogBounds) -> None:
         self.log = EventBuffer(bounds, on_readers=self._count_readers)
         self.abort_signal = asyncio.Event()
-        self.fragments = Fragments()
+        self.output = RunOutput()
         self._limits = limits
         self._released = False
         self._start_response: StartResponse = _empty_response
@@ -176,9 +176,9 @@ class Run:
 
     def _feed(self, event: Event) -> None:
         if self.log.closed:
-            self.fragments.add_late(event)
+            self.output.add_unseen(event)
             return
-        self.fragments.add(event)
+        self.output.add(event)
         with self._failure_ends_response():
             response = self._response(event.invocation_id)
             self._recorder.event(event)

@@ -13,6 +13,7 @@ from stream_protocol.convert import ConverterOptions, Settings, hiding, iter_sse
 from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, list_chats
+from stream_protocol.serving._default_run_config import default_run_config
 from stream_protocol.serving._job import Job
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
@@ -34,7 +35,6 @@ from stream_protocol.session import (
     FilePolicy,
     NewUserTurn,
     NothingToRun,
-    default_run_config,
     fingerprint,
     plan,
     session_to_messages,
@@ -290,7 +290,7 @@ class ChatService:
         if run.outcome is None or run.outcome == "finish" or not run.has_chat:
             return
         try:
-            await seal_session(self.runner, job.session, run.fragments, run.outcome, agent=job.runner.agent.name)
+            await seal_session(self.runner, job.session, run.output, run.outcome, agent=job.runner.agent.name)
         except Exception:  # the chat must become free, whatever its store does
             logger.exception("What a broken run has shown could not be stored.")
 

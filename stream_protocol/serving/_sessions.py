@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +11,7 @@ from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifac
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving.adk_runner import agent_names
-from stream_protocol.session import restore, sealing_events
+from stream_protocol.session import interruption_events, restore_client_history
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
     from stream_protocol.convert import Ending
-    from stream_protocol.session import AnsweredCalls, Fragments, NewUserTurn
+    from stream_protocol.session import AnsweredCalls, NewUserTurn, RunOutput
     from stream_protocol.wire import ChatRequest
 
 
@@ -68,7 +69,7 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
     return {key: {} for key in keys if state.get(key, {}) is None}
 
 
-async def seal_session(runner: Runner, before: Session, fragments: Fragments, outcome: Ending, *, agent: str) -> None:
+async def seal_session(runner: Runner, before: Session, output: RunOutput, outcome: Ending, *, agent: str) -> None:
     """Stores what a run that ended early has shown to the page and ADK has not stored.
 
     ``before``: the session when the run began. ``agent``: the name of its root agent.
@@ -76,7 +77,9 @@ async def seal_session(runner: Runner, before: Session, fragments: Fragments, ou
     session = await find_session(runner, before.user_id, before.id)
     if session is None:
         return
-    for event in sealing_events(session.events, fragments, outcome, begun_at=len(before.events), agent=agent):
+    for event in interruption_events(
+        session.events, output, outcome, begun_at=len(before.events), agent=agent, now=time.time()
+    ):
         await runner.session_service.append_event(session, event)
 
 
@@ -88,7 +91,7 @@ async def restore_session(
     Returns a runner like ``runner`` with this one session, the session, and the request's turn. Raises
     ``ChatRequestError`` for a request that is refused.
     """
-    restored = restore(request, agent=runner.agent.name, agents=agent_names(runner.agent), mode=mode)
+    restored = restore_client_history(request, agent=runner.agent.name, agents=agent_names(runner.agent), mode=mode)
     own = copy(runner)
     own.session_service = InMemorySessionService()
     session = await create_session(own, user_id, request.id)

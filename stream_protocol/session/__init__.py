@@ -1,66 +1,68 @@
-"""A stored session: its exchanges, what waits in it, what a request asks of it, and its history.
+"""A stored session: its exchanges, its pending calls, what a request asks of it, and its history.
 
-Pure: no I/O, no clock, no random ids.
+Pure: no I/O, no clock. Read it in this order: ``_exchanges`` and ``_metadata`` (which events make which message),
+``_pending_calls``, ``_files`` and ``_user_message``, then ``_planning`` (what a request asks for) and ``_run_input``
+(what ADK is given for it), ``_history``, and ``_interrupted_runs``.
 """
 
-from stream_protocol.session._answer_checks import PROVIDED
-from stream_protocol.session._canonical import canonical
-from stream_protocol.session._client_history import HistoryMode, restore
-from stream_protocol.session._exchanges import is_shown, is_user_text, is_users, live_events, message_id
-from stream_protocol.session._file_policy import FilePolicy
-from stream_protocol.session._files import MEDIA_TYPE, InlineFile, Said, SavedFile, read_file
+from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
+from stream_protocol.session._client_history import HistoryMode, restore_client_history
+from stream_protocol.session._exchanges import (
+    conversation_events,
+    is_conversation_event,
+    is_user_event,
+    is_user_message,
+    message_id,
+)
+from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._fingerprint import fingerprint
-from stream_protocol.session._history import answered, folded, session_to_messages
+from stream_protocol.session._history import apply_approvals, fold_response, session_to_messages
 from stream_protocol.session._importing import messages_to_events
-from stream_protocol.session._interrupted_runs import Fragments, sealing_events
+from stream_protocol.session._interrupted_runs import RunOutput, interruption_events
 from stream_protocol.session._metadata import METADATA_KEY, shown_events
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
-    answers_ahead,
-    default_run_config,
-    run_config_for,
-    superseded,
+    answers_before_run,
+    responses_to_superseded_calls,
+    run_config_for_turn,
     user_content,
 )
-from stream_protocol.session._saved_files import artifact_path
-from stream_protocol.session._signatures import repair_thought_signatures
-from stream_protocol.session._user_message import user_message
+from stream_protocol.session._thought_signatures import repair_thought_signatures
+from stream_protocol.session._user_message import artifact_path, user_message
 
 __all__ = [
-    "MEDIA_TYPE",
+    "CREDENTIAL_PROVIDED",
+    "MEDIA_TYPE_PATTERN",
     "METADATA_KEY",
-    "PROVIDED",
     "AnsweredCalls",
     "FilePolicy",
-    "Fragments",
     "HistoryMode",
     "InlineFile",
     "NewUserTurn",
     "NothingToRun",
-    "Said",
+    "RunOutput",
     "SavedFile",
-    "answered",
-    "answers_ahead",
+    "TextOrFile",
+    "answers_before_run",
+    "apply_approvals",
     "artifact_path",
-    "canonical",
-    "default_run_config",
+    "conversation_events",
     "fingerprint",
-    "folded",
-    "is_shown",
-    "is_user_text",
-    "is_users",
-    "live_events",
+    "fold_response",
+    "interruption_events",
+    "is_conversation_event",
+    "is_user_event",
+    "is_user_message",
     "message_id",
     "messages_to_events",
     "plan",
     "read_file",
     "repair_thought_signatures",
-    "restore",
-    "run_config_for",
-    "sealing_events",
+    "responses_to_superseded_calls",
+    "restore_client_history",
+    "run_config_for_turn",
     "session_to_messages",
     "shown_events",
-    "superseded",
     "user_content",
     "user_message",
 ]

@@ -1,7 +1,7 @@
-"""What a page gives as the output of a call -> the response that ADK takes for it.
+"""Answers to ``adk_request_input`` and ``adk_request_credential``, checked before ADK gets them.
 
-ADK checks neither: an input that does not fit fails the run, and a credential must come as the whole auth config. So an
-input is held against the schema that is stored with its request, and a credential is put into the stored config.
+ADK checks neither. An input that does not fit fails the run, so it is checked against the schema that is stored with
+its request. A credential must come as the whole auth config, so it is put into the stored config.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 UNPROCESSABLE: Final = 422
 
-PROVIDED: Final = {"provided": True}
-"""What the page is told in place of a credential."""
+CREDENTIAL_PROVIDED: Final = {"provided": True}
+"""The output of a credential request, as the page is shown it: the credential itself never goes back to a page."""
 
 _OAUTH2_KEYS: Final = frozenset({"authResponseUri", "authCode", "accessToken", "redirectUri"})
 _HTTP_KEYS: Final = frozenset({"username", "password", "token"})
@@ -33,19 +33,25 @@ _CREDENTIAL_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "apiKey": frozenset({"apiKey"}),
     "http": _HTTP_KEYS,
 }
-"""What a page may give, by the type of the auth scheme. Texts, all of them."""
+"""Type of the auth scheme -> the keys of the credential that a page may give. Every value is a string."""
 
 
 def check_input(args: Mapping[str, Any], answer: Any) -> None:
-    """Holds the answer to an input request against its schema. Raises ``ChatRequestError`` (422) naming the field."""
+    """Checks the answer to an input request. ``args``: the arguments of the request, with the schema if there is one.
+
+    Raises ``ChatRequestError`` (422), which names the first field that does not fit.
+    """
     schema = args.get("response_schema")
-    if isinstance(schema, dict) and (field := _misfit(schema, answer)) is not None:
+    if isinstance(schema, dict) and (field := _first_invalid_field(schema, answer)) is not None:
         where = f"the field {field} does not fit" if field else "it is of another kind"
         raise ChatRequestError(f"The answer is not what was asked for: {where}.", status=UNPROCESSABLE)
 
 
-def _misfit(schema: dict[str, Any], answer: Any) -> str | None:
-    """The first field that does not fit, empty for the whole; ``None`` if all does, or the schema is none."""
+def _first_invalid_field(schema: dict[str, Any], answer: Any) -> str | None:
+    """The path of the first field that does not fit, empty for the answer itself.
+
+    ``None`` if all of it fits, or if the schema is not valid.
+    """
     try:
         Draft202012Validator.check_schema(schema)
         # An empty registry: a schema that a model wrote must not make the server fetch anything.
@@ -60,8 +66,11 @@ def _misfit(schema: dict[str, Any], answer: Any) -> str | None:
     return ".".join(path)
 
 
-def completed_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:
-    """The stored auth config with what the page gives in its place. Raises ``ChatRequestError`` (422)."""
+def complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:
+    """The auth config out of a credential request's arguments, with what the page gives put in.
+
+    Raises ``ChatRequestError`` (422) for an output that is not such a credential.
+    """
     config: dict[str, Any] = deepcopy(args.get("authConfig") or {})
     kind = str((config.get("authScheme") or {}).get("type") or "oauth2")
     allowed = _CREDENTIAL_KEYS.get(kind, frozenset())
@@ -93,7 +102,7 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 
 
 def _check_state(state: str | None, uri: str | None) -> None:
-    """A sign-in that was begun elsewhere is refused: it would sign the user in as somebody else."""
+    """Refuses a sign-in that was begun elsewhere: it would sign the user in as somebody else."""
     if state is None or uri is None:
         return
     try:

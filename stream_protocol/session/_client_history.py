@@ -1,8 +1,8 @@
-"""A request that brings its own history -> the events before it, and what to do about its last message.
+"""Chats whose history comes with each request: the events before the last message, and the turn that it asks for.
 
-The client says what has happened, and nothing of it is checked against anything: an app chooses this for chats in which
-that harms nobody but the client. So the history only ever becomes what the model reads. Nothing runs because of it: an
-approval would run a call with arguments that only the client has seen, and is refused.
+Nothing in such a history is checked. An app chooses this for chats in which a false history harms nobody but the
+client. So the model reads the history, and nothing runs because of it. An approval is refused: it would run a call with
+arguments that only the client has seen.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from stream_protocol.session._importing import messages_to_events
-from stream_protocol.session._planning import CONFLICT, AnsweredCalls, CallAnswer, NewUserTurn, plan
+from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, plan
+from stream_protocol.session._submitted_answers import CONFLICT
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 
 if TYPE_CHECKING:
@@ -22,35 +23,37 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ToolPart, UIMessage
 
 HistoryMode = Literal["server", "client", "text"]
-"""Whose history the model reads: that of the stored session; what the client sends; of that, only the texts."""
+"""Which history the model reads. ``"server"``: the stored session. ``"client"``: what the client sends. ``"text"``: of
+what the client sends, only the texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Restored:
-    """What a request says has happened, and what it asks for."""
+class RestoredHistory:
+    """A request's own history, and the turn that its last message asks for."""
 
     events: list[Event]
+    """What happened before the turn, to be appended to an empty session."""
     turn: NewUserTurn | AnsweredCalls
-    """``Answers`` have no past: their message is the client's, and so are the ids in it."""
+    """``AnsweredCalls`` have no ``past`` here: the message and the ids in it are the client's."""
 
 
-def restore(
+def restore_client_history(
     request: ChatRequest, *, agent: str, agents: Collection[str] = (), mode: Literal["client", "text"] = "client"
-) -> Restored:
-    """The chat before the last message, and that message's turn: the user's words, or what the page's tools gave.
+) -> RestoredHistory:
+    """The chat before the last message, and that message's turn: the user's words, or the outputs of client tools.
 
-    ``agent`` and ``agents`` as in ``messages_to_events``. Raises ``ChatRequestError`` for what is refused.
+    ``agent`` and ``agents``: as for ``messages_to_events``. Raises ``ChatRequestError`` for a request that is refused.
     """
     *earlier, last = request.messages
     if last["role"] == "assistant":
         return _continuation([*earlier, last] if mode == "client" else [], last, agent, agents)
     turn = plan(ChatRequest(id=request.id, messages=(last,)), ())
     assert isinstance(turn, NewUserTurn)
-    told = earlier if mode == "client" else [_text_only(message) for message in earlier]
-    return Restored(events=messages_to_events(told, agent=agent, agents=agents), turn=turn)
+    history = earlier if mode == "client" else [_text_only(message) for message in earlier]
+    return RestoredHistory(events=messages_to_events(history, agent=agent, agents=agents), turn=turn)
 
 
-def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents: Collection[str]) -> Restored:
+def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents: Collection[str]) -> RestoredHistory:
     for part in _last_calls(last):
         if part["state"] == "approval-responded" and part.get("approval", {}).get("approved"):
             raise ChatRequestError("This chat takes no approvals: its history is not the server's.", status=CONFLICT)
@@ -64,11 +67,11 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
         CallAnswer(id=result.id or "", name=result.name or "", response=dict(result.response or {}))
         for result in results
     ]
-    return Restored(events=events, turn=AnsweredCalls(answers=tuple(answers), message_id=last["id"], past=()))
+    return RestoredHistory(events=events, turn=AnsweredCalls(answers=tuple(answers), message_id=last["id"], past=()))
 
 
 def _last_calls(message: UIMessage) -> list[ToolPart]:
-    """The calls behind the last step's start, those that a provider ran aside."""
+    """The calls of the last step, without those that a provider ran."""
     calls: list[ToolPart] = []
     for part in message["parts"]:
         if part["type"] == "step-start":

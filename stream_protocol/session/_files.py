@@ -1,7 +1,8 @@
-"""A ``file`` part of a user message -> bytes or a link that ADK may see. Nothing is ever fetched here.
+"""The files that a user attaches to a message: reading them, and which of them an app takes.
 
-What a browser sends is a data URL; what an app that uploads first sends is an https URL. Any other scheme is refused:
-``file:`` would name the server's own disk, ``javascript:`` and ``blob:`` mean nothing outside the page.
+A browser sends a file as a data URL; an app that uploads first sends an https URL. Any other scheme is refused:
+``file:`` would name the server's own disk, ``javascript:`` and ``blob:`` mean nothing outside the page. The server
+never fetches a URL.
 """
 
 from __future__ import annotations
@@ -10,22 +11,29 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, StreamProtocolError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from stream_protocol.wire import FilePart
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
 """Decoded bytes of one attached file: Gemini refuses inline requests above 20 MB, and so do most others."""
 
-MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
-"""A full media type by RFC 6838, without parameters. v7 clients may say ``image`` or ``image/*``: see the data URL."""
+MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
+"""A full media type by RFC 6838, without parameters. v7 clients may say ``image`` or ``image/*`` instead: then the data
+URL's own media type is used."""
 
-URL_SAFE: Final = bytes.maketrans(b"-_", b"+/")
-"""ADK and Python clients write base64url, browsers the plain alphabet: both are read."""
+FROM_BASE64URL: Final = bytes.maketrans(b"-_", b"+/")
+"""To plain base64. ADK and Python clients write base64url, browsers the plain alphabet: both are read."""
+
+SCHEMES: Final = frozenset({"data", "http", "https"})
+"""URL schemes by which a page can send a file. Any other is refused, whatever an app says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,19 +56,70 @@ class LinkedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFile:
-    """A file of an earlier message that lies in the artifact service: ADK put a line of text in its place."""
+    """A file of an earlier message that ADK saved as an artifact, with a line of text in its place in the message."""
 
     line: str
+    """The line of text."""
     artifact: str
-    """The artifact's name,"""
+    """The name of the artifact."""
     version: int
+    """The version of the artifact, from 0."""
     media_type: str
     name: str | None
-    """and the file's own."""
+    """The name that the file had when the user attached it."""
 
 
-Said: TypeAlias = str | InlineFile | LinkedFile | SavedFile
-"""A piece of what a user says."""
+TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile
+"""What a user's message consists of, part by part."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilePolicy:
+    """Which files may be attached to a message, and how the agent's own files go to the page.
+
+    The server itself never fetches a link. Some model adapters do, from the server's machine (LiteLlm, for providers
+    that take no links). With such an adapter in a network that browsers must not reach, set ``schemes={"data"}``.
+
+    Raises ``StreamProtocolError`` for a scheme or a size that no policy can allow.
+    """
+
+    schemes: frozenset[str] = SCHEMES
+    """How a file may come: ``data`` (its bytes come with the message), ``http`` and ``https`` (as a link)."""
+    media_types: tuple[str, ...] = ("*/*",)
+    """Patterns such as ``image/*``. A file's media type must match one of them. The client states the media type; the
+    bytes are not examined."""
+    max_bytes: int = MAX_FILE_BYTES
+    """The largest file that may come with a message, in decoded bytes; 20 MiB at most."""
+    artifact_links: bool = True
+    """Whether files of the agent's that are saved as artifacts may go to the page as links, not as bytes.
+
+    A link needs the chat endpoint's URL. ``chat_routes`` takes it from each request, unless the request has an
+    ``Authorization`` header, which no browser sends along for a link. With ``history="client"`` or ``"text"`` there
+    are no links: the server has no chat in which it could find the artifact."""
+    artifact_base: str | None = None
+    """The chat endpoint's URL as the page knows it, such as ``/chat``, with or without its origin. Needed where the
+    server sees another one: behind a proxy that rewrites paths."""
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(self.schemes - SCHEMES):
+            raise StreamProtocolError(f"Files can come by data, http and https URLs, not {', '.join(unknown)}.")
+        if self.max_bytes > MAX_FILE_BYTES:
+            raise StreamProtocolError(f"`max_bytes` is {MAX_FILE_BYTES} at most.")
+
+    def check(self, said: Iterable[TextOrFile]) -> None:
+        """Raises ``ChatRequestError`` for the first file that is not taken (413 size, 415 media type, 422 scheme)."""
+        for file in said:
+            if isinstance(file, InlineFile | LinkedFile):
+                self._check_file(file)
+
+    def _check_file(self, file: InlineFile | LinkedFile) -> None:
+        scheme = "data" if isinstance(file, InlineFile) else file.url.partition(":")[0].lower()
+        if scheme not in self.schemes:
+            raise ChatRequestError(f"Files cannot be attached by {scheme} URLs here.", status=422)
+        if not any(fnmatchcase(file.media_type, pattern) for pattern in self.media_types):
+            raise ChatRequestError("Files of this type cannot be attached here.", status=415)
+        if isinstance(file, InlineFile) and len(file.data) > self.max_bytes:
+            raise ChatRequestError(f"An attached file is larger than {self.max_bytes} bytes.", status=413)
 
 
 def read_file(part: FilePart) -> InlineFile | LinkedFile:
@@ -99,7 +158,7 @@ def _inline(part: FilePart) -> InlineFile:
 def _decode_base64(text: bytes) -> bytes:
     padded = text + b"=" * (-len(text) % 4)
     try:
-        return base64.b64decode(padded.translate(URL_SAFE), validate=True)
+        return base64.b64decode(padded.translate(FROM_BASE64URL), validate=True)
     except binascii.Error:
         raise ChatRequestError("The data URL of an attached file is not valid base64.", status=422) from None
 
@@ -107,6 +166,6 @@ def _decode_base64(text: bytes) -> bytes:
 def _media_type(*candidates: str) -> str:
     for candidate in candidates:
         text = candidate.partition(";")[0].strip().lower()
-        if MEDIA_TYPE.fullmatch(text):
+        if MEDIA_TYPE_PATTERN.fullmatch(text):
             return text
     raise ChatRequestError("An attached file has no usable media type.", status=415)

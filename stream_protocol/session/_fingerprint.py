@@ -1,4 +1,4 @@
-"""Whether two requests say the same, as a double click and a retry do."""
+"""A fingerprint of a request: a double click and a retry send a request that was sent before."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,20 +12,20 @@ _ANSWER_KEYS: Final = ("toolCallId", "state", "output", "errorText", "approval")
 
 
 def fingerprint(request: ChatRequest) -> str:
-    """A digest of what the request says: equal for requests that must not be run twice.
+    """A SHA-256 digest as hexadecimal text; equal for requests that must not be run twice.
 
-    What counts is the last message: words together with the id that the client gave them, so that the same words said
-    again are another turn; of an assistant's message the answers that it brings, which two tabs may hold in messages
-    that differ otherwise.
+    It covers the last message. Of a user's message: its parts and its id, so that the same words sent again are another
+    turn. Of an assistant's message: the answers in its tool parts, since two tabs may hold messages that differ in the
+    rest.
     """
     last = request.messages[-1]
     payloads = request.body.get("approvalPayloads")
-    answers = _said(last, payloads if isinstance(payloads, dict) else {})
-    said = [request.trigger, request.message_id, last["id"], last["role"], answers]
-    return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    content = _message_content(last, payloads if isinstance(payloads, dict) else {})
+    fields = [request.trigger, request.message_id, last["id"], last["role"], content]
+    return hashlib.sha256(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _said(message: UIMessage, payloads: Mapping[str, Any]) -> list[Any]:
+def _message_content(message: UIMessage, payloads: Mapping[str, Any]) -> list[Any]:
     if message["role"] == "user":
         return [dict(part) for part in message["parts"]]
     return [

@@ -1,8 +1,8 @@
 """A stored session -> the messages that a client of it shows.
 
-Nothing here builds a message. Each stored response goes through the converter, with what came before it in its message
-as its past, and through the client's reducer, as it did when it was live; what the client did itself in between (the
-answer to an approval request) is done here as the client does it.
+Nothing here builds a message. Each stored response goes through the converter, with the earlier events of its message
+as the past, and through the client's reducer, as it did when it was live. What the client changed itself in between
+(the answer to an approval request) is changed here as the client does it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from stream_protocol.convert import ConverterOptions, Settings, chunk_conversion, delegated_tools, hiding
 from stream_protocol.convert.calls import is_confirmed
-from stream_protocol.session._exchanges import Exchange, exchanges, is_users, live_events
+from stream_protocol.session._exchanges import Exchange, conversation_events, exchanges, is_user_event
 from stream_protocol.session._metadata import approval_reasons, shown_events
 from stream_protocol.session._user_message import user_message
 from stream_protocol.wire import ClientStreamError
@@ -33,24 +33,25 @@ def session_to_messages(
 ) -> list[UIMessage]:
     """The messages of a chat, as a client that was there has them, ids included.
 
-    ``options`` are the converter's, and must be those that the chat is served with; delegations to task-mode agents are
-    hidden, as ``ChatService`` hides them. ``running``: the newest response is
-    still being written; its calls are left open then.
+    ``options``: the converter's; give those with which the chat is served. Delegations to task-mode agents are hidden,
+    as ``ChatService`` hides them. ``running``: whether the newest response is still being written; its calls stay open
+    then.
 
     The user's messages have the ids that their client gave them, or else those of their events.
     """
     options.pop("on_error", None)  # a message has no place for an error's text
     settings = Settings(**hiding(delegated_tools(session.events), options))
-    told = [_Telling(exchange, settings) for exchange in exchanges(shown_events(live_events(session.events)))]
-    for number, telling in enumerate(told):
-        telling.tell(running=running and number == len(told) - 1)
-        for event in telling.exchange.events:
-            _tell_late(event, told[: number + 1])
-    return [message for telling in told for message in telling.messages()]
+    shown = shown_events(conversation_events(session.events))
+    replays = [_ExchangeReplay(exchange, settings) for exchange in exchanges(shown)]
+    for index, replay in enumerate(replays):
+        replay.replay_responses(running=running and index == len(replays) - 1)
+        for event in replay.exchange.events:
+            _add_late_results(event, replays[: index + 1])
+    return [message for replay in replays for message in replay.messages()]
 
 
-class _Telling:
-    """One exchange on its way to its messages."""
+class _ExchangeReplay:
+    """One exchange, and the assistant message that its responses make in a client."""
 
     def __init__(self, exchange: Exchange, settings: Settings) -> None:
         self.exchange = exchange
@@ -60,32 +61,33 @@ class _Telling:
         self._running = False
         self._call_ids = {call.id for event in exchange.events for call in event.get_function_calls()}
 
-    def tell(self, *, running: bool) -> None:
-        """Folds the responses of the exchange, one after the other."""
+    def replay_responses(self, *, running: bool) -> None:
+        """Folds the responses of the exchange, one after the other. ``running``: the last one goes on."""
         self._running = running
         responses = list(self.exchange.responses())
         for response in responses:
-            chunks = self._converted(response, ends=not (running and response is responses[-1]))
-            self._message = folded(chunks, answered(self._message, *response), self._settings)
+            chunks = self._convert(response, ends=not (running and response is responses[-1]))
+            self._message = fold_response(chunks, apply_approvals(self._message, *response), self._settings)
             self._past.extend(response)
 
-    def holds(self, call_id: str | None) -> bool:
+    def has_call(self, call_id: str | None) -> bool:
         return call_id in self._call_ids
 
-    def tell_result(self, event: Event) -> None:
-        """Folds the result of a call of this message that came when a later message was being written."""
-        chunks = [chunk for chunk in self._converted([event], ends=False) if chunk["type"].startswith("tool-output")]
-        self._message = folded(chunks, answered(self._message, event), self._settings)
+    def add_late_result(self, event: Event) -> None:
+        """Folds the result of a call of this message that came while a later message was being written."""
+        chunks = [chunk for chunk in self._convert([event], ends=False) if chunk["type"].startswith("tool-output")]
+        self._message = fold_response(chunks, apply_approvals(self._message, event), self._settings)
         self._past.append(event)
 
     def messages(self) -> Iterator[UIMessage]:
-        user_text = self.exchange.user_text
-        if user_text is not None:
-            yield user_message(user_text, self.exchange.events, self._settings.artifact_url)
-        if self._message is not None and (self.exchange.is_answered or not self._running):
+        """The user's message, if the exchange has one, and the assistant's, if there is one yet."""
+        user_event = self.exchange.user_event
+        if user_event is not None:
+            yield user_message(user_event, self.exchange.events, self._settings.artifact_url)
+        if self._message is not None and (self.exchange.has_agent_events or not self._running):
             yield self._message
 
-    def _converted(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
+    def _convert(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
         conversion = chunk_conversion(self._past, self.exchange.message_id, self._settings)
         for event in events:
             conversion.feed(event)
@@ -94,24 +96,29 @@ class _Telling:
         return conversion.written
 
 
-def _tell_late(event: Event, told: Sequence[_Telling]) -> None:
-    """Puts results of calls that earlier messages hold where their calls are: the live client could not be told.
+def _add_late_results(event: Event, replays: Sequence[_ExchangeReplay]) -> None:
+    """Adds the event's results of calls that earlier messages hold to those messages.
 
-    ``told`` ends with the message that the event is of. A model may use an id again: the newest call has it then.
+    A live client could not be sent them, since an output for a call of another message is an error there.
+    ``replays`` ends with the exchange of the event. A model may use an id again: the result is the newest call's then.
     """
     late: dict[int, list[types.Part]] = {}
+    newest = len(replays) - 1
     for part in (event.content.parts if event.content is not None else None) or ():
         if (response := part.function_response) is not None:
-            holder = next((n for n in reversed(range(len(told))) if told[n].holds(response.id)), len(told) - 1)
+            holder = next((n for n in range(newest, -1, -1) if replays[n].has_call(response.id)), newest)
             late.setdefault(holder, []).append(part)
     for holder, parts in late.items():
-        if holder < len(told) - 1 and event.content is not None:
+        if holder < newest and event.content is not None:
             content = event.content.model_copy(update={"parts": parts})
-            told[holder].tell_result(event.model_copy(update={"content": content}))
+            replays[holder].add_late_result(event.model_copy(update={"content": content}))
 
 
-def folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
-    """The message that the client shows after a response. A bare step reaches its list only with the next change."""
+def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
+    """The message that the client shows after a response. ``message``: the one that the response continues.
+
+    A step that nothing follows is not in it: the client's list of messages gets a step with the next change.
+    """
     reducer = MessageReducer(ai_sdk=settings.ai_sdk, message=message)
     shown = len(reducer.message["parts"])
     try:
@@ -125,10 +132,13 @@ def folded(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Sett
     return folded
 
 
-def answered(message: UIMessage | None, *events: Event) -> UIMessage | None:
-    """The message as the client made it when it sent the approvals with which these events begin."""
+def apply_approvals(message: UIMessage | None, *events: Event) -> UIMessage | None:
+    """Marks in the message the approvals with which these events begin, as the client did when it sent them.
+
+    Changes the message, and returns it.
+    """
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
-    for event in takewhile(is_users, events):
+    for event in takewhile(is_user_event, events):
         reasons = approval_reasons(event)
         for response in event.get_function_responses():
             if (approved := is_confirmed(response.response)) is not None:

@@ -1,16 +1,16 @@
 """UI messages -> an ADK history, for apps that keep their chats in the browser or in a database of their own.
 
-ADK holds a history to rules of its own, and drops or quotes what breaks them without a word: a call and its response
-are two events, the call first, with one id; an author is an agent of the tree; a content has a role; times only grow.
-Ids start with ``adk-``, since ADK keeps only such ids from Gemini, which has not given them.
+ADK has rules for a history, and silently drops or quotes what breaks them. A call and its response are two events, the
+call first, with one id. An author is an agent of the tree. Every content has a role. Times only grow. Call ids begin
+with ``adk-``: ADK takes such ids out of a request to Gemini, which did not give them.
 
-Nothing here can start anything: no event has actions or long-running ids, a call without an outcome is left out, and so
-are the calls with which ADK itself steers agents or asks people, which are ADK's alone to make.
+An imported history cannot start anything. No event has actions or long-running ids. A call without an outcome is left
+out, and so are the calls with which ADK itself steers agents or asks people: only ADK may make those.
 """
 
 import re
 from base64 import b64decode
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -18,9 +18,9 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.convert import CODE_EXECUTION, CONTROL_TOOLS, INPUT_CUT
-from stream_protocol.session._files import URL_SAFE, Said, read_file
-from stream_protocol.session._metadata import METADATA_KEY
-from stream_protocol.session._parts import said_part
+from stream_protocol.session._files import FROM_BASE64URL, read_file
+from stream_protocol.session._metadata import EVENT_INTERVAL, METADATA_KEY
+from stream_protocol.session._user_message import adk_part, texts_and_files
 from stream_protocol.wire import (
     ChatRequestError,
     FilePart,
@@ -30,11 +30,8 @@ from stream_protocol.wire import (
     UIPart,
     is_tool_part,
     parse_message,
-    tool_name as name_of,
+    tool_name,
 )
-
-TICK: Final = 0.001
-"""Seconds between two events: SQL stores round to microseconds."""
 
 MAX_INVOCATION_ID: Final = 128
 """Characters of a message id that may name an invocation; ADK's columns hold 256."""
@@ -58,27 +55,28 @@ def messages_to_events(
 ) -> list[Event]:
     """The events of an ADK session in which this chat has happened, to be appended in order.
 
-    ``agent`` is the root agent's name and the author of what the agent said; ``agents`` are the names of further agents
-    that a part's ``providerMetadata.adk.author`` may name. ``start`` is the time of the first event, in seconds since
+    ``agent``: the root agent's name, and the author of what the agent said. ``agents``: the names of further agents
+    that a part's ``providerMetadata.adk.author`` may name. ``start``: the time of the first event, in seconds since
     1970; the others follow a millisecond apart. The same arguments give the same events.
 
-    A turn's invocation is named after its assistant message. System messages, data, sources and whatever ADK has no
-    form for are left out. Raises ``ChatRequestError`` for what is no message, and for a user's file that is refused.
+    A turn's invocation has the id of its assistant message. System messages, data, sources and whatever else ADK has
+    no form for are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a user's file that
+    is refused.
     """
-    history = _History({agent, *agents}, agent, start)
+    history = _HistoryBuilder({agent, *agents}, agent, start)
     parsed = [parse_message(message) for message in messages]
     for message, following in zip(parsed, [*parsed[1:], None], strict=False):
         if message["role"] == "user":
             history.begin_turn(following["id"] if following is not None and following["role"] == "assistant" else "")
-            history.add("user", "user", [said_part(said) for said in _said(message)], message_id=message["id"])
+            history.add("user", "user", list(map(adk_part, texts_and_files(message))), message_id=message["id"])
         elif message["role"] == "assistant":
             history.begin_turn(message["id"], only_first=True)
             history.add_answer(message["parts"])
     return history.events
 
 
-class _History:
-    """The events so far, and the model response that is being gathered."""
+class _HistoryBuilder:
+    """The events so far, and the model response that is being put together from a message's parts."""
 
     def __init__(self, agents: Collection[str], root: str, start: float) -> None:
         self.events: list[Event] = []
@@ -88,11 +86,12 @@ class _History:
         self._invocations: list[str] = []
         self._call_ids: set[str] = set()
         self._author = root
-        self._said: list[types.Part] = []
+        self._parts: list[types.Part] = []
         self._results: list[types.FunctionResponse] = []
+        """The outcomes of the response's calls."""
 
     def begin_turn(self, name: str, *, only_first: bool = False) -> None:
-        """The events that follow belong to another invocation, of this name if it can be one."""
+        """Begins another invocation, with this name if it can be one. ``only_first``: unless there is one already."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -104,7 +103,7 @@ class _History:
         self.events.append(
             Event(
                 id=f"imported-{len(self.events) + 1}",
-                timestamp=self._start + TICK * len(self.events),
+                timestamp=self._start + EVENT_INTERVAL * len(self.events),
                 invocation_id=self._invocations[-1],
                 author=author,
                 content=types.Content(role=role, parts=parts),
@@ -113,7 +112,7 @@ class _History:
         )
 
     def add_answer(self, parts: Iterable[UIPart]) -> None:
-        """An assistant message. A step is a model response, with the results of its calls behind it."""
+        """Adds an assistant message. Each step is a model response, and the results of its calls follow it."""
         for part in parts:
             if part["type"] == "step-start":
                 self._end_response()
@@ -131,41 +130,41 @@ class _History:
         if self._results:  # said after the calls were made, while one of them waited for a person
             self._end_response()
         provider = part.get("providerMetadata")
-        self._speak(
+        self._add_parts(
             provider, types.Part(text=part["text"], thought=thought or None, thought_signature=_signature(provider))
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """A file that the agent made, or, behind results, what a tool gave. One that no model can have is left out."""
+        """Adds a file of the agent's; behind results it is the tool's. A file that is refused is left out."""
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:
-                self._results[-1].parts = [*(self._results[-1].parts or ()), _result_file(said_part(file))]
+                self._results[-1].parts = [*(self._results[-1].parts or ()), _result_file(adk_part(file))]
             else:
-                self._speak(part.get("providerMetadata"), said_part(file))
+                self._add_parts(part.get("providerMetadata"), adk_part(file))
 
     def _add_tool(self, part: ToolPart) -> None:
-        name, provider = name_of(part), part.get("callProviderMetadata")
+        name, provider = tool_name(part), part.get("callProviderMetadata")
         if part.get("providerExecuted"):
             if name == CODE_EXECUTION:
-                self._speak(provider, *_code(part))
+                self._add_parts(provider, *_code_parts(part))
             return
         response = _response(part)
         if response is None or not _is_complete(part) or not _is_tool_name(name):
             return
         call_id = self._call_id(part["toolCallId"])
         call = types.FunctionCall(id=call_id, name=name, args=_object(part["input"], "input"))
-        self._speak(provider, types.Part(function_call=call, thought_signature=_signature(provider)))
+        self._add_parts(provider, types.Part(function_call=call, thought_signature=_signature(provider)))
         self._results.append(types.FunctionResponse(id=call_id, name=name, response=response))
 
-    def _speak(self, provider: Mapping[str, Any] | None, *parts: types.Part) -> None:
-        author = self._speaker(provider)
+    def _add_parts(self, provider: Mapping[str, Any] | None, *parts: types.Part) -> None:
+        author = self._author_of(provider)
         if author != self._author:
             self._end_response()
         self._author = author
-        self._said.extend(parts)
+        self._parts.extend(parts)
 
-    def _speaker(self, provider: Mapping[str, Any] | None) -> str:
+    def _author_of(self, provider: Mapping[str, Any] | None) -> str:
         match provider:
             case {"adk": {"author": str(author)}} if author in self._agents:
                 return author
@@ -180,19 +179,11 @@ class _History:
 
     def _end_response(self) -> None:
         # The result of code that ADK runs ends a response and is an event of its own: only so does ADK see it as one.
-        alone = [self._said.pop()] if self._said and self._said[-1].code_execution_result else []
-        self.add(self._author, "model", self._said)
+        alone = [self._parts.pop()] if self._parts and self._parts[-1].code_execution_result else []
+        self.add(self._author, "model", self._parts)
         self.add(self._author, "model", alone)
         self.add(self._author, "user", [types.Part(function_response=result) for result in self._results])
-        self._said, self._results = [], []
-
-
-def _said(message: UIMessage) -> Iterator[Said]:
-    for part in message["parts"]:
-        if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
-            yield text
-        elif part["type"] == "file":
-            yield read_file(cast("FilePart", part))
+        self._parts, self._results = [], []
 
 
 def _is_tool_name(name: str) -> bool:
@@ -200,12 +191,12 @@ def _is_tool_name(name: str) -> bool:
 
 
 def _is_complete(part: ToolPart) -> bool:
-    """Whether the model finished the call. If not, v6 clients have no input, and v7 clients what there was of it."""
+    """Whether the model finished the call. If not, a v6 client has no input, and a v7 client the beginning of it."""
     return "input" in part and part.get("errorText") != INPUT_CUT
 
 
 def _response(part: ToolPart) -> dict[str, Any] | None:
-    """What the model reads as the outcome of a call; ``None`` for a call that has none."""
+    """The response that the model reads as the outcome of a call; ``None`` for a call without an outcome."""
     match part["state"]:
         case "output-available":
             return _object(part.get("output"), "result")
@@ -225,8 +216,8 @@ def _object(value: Any, key: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {key: value}
 
 
-def _code(part: ToolPart) -> list[types.Part]:
-    """Code that was executed, and its result; nothing unless both are there."""
+def _code_parts(part: ToolPart) -> list[types.Part]:
+    """Code that was executed, and its result; empty unless both are there."""
     match (part.get("input"), part.get("output")):
         case ({"code": str(code), **given}, {"output": str() | None as output, "outcome": outcome}):
             language = types.Language.PYTHON if given.get("language") == "PYTHON" else None
@@ -251,5 +242,5 @@ def _signature(provider: Mapping[str, Any] | None) -> bytes | None:
     match provider:
         case {"google": {"thoughtSignature": str(text)}} | {"vertex": {"thoughtSignature": str(text)}}:
             with suppress(ValueError):
-                return b64decode(text.encode("ascii").translate(URL_SAFE), validate=True)
+                return b64decode(text.encode("ascii").translate(FROM_BASE64URL), validate=True)
     return None

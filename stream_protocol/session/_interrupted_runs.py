@@ -1,10 +1,10 @@
-"""What is stored when a run breaks off: sealing events, so that history and the next prompt agree with the screen.
+"""Records of interrupted runs: the events to append when a run fails or is stopped.
 
-ADK stores complete events alone. What a broken run had streamed, the calls that it left without a response, and that it
-broke off at all would be known to nobody who was not there.
+ADK stores complete events alone. Nobody who was not there would know what an interrupted run had streamed, which calls
+it left without a response, and that it was interrupted at all. The records make history and the next prompt agree with
+what the page showed.
 """
 
-import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -12,98 +12,106 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.convert import ABORTED, FINISH_REASONS, NO_CONTENT, RUN_FAILED, RUN_STOPPED, Ending
-from stream_protocol.session._exchanges import current_exchange, live_events
-from stream_protocol.session._metadata import METADATA_KEY, TOLD, UNTOLD, own_metadata
-from stream_protocol.session._pending_calls import KEPT_FROM_THE_MODEL
+from stream_protocol.session._exchanges import conversation_events, current_exchange
+from stream_protocol.session._metadata import (
+    EVENT_INTERVAL,
+    HIDDEN_EVENTS_KEY,
+    METADATA_KEY,
+    SHOWN_CONTENT_KEY,
+    own_metadata,
+)
+from stream_protocol.session._pending_calls import HIDDEN_FROM_MODEL
 
 FAILED: Final = "RUN_FAILED"
-"""``error_code`` of a sealing event after an error. After an abort it is ADK's own code, which closes what waits."""
-
-TICK: Final = 0.001
-"""Seconds between sealing events. ADK's services order events by their time."""
+"""``error_code`` of a record after an error. After an abort it is ADK's own code, which closes what is pending."""
 
 _Speaker = tuple[str, str | None, str]
+"""Author, branch and node path of an event."""
 
 
-class Fragments:
-    """What a run has streamed and ADK has not stored, by speaker: the fragments behind the newest complete event."""
+class RunOutput:
+    """Where the page and the session differ about a run: what was shown and not stored, and what was stored unseen."""
 
     def __init__(self) -> None:
-        self._by_speaker: dict[_Speaker, list[Event]] = {}
-        self.late: list[Event] = []
+        self._fragments: dict[_Speaker, list[Event]] = {}
+        self.unseen: list[Event] = []
+        """Stored events that came when the response had ended, so that no page saw them."""
 
     def add(self, event: Event) -> None:
-        """Takes an event of the run that was shown."""
+        """Takes an event of the run that the page was shown."""
         if event.partial:
-            self._by_speaker.setdefault(_speaker(event), []).append(event)
+            self._fragments.setdefault(_speaker(event), []).append(event)
         elif event.content is not None or event.finish_reason is not None:
-            self._by_speaker.pop(_speaker(event), None)
+            self._fragments.pop(_speaker(event), None)
 
-    def add_late(self, event: Event) -> None:
-        """Takes an event that came when the response had ended: it is stored, and nobody saw it."""
+    def add_unseen(self, event: Event) -> None:
+        """Takes an event of the run that came when the response had ended."""
         if not event.partial and event.error_code != ABORTED:
-            self.late.append(event)
+            self.unseen.append(event)
 
-    def spoken(self) -> Iterator[tuple[Event, list[types.Part]]]:
-        """For each speaker a fragment that says who it is, and the text and thoughts that are left."""
-        for events in self._by_speaker.values():
+    def unstored(self) -> Iterator[tuple[Event, list[types.Part]]]:
+        """What was streamed behind each speaker's newest complete event: a fragment of the speaker, and the parts."""
+        for events in self._fragments.values():
             parts = [part for event in events if event.content is not None for part in event.content.parts or ()]
-            if joined := _joined(parts):
+            if joined := _joined_parts(parts):
                 yield events[-1], joined
 
 
-def sealing_events(
-    events: Sequence[Event], fragments: Fragments, outcome: Ending, *, begun_at: int, agent: str
+def interruption_events(
+    events: Sequence[Event], output: RunOutput, outcome: Ending, *, begun_at: int, agent: str, now: float
 ) -> list[Event]:
-    """The events to append to a session whose newest run ended so. None after a run that finished.
+    """The events to append to a session, in order, whose newest run ended with this outcome; none after ``"finish"``.
 
-    ``begun_at``: how many of the session's events are older than the run. ``agent``: the root agent's name.
+    ``events``: all of the session. ``begun_at``: how many of them are older than the run. ``agent``: the root agent's
+    name. ``now``: seconds since 1970.
     """
-    exchange = current_exchange(live_events(events))
+    exchange = current_exchange(conversation_events(events))
     if outcome == "finish" or begun_at >= len(events) or not exchange:
         return []
     stopped = outcome != "error"
-    text = RUN_STOPPED if outcome == "abort" else RUN_FAILED
-    late = {_speaker(event) for event in fragments.late if event.content is not None}
-    sealing = [_said(fragment, parts, late) for fragment, parts in fragments.spoken()]
-    sealing += _responses(exchange, text, closes_pending=stopped)
-    sealing += _missed_responses(exchange)
-    for event in sealing:
+    error_text = RUN_STOPPED if outcome == "abort" else RUN_FAILED
+    stored_speakers = {_speaker(event) for event in output.unseen if event.content is not None}
+    records = [_unstored_content(fragment, parts, stored_speakers) for fragment, parts in output.unstored()]
+    records += _missing_responses(exchange, error_text, closes_pending=stopped)
+    records += _responses_hidden_from_model(exchange)
+    for event in records:
         event.error_code = ABORTED if stopped else FAILED
-    if fragments.late or not _tells([*events[begun_at:], *sealing][-1].error_code, outcome):
-        sealing.append(_mark(exchange, agent, ABORTED if outcome == "abort" else FAILED))
-    begin = max(time.time(), events[-1].timestamp + TICK)
-    for number, event in enumerate(sealing):
-        event.timestamp = begin + number * TICK
+    if output.unseen or not _says_how_run_ended([*events[begun_at:], *records][-1].error_code, outcome):
+        records.append(_end_mark(exchange, agent, ABORTED if outcome == "abort" else FAILED))
+    begin = max(now, events[-1].timestamp + EVENT_INTERVAL)
+    for number, event in enumerate(records):
+        event.timestamp = begin + number * EVENT_INTERVAL
         event.custom_metadata = {METADATA_KEY: {"sealed": outcome, **own_metadata(event)}}
-    if fragments.late:
-        sealing[-1].custom_metadata = {
-            METADATA_KEY: {**own_metadata(sealing[-1]), UNTOLD: [event.id for event in fragments.late]}
-        }
-    return sealing
+    if output.unseen:
+        hidden = {HIDDEN_EVENTS_KEY: [event.id for event in output.unseen]}
+        records[-1].custom_metadata = {METADATA_KEY: {**own_metadata(records[-1]), **hidden}}
+    return records
 
 
-def _tells(code: str | None, outcome: Ending) -> bool:
-    """Whether this is how the run ended, if it is the last word on it. ADK tells of a timeout as of an abort."""
+def _says_how_run_ended(code: str | None, outcome: Ending) -> bool:
+    """Whether a last event with this error code says it already. ADK has one code for an abort and a timeout."""
     if outcome == "abort":
         return code == ABORTED
     return code is not None and code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
 
 
-def _mark(exchange: Sequence[Event], agent: str, code: str) -> Event:
-    """Says no more than how the run ended."""
+def _end_mark(exchange: Sequence[Event], agent: str, code: str) -> Event:
+    """An event without content, which says no more than how the run ended."""
     author = next((event.author for event in reversed(exchange) if event.author != "user"), agent)
     return Event(author=author, invocation_id=exchange[-1].invocation_id, error_code=code)
 
 
-def _said(fragment: Event, parts: list[types.Part], late: Collection[_Speaker]) -> Event:
-    """What was shown. Code goes to history alone, since the model may take none without its result; and so does all of
-    it where it has been stored too late to be shown: the model has more."""
-    read = [] if _speaker(fragment) in late else [part for part in parts if not _is_code(part)]
+def _unstored_content(fragment: Event, parts: list[types.Part], stored_speakers: Collection[_Speaker]) -> Event:
+    """What the page was shown and ADK has not stored.
+
+    The model does not read all of it. Code is left out, since a model may take none without its result. Where the
+    speaker's complete event was stored after the response, all is left out: the model reads that event.
+    """
+    read = [] if _speaker(fragment) in stored_speakers else [part for part in parts if not _is_code(part)]
     event = _event_like(fragment, types.Content(role="model", parts=read) if read else None)
     if len(read) < len(parts):
-        told = types.Content(role="model", parts=parts)
-        event.custom_metadata = {METADATA_KEY: {TOLD: told.model_dump(mode="json", exclude_none=True)}}
+        shown = types.Content(role="model", parts=parts)
+        event.custom_metadata = {METADATA_KEY: {SHOWN_CONTENT_KEY: shown.model_dump(mode="json", exclude_none=True)}}
     return event
 
 
@@ -111,41 +119,44 @@ def _is_code(part: types.Part) -> bool:
     return part.executable_code is not None or part.code_execution_result is not None
 
 
-def _responses(exchange: Sequence[Event], text: str, *, closes_pending: bool) -> Iterator[Event]:
-    """An error for each call of the exchange that nothing will answer, beside those that were made with it."""
+def _missing_responses(exchange: Sequence[Event], error_text: str, *, closes_pending: bool) -> Iterator[Event]:
+    """An error for each call of the exchange that nothing will answer: one event for each event with such calls."""
     answered = {response.id for event in exchange for response in event.get_function_responses()}
-    handed_over = {event.isolation_scope for event in exchange}
+    delegated = {event.isolation_scope for event in exchange}
     for event in exchange:
         open_calls = [
             call
             for call in event.get_function_calls()
             if call.id not in answered
-            and (closes_pending or call.id not in {*(event.long_running_tool_ids or ()), *handed_over})
+            and (closes_pending or call.id not in {*(event.long_running_tool_ids or ()), *delegated})
         ]
         if open_calls:
-            yield _closing(event, [(call, {"error": text}) for call in open_calls])
+            yield _responses_event(event, [(call, {"error": error_text}) for call in open_calls])
 
 
-def _missed_responses(exchange: Sequence[Event]) -> Iterator[Event]:
-    """For the model, what it cannot read where it stands: ADK closes the calls of a stopped run in one event, which it
-    keeps from the model if an approval is among them."""
+def _responses_hidden_from_model(exchange: Sequence[Event]) -> Iterator[Event]:
+    """The responses that ADK stored and hides from the model, once more in events that the model reads.
+
+    ADK closes the calls of a stopped run in one event, and hides that from the model if an approval is among them.
+    These events are hidden from the page, which has the responses already.
+    """
     responses = [
-        (response, any(one.name in KEPT_FROM_THE_MODEL for one in event.get_function_responses()))
+        (response, any(one.name in HIDDEN_FROM_MODEL for one in event.get_function_responses()))
         for event in exchange
         for response in event.get_function_responses()
     ]
-    read = {response.id for response, kept in responses if not kept}
-    missed = {response.id: response.response for response, kept in responses if kept and response.id not in read}
+    read = {response.id for response, hidden in responses if not hidden}
+    missed = {response.id: response.response for response, hidden in responses if hidden and response.id not in read}
     for event in exchange:
         calls = [call for call in event.get_function_calls() if call.id in missed]
-        told = [(call, missed[call.id]) for call in calls if call.name not in KEPT_FROM_THE_MODEL]
-        if told:
-            again = _closing(event, told)
-            again.custom_metadata = {METADATA_KEY: {UNTOLD: [again.id]}}
+        readable = [(call, missed[call.id]) for call in calls if call.name not in HIDDEN_FROM_MODEL]
+        if readable:
+            again = _responses_event(event, readable)
+            again.custom_metadata = {METADATA_KEY: {HIDDEN_EVENTS_KEY: [again.id]}}
             yield again
 
 
-def _closing(event: Event, outcomes: Iterable[tuple[types.FunctionCall, dict[str, Any] | None]]) -> Event:
+def _responses_event(event: Event, outcomes: Iterable[tuple[types.FunctionCall, dict[str, Any] | None]]) -> Event:
     """The responses to calls of an event."""
     responses = [types.FunctionResponse(id=call.id, name=call.name, response=outcome) for call, outcome in outcomes]
     content = types.Content(role="user", parts=[types.Part(function_response=response) for response in responses])
@@ -168,8 +179,11 @@ def _speaker(event: Event) -> _Speaker:
     return event.author, event.branch, event.node_info.path
 
 
-def _joined(parts: Iterable[types.Part]) -> list[types.Part]:
-    """Text and thoughts, each run of one kind as one part, files and code. Calls have no meaning in pieces."""
+def _joined_parts(parts: Iterable[types.Part]) -> list[types.Part]:
+    """Neighbouring texts, and neighbouring thoughts, as one part each; files and code as they are.
+
+    Calls are left out: in pieces they mean nothing.
+    """
     joined: list[types.Part] = []
     for part in parts:
         newest = joined[-1] if joined and joined[-1].text else None

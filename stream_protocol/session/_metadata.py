@@ -1,4 +1,8 @@
-"""What only the client knows of a turn, where ADK stores it: on the user's own event."""
+"""What we keep on stored events, in their ``custom_metadata``, and how it is read back.
+
+The run config carries what only the client knows of a turn: ADK puts that on every event of the run, and we read it
+from the user's own event alone. Events that we append ourselves say what the page was shown and what it was not.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,16 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 METADATA_KEY: Final = "adk_ui_stream"
-"""Our key in ``RunConfig.custom_metadata``. ADK puts it on every event of the run; only the user's own is read."""
+"""Our key in ``custom_metadata``. All that we keep on an event is one object under it."""
 
+HIDDEN_EVENTS_KEY: Final = "untold"
+"""On an event that we append: the ids of stored events that are hidden from the page."""
 
-UNTOLD: Final = "untold"
-"""On an event of ours: the ids of events that the page was not told of, though they are stored."""
+SHOWN_CONTENT_KEY: Final = "told"
+"""On an event that we append: the content that the page is shown in place of the stored one, which is for the model."""
 
-TOLD: Final = "told"
-"""On an event of ours: the content that the page was told, where the model is not to read it."""
+EVENT_INTERVAL: Final = 0.001
+"""Seconds between events that we make. ADK orders events by their time, and SQL stores round it to microseconds."""
 
 
 def client_message_id(event: Event) -> str | None:
@@ -30,7 +36,7 @@ def client_message_id(event: Event) -> str | None:
 
 def sent_files(event: Event) -> list[dict[str, str] | None]:
     """For each part of the user's message the ``mediaType`` and ``filename`` of the file that came with it, ``None``
-    for any other part. Empty without such a file."""
+    for any other part. Empty if no file came with the message."""
     files = own_metadata(event).get("files")
     return files if isinstance(files, list) else []
 
@@ -42,16 +48,19 @@ def approval_reasons(event: Event) -> dict[str, str]:
 
 
 def shown_events(events: Sequence[Event]) -> list[Event]:
-    """The events as a page was told of them: a response can end before its run, whose last events it misses then."""
-    untold = {event_id for event in events for event_id in own_metadata(event).get(UNTOLD, ())}
-    return [_as_told(event) for event in events if event.id not in untold]
+    """The events as the page was shown them: without those that are hidden from it, and with the content that it saw.
+
+    A response can end before its run does: the last events of such a run are stored, and hidden from the page.
+    """
+    hidden = {event_id for event in events for event_id in own_metadata(event).get(HIDDEN_EVENTS_KEY, ())}
+    return [_with_shown_content(event) for event in events if event.id not in hidden]
 
 
-def _as_told(event: Event) -> Event:
-    told = own_metadata(event).get(TOLD)
-    if told is None:
+def _with_shown_content(event: Event) -> Event:
+    content = own_metadata(event).get(SHOWN_CONTENT_KEY)
+    if content is None:
         return event
-    return event.model_copy(update={"content": Content.model_validate(told)})
+    return event.model_copy(update={"content": Content.model_validate(content)})
 
 
 def own_metadata(event: Event) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Which of the agent's calls wait for somebody outside, as the stored events tell it.
+"""Which of the agent's calls wait for somebody outside, read from the stored events.
 
-Two kinds wait: long-running calls (client tools, ``adk_request_input``), answered under their own id, and calls that
-need approval: ADK adds a synthetic ``adk_request_confirmation`` call, whose id takes the answer for the call it names.
+Two kinds wait: long-running calls (client tools, ``adk_request_input``), which are answered under their own id, and
+calls that need approval. For these ADK adds a synthetic ``adk_request_confirmation`` call: the answer goes to its id.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ _KINDS: Final[Mapping[str, CallKind]] = MappingProxyType(
     }
 )
 
-KEPT_FROM_THE_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
-"""ADK shows the model no event that holds a call or a response of these names, whatever else is in it."""
+HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
+"""Function names. ADK hides an event from the model if it holds a call or a response of such a name, with whatever
+else is in it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutsideCall:
+class ExternalCall:
     """A call that only somebody outside the agent can answer."""
 
     call_id: str
@@ -55,41 +56,41 @@ class OutsideCall:
     """The arguments of the call that takes the answer."""
     kind: CallKind
     response_index: int
-    """Where among the events the model response stands that made the call: calls with the same one are siblings."""
+    """The index of the event with the model response that made the call. Calls of one response have the same."""
     answered_index: int | None = None
-    """Where the first response to it stands; ``None`` while it waits."""
+    """The index of the event with the first response to it; ``None`` while it is pending."""
     answer: dict[str, Any] | None = None
-    """What a user answered; ``None`` while it waits, and when not a user but the agent closed it."""
+    """What a user answered; ``None`` while it is pending, and if the agent closed it."""
 
     @property
-    def waits(self) -> bool:
+    def is_pending(self) -> bool:
         return self.answered_index is None
 
 
-def outside_calls(events: Sequence[Event]) -> list[OutsideCall]:
+def external_calls(events: Sequence[Event]) -> list[ExternalCall]:
     """Every call among these events that needs, or needed, an answer from outside, in the order of the calls."""
     made_at = {call.id: index for index, event in enumerate(events) for call in event.get_function_calls()}
     answers = _first_responses(events)
     found = [
-        _outside_call(call, index, made_at, answers)
+        _external_call(call, index, made_at, answers)
         for index, event in enumerate(events)
         for call in event.get_function_calls()
         if call.id in (event.long_running_tool_ids or ())
     ]
-    gated = {call.call_id for call in found if call.kind is CallKind.APPROVAL and call.waits}
+    gated = {call.call_id for call in found if call.kind is CallKind.APPROVAL and call.is_pending}
     return [call for call in found if call.kind is CallKind.APPROVAL or call.call_id not in gated]
 
 
-def _outside_call(
+def _external_call(
     call: types.FunctionCall, index: int, made_at: dict[str | None, int], answers: dict[str, tuple[int, Any]]
-) -> OutsideCall:
+) -> ExternalCall:
     answer_id, name = call.id or "", call.name or ""
     answered_index, answer = answers.get(answer_id, (None, None))
     kind = _KINDS.get(name, CallKind.CLIENT_TOOL)
     call_id = answer_id
     if kind is CallKind.APPROVAL:
         call_id = gated_call(call.args or {}).get("id") or answer_id
-    return OutsideCall(
+    return ExternalCall(
         call_id=call_id,
         answer_id=answer_id,
         answer_name=name,
@@ -102,11 +103,14 @@ def _outside_call(
 
 
 def _first_responses(events: Sequence[Event]) -> dict[str, tuple[int, Any]]:
-    """Call id -> where its first response stands, and what it says if a user gave it. Placeholders are no responses."""
+    """Call id -> the index of the event with its first response, and the response if a user gave it.
+
+    ADK's placeholder for a call that waits for an approval or a credential is no response.
+    """
     first: dict[str, tuple[int, Any]] = {}
     for index, event in enumerate(events):
-        asked = {**event.actions.requested_tool_confirmations, **event.actions.requested_auth_configs}
+        placeholders = {**event.actions.requested_tool_confirmations, **event.actions.requested_auth_configs}
         for response in event.get_function_responses():
-            if response.id and response.id not in asked:
+            if response.id and response.id not in placeholders:
                 first.setdefault(response.id, (index, response.response if event.author == "user" else None))
     return first

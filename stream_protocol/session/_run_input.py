@@ -1,82 +1,76 @@
-"""What ``plan`` decided -> the content and the run config that ADK is given."""
+"""What ADK is given for a planned turn: the content, the run config, and the events to append before the run."""
 
 from collections.abc import Sequence
 from typing import Final
 
-from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
+from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.session._exchanges import current_exchange, live_events
-from stream_protocol.session._files import InlineFile, Said
-from stream_protocol.session._metadata import METADATA_KEY, UNTOLD
-from stream_protocol.session._parts import said_part
-from stream_protocol.session._pending_calls import KEPT_FROM_THE_MODEL, CallKind, outside_calls
+from stream_protocol.session._exchanges import conversation_events, current_exchange
+from stream_protocol.session._files import InlineFile, TextOrFile
+from stream_protocol.session._metadata import HIDDEN_EVENTS_KEY, METADATA_KEY
+from stream_protocol.session._pending_calls import HIDDEN_FROM_MODEL, CallKind, external_calls
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn
-
-TOOL_THREADS: Final = 32
-"""Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
+from stream_protocol.session._user_message import adk_part
 
 UNANSWERED: Final = "The user went on without an answer."
+"""The error that the model reads as the result of a call which a new user message superseded."""
 
-_READ_BY_THE_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
-
-
-def default_run_config() -> RunConfig:
-    """Streams token by token, and runs plain ``def`` tools in threads, since one would block every chat otherwise."""
-    return RunConfig(
-        streaming_mode=StreamingMode.SSE,
-        tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS),
-    )
+_READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
 def user_content(turn: NewUserTurn | AnsweredCalls) -> types.Content:
-    """The user's words and files, or the answers to the agent's calls; ADK takes no mixture of the two."""
+    """The user's words and files, or the answers to the agent's calls: ADK takes no mixture of the two.
+
+    Answers that ``answers_before_run`` returns are not in it.
+    """
     match turn:
         case NewUserTurn():
-            parts = [said_part(said) for said in turn.texts_and_files]
+            parts = [adk_part(text_or_file) for text_or_file in turn.texts_and_files]
         case AnsweredCalls():
-            ahead = _ahead(turn)
-            parts = [_answer_part(answer) for answer in turn.answers if answer not in ahead]
+            separate = _separate_answers(turn)
+            parts = [_answer_part(answer) for answer in turn.answers if answer not in separate]
     return types.Content(role="user", parts=parts)
 
 
-def answers_ahead(turn: NewUserTurn | AnsweredCalls) -> list[Event]:
-    """The answers that go into the session in events of their own, before the run begins with ``user_content``.
+def answers_before_run(turn: NewUserTurn | AnsweredCalls) -> list[Event]:
+    """The answers to append to the session in events of their own, before the run begins with ``user_content``.
 
-    ADK keeps an event that holds an approval or a credential from the model, with whatever else is in it: the output of
-    a client tool would be lost.
+    ADK hides an event with an approval or a credential from the model, with whatever else is in it. The output of a
+    client tool in the same event would be lost.
     """
     if isinstance(turn, NewUserTurn):
         return []
     made_in = {call.id: event for event in turn.past for call in event.get_function_calls()}
-    return [_answer_event(answer, made_in[answer.id]) for answer in _ahead(turn)]
+    return [_answer_event(answer, made_in[answer.id]) for answer in _separate_answers(turn)]
 
 
-def superseded(stored: Sequence[Event]) -> list[Event]:
-    """What closes the questions to the page that new words leave unanswered; it goes into the session before them.
+def responses_to_superseded_calls(stored: Sequence[Event]) -> list[Event]:
+    """The events to append before a new user message, which close the calls that the message leaves unanswered.
 
-    Models take no call without a result, and these are calls that they read. The page is not told: there the question
-    stays as it was.
+    The model reads these calls, and models take no call without a result. The events are hidden from the page, where
+    the question stays as it was.
     """
-    exchange = current_exchange(live_events(stored))
+    exchange = current_exchange(conversation_events(stored))
     closing = []
-    for call in outside_calls(exchange):
-        if call.waits and call.kind in _READ_BY_THE_MODEL:
+    for call in external_calls(exchange):
+        if call.is_pending and call.kind in _READ_BY_MODEL:
             answer = CallAnswer(id=call.answer_id, name=call.answer_name, response={"error": UNANSWERED})
             event = _answer_event(answer, exchange[call.response_index])
-            event.custom_metadata = {METADATA_KEY: {UNTOLD: [event.id]}}
+            event.custom_metadata = {METADATA_KEY: {HIDDEN_EVENTS_KEY: [event.id]}}
             closing.append(event)
     return closing
 
 
-def _ahead(turn: AnsweredCalls) -> list[CallAnswer]:
-    shown = [answer for answer in turn.answers if answer.name not in KEPT_FROM_THE_MODEL]
-    return shown if len(shown) < len(turn.answers) else []
+def _separate_answers(turn: AnsweredCalls) -> list[CallAnswer]:
+    """The answers that the model must read, if ADK would hide them together with another one."""
+    read = [answer for answer in turn.answers if answer.name not in HIDDEN_FROM_MODEL]
+    return read if len(read) < len(turn.answers) else []
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
-    """Where the agent that made the call finds it."""
+    """An event that the agent which made the call finds: of the same invocation, branch and scope."""
     return Event(
         author="user",
         invocation_id=call.invocation_id,
@@ -92,21 +86,21 @@ def _answer_part(answer: CallAnswer) -> types.Part:
     )
 
 
-def run_config_for(turn: NewUserTurn | AnsweredCalls, base: RunConfig) -> RunConfig:
-    """``base`` with what only the client knows of this turn, for the stored event to remember."""
+def run_config_for_turn(turn: NewUserTurn | AnsweredCalls, base: RunConfig) -> RunConfig:
+    """``base`` with our metadata: what only the client knows of this turn, for the stored event to keep."""
     match turn:
         case NewUserTurn():
-            known: dict[str, object] = {"message_id": turn.client_message_id}
+            metadata: dict[str, object] = {"message_id": turn.client_message_id}
             if any(isinstance(said, InlineFile) for said in turn.texts_and_files):
-                known["files"] = [_sent_file(said) for said in turn.texts_and_files]
+                metadata["files"] = [_sent_file(said) for said in turn.texts_and_files]
         case AnsweredCalls():
-            known = {"reasons": turn.reasons} if turn.reasons else {}
-    if not known:
+            metadata = {"reasons": turn.reasons} if turn.reasons else {}
+    if not metadata:
         return base
-    return base.model_copy(update={"custom_metadata": {**(base.custom_metadata or {}), METADATA_KEY: known}})
+    return base.model_copy(update={"custom_metadata": {**(base.custom_metadata or {}), METADATA_KEY: metadata}})
 
 
-def _sent_file(said: Said) -> dict[str, str] | None:
-    if not isinstance(said, InlineFile):
+def _sent_file(text_or_file: TextOrFile) -> dict[str, str] | None:
+    if not isinstance(text_or_file, InlineFile):
         return None
-    return {"mediaType": said.media_type, **({"filename": said.name} if said.name else {})}
+    return {"mediaType": text_or_file.media_type, **({"filename": text_or_file.name} if text_or_file.name else {})}

@@ -1,55 +1,164 @@
-"""A stored user event -> the message that the user sent.
+"""A user's message in its three forms: the UI message, texts and files, and the ADK event.
 
-The page still has the files that ADK saved as artifacts; history has a link to each artifact.
+ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``).
+It then stores a line of text in the place of each file, which the model reads, and behind the line a reference to the
+artifact where a model can load it. The page still has the files; history has a link to each artifact.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+
+from google.genai import types
 
 from stream_protocol.convert import UNKNOWN_MEDIA_TYPE
-from stream_protocol.session._files import SavedFile
-from stream_protocol.session._metadata import client_message_id
-from stream_protocol.session._saved_files import stored_parts
+from stream_protocol.session._files import InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
+from stream_protocol.session._metadata import client_message_id, sent_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from google.adk.events import Event
-    from google.genai import types
 
     from stream_protocol.convert import ArtifactUrl
-    from stream_protocol.wire import UIMessage
+    from stream_protocol.wire import FilePart, TextPart, UIMessage
+
+
+def texts_and_files(
+    message: UIMessage, find_saved_file: Callable[[str], SavedFile | None] = lambda _: None
+) -> Iterator[TextOrFile]:
+    """What a UI message says; empty texts and parts of other types are left out.
+
+    ``find_saved_file``: URL of a file part -> the artifact that the URL is a link to, if it is one.
+    Raises ``ChatRequestError`` for a file that is refused.
+    """
+    for part in message["parts"]:
+        if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
+            yield text
+        elif part["type"] == "file":
+            file = cast("FilePart", part)
+            yield find_saved_file(file["url"]) or read_file(file)
+
+
+def adk_part(text_or_file: TextOrFile) -> types.Part:
+    """The part that ADK stores and sends to the model. A saved file is its line of text again."""
+    match text_or_file:
+        case InlineFile() as file:
+            blob = types.Blob(mime_type=file.media_type, data=file.data, display_name=file.name)
+            return types.Part(inline_data=blob)
+        case LinkedFile() as file:
+            link = types.FileData(mime_type=file.media_type, file_uri=file.url, display_name=file.name)
+            return types.Part(file_data=link)
+        case SavedFile() as file:
+            return types.Part(text=file.line)
+        case str() as text:
+            return types.Part(text=text)
+
+
+def stored_parts(event: Event, exchange: Iterable[Event]) -> list[types.Part | SavedFile]:
+    """What a stored user event consists of, in its order; references to artifacts are left out.
+
+    ``exchange``: the event and those up to the next user message. The plugin lists in them each artifact with its
+    newest version; it saves files of one name as versions that follow one another. ``save_input_blobs_as_artifacts``
+    lists nothing, but names an artifact after the invocation and the part's index, and the line of text says so.
+    """
+    versions: dict[str, int] = {}
+    for later in exchange:
+        versions = {**later.actions.artifact_delta, **versions}
+    later_files: Counter[str] = Counter()
+    found: list[types.Part | SavedFile] = []
+    for part, index, file in reversed(list(_parts_with_files(event))):
+        if file is None or part.text is None:
+            found.append(part)
+            continue
+        name, numbered = file.get("filename"), f"artifact_{event.invocation_id}_{index}"
+        artifact = name if name is not None and name in versions and numbered not in part.text else numbered
+        version = max(0, versions.get(artifact, 0) - later_files[artifact])
+        later_files[artifact] += 1
+        found.append(
+            SavedFile(line=part.text, artifact=artifact, version=version, media_type=file["mediaType"], name=name)
+        )
+    return found[::-1]
+
+
+def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, dict[str, str] | None]]:
+    """Each part that the user sent with its index in the message, and the file that came there if ADK saved that."""
+    parts = (event.content.parts if event.content is not None else None) or []
+    sent = sent_files(event)
+    references = len(parts) - len(sent)
+    index = 0
+    file: dict[str, str] | None = None
+    for part in parts:
+        if file is not None and references > 0 and part.file_data is not None and part.file_data.display_name:
+            references -= 1
+            file = None
+            continue
+        file = sent[index] if index < len(sent) and part.text is not None else None
+        yield part, index, file
+        index += 1
+
+
+def stored_texts_and_files(parts: Iterable[types.Part | SavedFile]) -> Iterator[TextOrFile]:
+    """What the user said, from ``stored_parts``: a page that was reloaded may have only links to its files."""
+    for part in parts:
+        if isinstance(part, SavedFile):
+            yield part
+        elif part.text:
+            yield part.text
+        elif (blob := part.inline_data) is not None:
+            yield InlineFile(media_type=blob.mime_type or "", data=blob.data or b"", name=blob.display_name)
+        elif (link := part.file_data) is not None:
+            yield LinkedFile(media_type=link.mime_type or "", url=link.file_uri or "", name=link.display_name)
 
 
 def user_message(event: Event, exchange: Iterable[Event] = (), artifact_url: ArtifactUrl | None = None) -> UIMessage:
-    """The message of a user event, with the id that its client gave it, or else its own.
+    """The UI message of a stored user event, with the id that its client gave it, or else the event's.
 
-    ``exchange``: the events up to the next user text, which tell what was saved as an artifact.
+    ``exchange``: as for ``stored_parts``. ``artifact_url``: name and version of an artifact -> its URL; without a URL
+    a saved file is its line of text.
     """
-    parts = [_user_part(part, artifact_url) for part in stored_parts(event, exchange)]
+    parts = [_ui_part(part, artifact_url) for part in stored_parts(event, exchange)]
     message = {"id": client_message_id(event) or event.id, "role": "user", "parts": [part for part in parts if part]}
     return cast("UIMessage", message)
 
 
-def _user_part(part: types.Part | SavedFile, artifact_url: ArtifactUrl | None) -> dict[str, Any] | None:
+def _ui_part(part: types.Part | SavedFile, artifact_url: ArtifactUrl | None) -> dict[str, Any] | None:
     if isinstance(part, SavedFile):
         url = artifact_url(part.artifact, part.version) if artifact_url is not None else None
-        return _text(part.line) if url is None else _file(part.media_type, url, part.name)
+        return _ui_text(part.line) if url is None else _ui_file(part.media_type, url, part.name)
     if part.text is not None:
-        return _text(part.text)
+        return _ui_text(part.text)
     if (blob := part.inline_data) is not None:
         media_type = blob.mime_type or UNKNOWN_MEDIA_TYPE
-        return _file(media_type, f"data:{media_type};base64,{b64encode(blob.data or b'').decode()}", blob.display_name)
+        data_url = f"data:{media_type};base64,{b64encode(blob.data or b'').decode()}"
+        return _ui_file(media_type, data_url, blob.display_name)
     if (link := part.file_data) is not None:
-        return _file(link.mime_type or UNKNOWN_MEDIA_TYPE, link.file_uri or "", link.display_name)
+        return _ui_file(link.mime_type or UNKNOWN_MEDIA_TYPE, link.file_uri or "", link.display_name)
     return None
 
 
-def _text(text: str) -> dict[str, Any]:
+def _ui_text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _file(media_type: str, url: str, name: str | None) -> dict[str, Any]:
+def _ui_file(media_type: str, url: str, name: str | None) -> dict[str, Any]:
     return {"type": "file", "mediaType": media_type, "url": url, **({"filename": name} if name else {})}
+
+
+def artifact_path(chat_id: str, name: str, version: int) -> str:
+    """The path of an artifact's URL, behind the chat endpoint's own: ``/<chat>/artifacts/<name>?version=<n>``."""
+    is_relative = {".", ".."} & {*name.split("/")}  # a browser would resolve it
+    return f"{_artifacts_folder(chat_id)}{quote(name, safe='' if is_relative else '/')}?version={version}"
+
+
+def linked_artifact_path(chat_id: str, url: str) -> str:
+    """The part of the URL that ``artifact_path`` has made for this chat; empty if it has made none of it."""
+    _, folder, name = url.partition(_artifacts_folder(chat_id))
+    return folder + name
+
+
+def _artifacts_folder(chat_id: str) -> str:
+    return f"/{quote(chat_id, safe='')}/artifacts/"

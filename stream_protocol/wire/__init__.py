@@ -4,8 +4,15 @@ from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk, Chunk, FinishRe
 from stream_protocol.wire._coalesce import coalesce
 from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, StreamProtocolError
 from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, safe_key
-from stream_protocol.wire._json_text import SHORT_JSON_LENGTH, parse_client_json, parse_json, short_json
-from stream_protocol.wire._json_values import MAX_DEPTH, UnrepresentableValueError, json_text, json_value
+from stream_protocol.wire._json_parsing import parse_client_json, parse_json
+from stream_protocol.wire._json_values import (
+    MAX_DEPTH,
+    SHORT_JSON_LENGTH,
+    UnrepresentableValueError,
+    json_value,
+    short_json,
+    to_well_formed,
+)
 from stream_protocol.wire._messages import (
     ChatRequest,
     FilePart,
@@ -52,7 +59,6 @@ __all__ = [
     "coalesce",
     "encode_sse",
     "is_tool_part",
-    "json_text",
     "json_value",
     "parse_chat_request",
     "parse_client_json",
@@ -60,5 +66,6 @@ __all__ = [
     "parse_message",
     "safe_key",
     "short_json",
+    "to_well_formed",
     "tool_name",
 ]

@@ -1,11 +1,12 @@
-"""Whatever a tool returned -> plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, a number, ``bool``, ``None``.
+"""Any Python value -> plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, a number, ``bool``, ``None``.
 
-A value is made JSON once, before a chunk holds it; from then on nothing about it can fail, neither our encoder nor the
-client's parser. The result is a copy: a tool may change its own dictionary later.
+A value is made JSON once, before a chunk holds it. From then on neither our encoder nor the client's parser can fail on
+it. The result is a copy: a tool may change its own dictionary later.
 
-Nearly all values are plain JSON already. ``orjson`` writes and reads those at C speed and hands every other type to the
-walk below; where it refuses altogether (a key that is not a string, a lone surrogate, an integer beyond 64 bits, too
-deep) the walk takes the whole value. Its options keep it from types whose text would differ from the walk's.
+Nearly all values are plain JSON already. ``orjson`` writes and reads those at C speed, and hands every other type to
+``_Walk``. Where it refuses a value (a key that is not a string, a lone surrogate, an integer beyond 64 bits, too deep),
+``_Walk`` takes the whole of it. The options keep ``orjson`` from types that it would write in another way than
+``_Walk``.
 """
 
 import base64
@@ -25,18 +26,18 @@ import orjson
 from stream_protocol.wire._forbidden_keys import free_key, may_hold_forbidden_key, rename_forbidden_keys
 
 MAX_DEPTH: Final = 246
-"""Levels of arrays and objects in one value. orjson stops at 254; 8 are left for what we put around a value: an output
-in a part in ``parts`` in a message in ``messages`` in a body is 6 levels down."""
+"""Levels of arrays and objects in one value. ``orjson`` stops at 254. 8 are left for what stands around a value: the
+output in a part in ``parts`` in a message in ``messages`` in a body is 6 levels down."""
 
 JSON_OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
-"""What orjson must leave to the walk: it would skip dataclass fields that begin with ``_``, and reformat datetimes."""
+"""``orjson`` would skip dataclass fields that begin with ``_``, and format datetimes in another way."""
 
 _INT_RANGE: Final = range(-(2**63), 2**64)
 _PATH_SHOWN: Final = 80
 
 
 class UnrepresentableValueError(ValueError):
-    """The value has no JSON form: it is circular, too deep, or of a type that says nothing about itself.
+    """The value has no JSON form: it contains itself, is too deep, or is of an unknown type.
 
     ``str(error)`` is one line with the type and the place of the offending piece.
     """
@@ -51,14 +52,16 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     - sets -> sorted lists; any ``Mapping`` -> object; any ``Sequence`` (a named tuple, too) and dict view -> list
     - dataclass -> object of its fields; pydantic model -> ``model_dump(by_alias=True)``, as ADK stores it; numpy ->
       ``tolist``
+    - URLs, IP addresses, patterns and other types that ``pydantic_core`` can write -> as it writes them, but only in a
+      process that has loaded ``pydantic_core``; refused in any other
     - keys -> what JSON makes of them (``True`` -> ``"true"``), others by ``str``; keys that become one are numbered
-    - halves of a surrogate pair -> joined, or U+FFFD if alone; ``__proto__`` keys -> see ``forbidden_keys``
+    - texts -> ``to_well_formed``; keys that kill a page, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
     Iterators and generators are refused: reading one would use it up. Raises ``UnrepresentableValueError``; with
     ``lossy`` it never raises, and the unrepresentable piece is ``None``.
     """
     try:
-        wrapped = orjson.dumps([[[[[[[[value]]]]]]]], default=_plain, option=JSON_OPTIONS)
+        wrapped = orjson.dumps([[[[[[[[value]]]]]]]], default=_json_of_foreign_type, option=JSON_OPTIONS)
     except orjson.JSONEncodeError:
         return rename_forbidden_keys(_Walk(lossy=lossy).visit(value))
     encoded = wrapped[8:-8]
@@ -66,8 +69,11 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     return rename_forbidden_keys(plain) if may_hold_forbidden_key(encoded) else plain
 
 
-def json_text(text: str) -> str:
-    """The text with surrogate pairs joined and lone surrogates replaced by U+FFFD: UTF-8 has no bytes for them."""
+def to_well_formed(text: str) -> str:
+    """The text with surrogate pairs joined and lone surrogates replaced by U+FFFD: UTF-8 has no bytes for surrogates.
+
+    Like JavaScript's ``toWellFormed``, where the pairs are joined already.
+    """
     if text.isascii():
         return text
     try:
@@ -77,17 +83,28 @@ def json_text(text: str) -> str:
     return text
 
 
-def _plain(value: Any) -> Any:
+SHORT_JSON_LENGTH: Final = 60
+"""How many characters of an id or a value a sentence shows; the ids that frameworks make are shorter."""
+
+
+def short_json(value: object) -> str:
+    """The JSON value as text for an error message: safe to print, in ASCII, and short."""
+    text = orjson.dumps(value).decode().encode("ascii", "backslashreplace").decode()
+    return text if len(text) <= SHORT_JSON_LENGTH else f"{text[:SHORT_JSON_LENGTH]}..."
+
+
+def _json_of_foreign_type(value: Any) -> Any:
     return _Walk(lossy=False).visit(value)
 
 
 class _Walk:
-    """One value on its way to JSON. Two Python frames a level, so that ``MAX_DEPTH`` levels fit a default stack."""
+    """Makes one value JSON. Takes two Python frames a level, so that ``MAX_DEPTH`` levels fit the default stack."""
 
     def __init__(self, *, lossy: bool) -> None:
         self._lossy = lossy
         self._path: list[str] = []
-        self._open: set[int] = set()
+        self._ancestors: set[int] = set()
+        """The ``id`` of each container around the current value."""
 
     def visit(self, value: Any) -> Any:
         try:
@@ -107,11 +124,11 @@ class _Walk:
             raise self._refusal(value, "has no JSON form") from error
 
     def _descend(self, value: Any, shape: dict[Any, Any] | list[Any] | frozenset[Any]) -> Any:
-        if id(value) in self._open:
+        if id(value) in self._ancestors:
             raise self._refusal(value, "contains itself")
-        if len(self._open) == MAX_DEPTH:
+        if len(self._ancestors) == MAX_DEPTH:
             raise self._refusal(value, f"stands deeper than {MAX_DEPTH} levels")
-        self._open.add(id(value))
+        self._ancestors.add(id(value))
         depth = len(self._path)
         try:
             plain: dict[str, Any] | list[Any] = {} if isinstance(shape, dict) else []
@@ -123,10 +140,10 @@ class _Walk:
                     plain.append(self.visit(item))
                 self._path.pop()
         finally:
-            self._open.discard(id(value))
+            self._ancestors.discard(id(value))
             del self._path[depth:]
         if isinstance(shape, frozenset):
-            return sorted(plain, key=_order)
+            return sorted(plain, key=_sort_key)
         return plain
 
     def _refusal(self, value: Any, why: str) -> UnrepresentableValueError:
@@ -141,7 +158,7 @@ def _key(key: Any) -> str:
     if isinstance(key, Enum):
         return _key(key.value)
     if isinstance(key, tuple):
-        return json_text(str(key))
+        return to_well_formed(str(key))
     scalar = _shape(key)
     if isinstance(scalar, dict | list | frozenset):
         raise TypeError("not a key")
@@ -158,7 +175,7 @@ def _shape(value: Any) -> Any:
         case float():
             return float(value) if math.isfinite(value) else None
         case str():
-            return json_text(str.__str__(value))
+            return to_well_formed(str.__str__(value))
         case bytes() | bytearray() | memoryview():
             return base64.b64encode(value if isinstance(value, bytes) else bytes(value)).decode()
         case dict():
@@ -166,7 +183,7 @@ def _shape(value: Any) -> Any:
         case Mapping():
             return dict(value.items())
         case UserString() | UUID():
-            return json_text(str(value))
+            return to_well_formed(str(value))
         case KeysView() | ItemsView() | ValuesView() | Sequence():
             return list(value)
         case AbstractSet():
@@ -179,30 +196,34 @@ def _shape(value: Any) -> Any:
             return str(value) if value.is_finite() else None
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    return _foreign(value)
+    return _shape_of_library_type(value)
 
 
-def _foreign(value: Any) -> Any:
-    """The shape of what other modules made. Looked up, not imported: no such value exists before its module does."""
-    if _made_by(value, "pydantic", "BaseModel"):
+def _shape_of_library_type(value: Any) -> Any:
+    """The shape of a value of a library's type.
+
+    The libraries are never imported here. No pydantic model, path or numpy value exists before its module is loaded.
+    ``pydantic_core`` also writes types of the standard library: these are refused until somebody has loaded it.
+    """
+    if _is_instance(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
-    if _made_by(value, "pathlib", "PurePath"):
-        return json_text(str(value))
-    if _made_by(value, "numpy", "ndarray", "generic"):
+    if _is_instance(value, "pathlib", "PurePath"):
+        return to_well_formed(str(value))
+    if _is_instance(value, "numpy", "ndarray", "generic"):
         return _shape(value.tolist())
     if "pydantic_core" in sys.modules and not isinstance(value, Iterator):
-        # URLs, IP addresses, patterns; and secrets, which stay masked
+        # secrets stay masked
         return _shape(sys.modules["pydantic_core"].to_jsonable_python(value))
     raise TypeError("no JSON form")
 
 
-def _made_by(value: Any, module: str, *classes: str) -> bool:
+def _is_instance(value: Any, module: str, *classes: str) -> bool:
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))
 
 
-def _order(item: Any) -> tuple[int, float, str]:
-    """Sorts plain JSON of any mix: nulls, booleans, numbers, texts, then arrays and objects by their JSON."""
+def _sort_key(item: Any) -> tuple[int, float, str]:
+    """The sort key of a JSON value: nulls, booleans, numbers, texts, then arrays and objects by their JSON."""
     match item:
         case None:
             return (0, 0, "")

@@ -1,4 +1,4 @@
-"""UI messages, and the request that brings them: read leniently, checked plain_text_errors, refused in one sentence.
+"""UI messages, and the request that brings them: read leniently, and refused in one plain sentence.
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
 ``ai@7.0.173``. A client adds keys, parts and states with every release and sends the whole history back, so what is not
@@ -18,7 +18,7 @@ import orjson
 from stream_protocol.wire._chunks import ProviderMetadata
 from stream_protocol.wire._errors import ChatRequestError
 from stream_protocol.wire._forbidden_keys import has_forbidden_key, rename_forbidden_keys
-from stream_protocol.wire._json_text import parse_json
+from stream_protocol.wire._json_parsing import parse_json
 
 MAX_CHAT_ID_LENGTH: Final = 128
 """Characters in a chat id. It becomes the id of an ADK session, and ADK's database column holds 128."""

@@ -40,7 +40,7 @@ from stream_protocol.wire._chunks import (
     ToolOutputErrorChunk,
 )
 from stream_protocol.wire._errors import StreamProtocolError
-from stream_protocol.wire._json_values import json_text
+from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sse import encode_sse
 
 WriteDelta = Callable[[str], None]
@@ -67,11 +67,11 @@ class Sink(ABC, Generic[T]):
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         """Returns the function that writes the deltas of this part."""
         if kind == "text-delta":
-            return lambda delta: self.emit({"type": "text-delta", "id": part_id, "delta": json_text(delta)})
+            return lambda delta: self.emit({"type": "text-delta", "id": part_id, "delta": to_well_formed(delta)})
         if kind == "reasoning-delta":
-            return lambda delta: self.emit({"type": "reasoning-delta", "id": part_id, "delta": json_text(delta)})
+            return lambda delta: self.emit({"type": "reasoning-delta", "id": part_id, "delta": to_well_formed(delta)})
         return lambda delta: self.emit(
-            {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": json_text(delta)}
+            {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": to_well_formed(delta)}
         )
 
     def start(self, message_id: str | None, metadata: Any = None) -> None:
@@ -336,14 +336,14 @@ class SseSink(Sink[bytes]):
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         keys = ("toolCallId", "inputTextDelta") if kind == "tool-input-delta" else ("id", "delta")
         head = f'data: {{"type":"{kind}","{keys[0]}":'.encode()
-        front = head + orjson.dumps(json_text(part_id)) + f',"{keys[1]}":'.encode()
+        front = head + orjson.dumps(to_well_formed(part_id)) + f',"{keys[1]}":'.encode()
         append, dumps = self.written.append, orjson.dumps
 
         def write(delta: str) -> None:
             try:
                 append(front + dumps(delta) + b"}\n\n")
             except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
-                append(front + dumps(json_text(delta)) + b"}\n\n")
+                append(front + dumps(to_well_formed(delta)) + b"}\n\n")
 
         return write
 

@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.session import canonical
 from stream_protocol.wire import AiSdkVersion
+from tests.comparable_messages import comparable
 from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_visits import VISITS, Step, Visit
 from tests.conformance.node_scripts import run_script
@@ -145,7 +145,7 @@ def test_messages_keep_their_ids_and_places(visit: Visit, visits: Visits) -> Non
 def test_what_is_stored_is_what_is_shown(visit: Visit, visits: Visits) -> None:
     for step, seen in steps_of(visit, visits):
         if step.stored is None:
-            assert canonical(seen["stored"]) == canonical(seen["messages"])
+            assert comparable(seen["stored"]) == comparable(seen["messages"])
         else:
             assert [shown(message) for message in seen["stored"]] == list(step.stored)
 

@@ -17,9 +17,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from stream_protocol.wire import AiSdkVersion
+from tests.comparable_messages import comparable
 from tests.conformance.fixtures import VERSIONS
 from tests.conformance.node_scripts import run_script
 from tests.served import served
@@ -169,9 +169,9 @@ def seen(request: pytest.FixtureRequest) -> dict[str, Any]:
 class TestResumed:
     def test_every_page_shows_what_is_stored_up_to_what_it_took_up(self, scene: Resumed, seen: dict[str, Any]) -> None:
         tale = seen[scene.name]
-        stored = comparable(tale["stored"])
+        stored = without_approvals(tale["stored"])
         for page in tale["pages"]:
-            shown = comparable(page["messages"])
+            shown = without_approvals(page["messages"])
             assert shown == stored[: len(shown)], page["name"]
             assert shown[-1]["role"] == "assistant"
         assert len(tale["pages"][0]["messages"]) == len(stored)
@@ -194,9 +194,9 @@ def called_by(step: Any) -> str | None:
     return step.function_call.name if isinstance(step, types.Part) and step.function_call is not None else None
 
 
-def comparable(messages: Any) -> Any:
+def without_approvals(messages: Any) -> Any:
     """Without what a client cannot be told again: a v6 client rebuilds an answered call without its approval."""
     return [
         {**message, "parts": [{k: v for k, v in part.items() if k != "approval"} for part in message["parts"]]}
-        for message in canonical(messages)
+        for message in comparable(messages)
     ]

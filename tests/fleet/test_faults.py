@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conformance.test_resume_against_client import comparable
+from tests.conformance.test_resume_against_client import without_approvals
 from tests.fleet.gremlin import Gremlin
 from tests.fleet.ledger import Deed
 from tests.fleet.person import REST, TERMINALS, Person, Reading
@@ -140,7 +140,7 @@ def same(kept: Any, shown: Any) -> bool:
     """Whether they are equal, but for what was asked then and has been answered since."""
     if any(part.get("state") in {"approval-requested", "input-available"} for part in shown["parts"]):
         return compatible(kept, shown)
-    return bool(comparable([kept]) == comparable([shown]))
+    return bool(without_approvals([kept]) == without_approvals([shown]))
 
 
 def compatible(kept: Any, shown: Any) -> bool:
@@ -155,7 +155,7 @@ def outline(message: Any) -> list[tuple[str, str]]:
     """Its texts and calls."""
     return [
         (part["type"], part.get("text") or part.get("toolCallId", ""))
-        for part in comparable([message])[0]["parts"]
+        for part in without_approvals([message])[0]["parts"]
         if part["type"] != "step-start"
     ]
 

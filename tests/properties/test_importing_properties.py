@@ -7,7 +7,7 @@ from google.adk.events import EventActions
 from hypothesis import given, settings, strategies as st
 
 from stream_protocol import ChatRequest, ChatRequestError
-from stream_protocol.session import AnsweredCalls, messages_to_events, restore
+from stream_protocol.session import AnsweredCalls, messages_to_events, restore_client_history
 from stream_protocol.wire import UIMessage
 from stream_protocol.wire._messages import ToolState
 from tests.properties.effort import examples
@@ -100,7 +100,7 @@ def test_an_imported_history_is_sound(chat: list[Any]) -> None:
 def test_a_request_that_brings_its_history_is_refused_or_leaves_no_call_open(chat: list[Any]) -> None:
     told = tuple(cast("UIMessage", {"id": "", **message}) for message in chat)
     try:
-        restored = restore(ChatRequest(id="c1", messages=told), agent="root")
+        restored = restore_client_history(ChatRequest(id="c1", messages=told), agent="root")
     except ChatRequestError:
         return
     if isinstance(restored.turn, AnsweredCalls):

@@ -11,8 +11,8 @@ from google.genai import types
 from hypothesis import given, settings, strategies as st
 
 from stream_protocol.serving import ChatService, create_app, emit_data
-from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Wait
+from tests.comparable_messages import comparable
 from tests.properties.effort import examples
 from tests.properties.test_history_properties import with_ids
 from tests.serving.chat_client import Page
@@ -65,7 +65,7 @@ async def check(script: list[list[Any]]) -> None:
     page = Page(create_app(ChatService(SequentialAgent(name="root", sub_agents=[first, together, last]))))
     for words in ("go", "again"):
         await page.send(words)
-        assert canonical(await page.stored()) == canonical(page.messages)
+        assert comparable(await page.stored()) == comparable(page.messages)
 
 
 @settings(max_examples=examples(20))

@@ -14,8 +14,8 @@ from google.adk.tools.tool_context import ToolContext
 from pydantic import TypeAdapter
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm
+from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import chunks, post, text
 
@@ -25,7 +25,7 @@ def page_for(*turns: Any, tools: list[Any]) -> Page:
 
 
 async def assert_stored_is_shown(page: Page) -> None:
-    assert canonical(await page.stored()) == canonical(page.messages)
+    assert comparable(await page.stored()) == comparable(page.messages)
 
 
 class Bank:

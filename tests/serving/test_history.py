@@ -12,9 +12,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait, token_usage
 from stream_protocol.wire import AiSdkVersion
+from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chunks, client, soon
 
@@ -68,7 +68,7 @@ def page_for(target: Any, ai_sdk: AiSdkVersion = 6, **options: Any) -> Page:
 
 
 async def assert_stored_is_shown(page: Page) -> None:
-    assert canonical(await page.stored()) == canonical(page.messages)
+    assert comparable(await page.stored()) == comparable(page.messages)
 
 
 @each_version

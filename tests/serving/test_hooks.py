@@ -16,9 +16,9 @@ from google.adk.tools.tool_context import ToolContext
 from starlette.requests import Request
 
 from stream_protocol.serving import ChatService, Outcome, RunOverrides, create_app
-from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import AiSdkVersion, ChatRequest, ChatRequestError, TextPart, ToolPart, UIMessage
+from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import answered, approval, begin, chat, only, post, said, stream, text, types
 
@@ -189,9 +189,9 @@ async def test_on_finish_gets_the_stored_chat_whatever_the_client_says_of_it(ai_
     await page.submit()
     await service.aclose()
     messages, message, _ = told.calls[-1]
-    assert canonical(messages[:-1]) == canonical(answering[:-1])
+    assert comparable(messages[:-1]) == comparable(answering[:-1])
     assert messages[-1] is message
-    assert canonical(messages) == canonical(await page.stored())
+    assert comparable(messages) == comparable(await page.stored())
     (part,) = [part for part in cast("list[Any]", message["parts"]) if "approval" in part]
     assert part["approval"]["reason"] == "why not"
 

@@ -24,8 +24,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from stream_protocol.serving import ChatService, FilePolicy, _artifacts as artifacts, chat_routes, create_app
-from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Wait
+from tests.comparable_messages import comparable
 from tests.serving.chat_client import Message, Page
 from tests.serving.support import begin, chat, chunks, client, only, post, said, stream
 
@@ -86,7 +86,7 @@ async def loaded(page: Page, url: str) -> bytes:
 
 
 async def assert_stored_is_shown(page: Page) -> None:
-    assert canonical(await page.stored()) == canonical(page.messages)
+    assert comparable(await page.stored()) == comparable(page.messages)
 
 
 @each_mode
@@ -217,7 +217,7 @@ async def test_an_upload_that_adk_saves_as_an_artifact_is_a_file_in_history(way:
     link = {"type": "file", "mediaType": "image/jpeg", "url": "https://example.com/b.jpg", "filename": "b.jpg"}
     await page.send("what is this?", link, UPLOAD, link, {**UPLOAD, "filename": "dog.png"})
     stored = await page.stored()
-    assert canonical(stored[1:]) == canonical(page.messages[1:])
+    assert comparable(stored[1:]) == comparable(page.messages[1:])
     for kept, sent in zip(stored[0]["parts"], page.messages[0]["parts"], strict=True):
         if UPLOADERS[way][2] and sent.get("url") == UPLOAD["url"]:
             assert await loaded(page, kept["url"]) == PNG

@@ -15,8 +15,8 @@ from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.adk_runner import SessionServiceError, load_session_service
-from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm, Wait
+from tests.comparable_messages import comparable
 from tests.postgres import Postgres
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, client, post
@@ -84,7 +84,7 @@ class House:
 
 
 async def assert_stored_is_shown(page: Page) -> None:
-    assert canonical(await page.stored()) == canonical(page.messages)
+    assert comparable(await page.stored()) == comparable(page.messages)
 
 
 def shown(page: Page) -> str:

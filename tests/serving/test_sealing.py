@@ -13,8 +13,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.session import Fragments, canonical, sealing_events, shown_events
+from stream_protocol.session import RunOutput, interruption_events, shown_events
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
+from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, post, soon
 
@@ -203,17 +204,17 @@ USER = event("user", types.Part(text="hi"), timestamp=1.0)
 
 def test_times_are_strictly_later_than_all_that_is_stored() -> None:
     future = event("a", call("A"), timestamp=2.0e9, branch="x")
-    fragments = Fragments()
+    fragments = RunOutput()
     fragments.add(event("b", types.Part(text="Half"), partial=True, branch="y"))
-    sealing = sealing_events([USER, future], fragments, "error", begun_at=0, agent="root")
+    sealing = interruption_events([USER, future], fragments, "error", begun_at=0, agent="root", now=2.0)
     times = [future.timestamp, *(one.timestamp for one in sealing)]
     assert times == sorted(set(times))
     assert [(one.author, one.branch) for one in sealing] == [("b", "y"), ("a", "x")]
 
 
 def test_a_call_and_its_error_are_of_one_speaker_and_in_separate_events() -> None:
-    (sealed,) = sealing_events(
-        [USER, event("a", call("A"), isolation_scope="s")], Fragments(), "error", begun_at=0, agent="root"
+    (sealed,) = interruption_events(
+        [USER, event("a", call("A"), isolation_scope="s")], RunOutput(), "error", begun_at=0, agent="root", now=2.0
     )
     (response,) = sealed.get_function_responses()
     assert (sealed.author, sealed.isolation_scope, response.id) == ("a", "s", "A")
@@ -224,12 +225,12 @@ def test_a_call_and_its_error_are_of_one_speaker_and_in_separate_events() -> Non
 
 def test_a_call_that_an_agent_works_on_stays_open_after_an_error() -> None:
     events = [USER, event("root", call("A")), event("task", types.Part(text="Which?"), isolation_scope="A")]
-    (sealed,) = sealing_events(events, Fragments(), "error", begun_at=0, agent="root")
+    (sealed,) = interruption_events(events, RunOutput(), "error", begun_at=0, agent="root", now=2.0)
     assert (sealed.author, sealed.content) == ("task", None)
 
 
 def test_a_run_that_stored_nothing_seals_nothing() -> None:
-    assert sealing_events([USER], Fragments(), "error", begun_at=1, agent="root") == []
+    assert interruption_events([USER], RunOutput(), "error", begun_at=1, agent="root", now=2.0) == []
 
 
 def test_what_adk_keeps_from_the_model_with_an_approval_is_told_to_it_alone() -> None:
@@ -247,11 +248,11 @@ def test_what_adk_keeps_from_the_model_with_an_approval_is_told_to_it_alone() ->
         asked,
         event("a", *closed, error_code="INVOCATION_ABORTED"),
     ]
-    (sealed,) = sealing_events(stored, Fragments(), "abort", begun_at=0, agent="root")
+    (sealed,) = interruption_events(stored, RunOutput(), "abort", begun_at=0, agent="root", now=2.0)
     (response,) = sealed.get_function_responses()
     assert (response.id, response.response) == ("A", {"error": "Aborted."})
     assert shown_events([*stored, sealed]) == stored
-    assert sealing_events([*stored, sealed], Fragments(), "abort", begun_at=0, agent="root") == []
+    assert interruption_events([*stored, sealed], RunOutput(), "abort", begun_at=0, agent="root", now=2.0) == []
 
 
 async def ask(tool_context: ToolContext) -> str:
@@ -272,4 +273,4 @@ async def test_code_that_a_broken_run_showed_keeps_its_id_when_the_message_goes_
     await chat.page.submit()
     parts = chat.page.messages[-1]["parts"]
     assert [part["toolCallId"] for part in parts if part["type"] == "dynamic-tool"] == ["call_0", "call_1"]
-    assert canonical(await chat.page.stored()) == canonical(chat.page.messages)
+    assert comparable(await chat.page.stored()) == comparable(chat.page.messages)

@@ -18,8 +18,8 @@ from pydantic import TypeAdapter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm
+from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import chat, client, post, said
 from tests.tools import OLD_ADK
@@ -138,7 +138,7 @@ class Calendar:
 
     async def assert_kept(self, *secrets: str) -> None:
         """Neither an answer of the server nor a request to the model has ever held one of these."""
-        assert canonical(await self.page.stored()) == canonical(self.page.messages)
+        assert comparable(await self.page.stored()) == comparable(self.page.messages)
         async with client(self.app) as http:
             await http.get("/api/chats")
         told = self.app.answered.decode() + "".join(request.model_dump_json() for request in self.model.requests)

@@ -10,9 +10,9 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.session import canonical
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AiSdkVersion
+from tests.comparable_messages import comparable
 from tests.serving.chat_client import Message, Page
 from tests.serving.support import begin, chunks, post, soon
 
@@ -89,7 +89,7 @@ class Chat:
         return {part["toolCallId"]: part["state"] for part in parts if "toolCallId" in part}
 
     async def assert_stored_is_shown(self) -> None:
-        assert canonical(await self.page.stored()) == canonical(self.page.messages)
+        assert comparable(await self.page.stored()) == comparable(self.page.messages)
 
 
 each_version = pytest.mark.parametrize("ai_sdk", [6, 7])

@@ -7,8 +7,9 @@ from google.adk.events.event_actions import EventCompaction
 from google.adk.sessions import Session
 from google.genai import types
 
-from stream_protocol.session import canonical, session_to_messages
+from stream_protocol.session import session_to_messages
 from stream_protocol.wire import UIMessage
+from tests.comparable_messages import comparable
 
 
 def event(author: str, *parts: types.Part, invocation: str = "e-1", **more: Any) -> Event:
@@ -134,27 +135,27 @@ def part(kind: str, branch: str | None = None, **more: Any) -> dict[str, Any]:
 STEP = part("step-start")
 
 
-def canonical_parts(*parts: dict[str, Any]) -> list[Any]:
+def comparable_parts(*parts: dict[str, Any]) -> list[Any]:
     given = cast("UIMessage", {"id": "m", "role": "assistant", "parts": list(parts)})
-    (message,) = canonical([given])
+    (message,) = comparable([given])
     return list(message["parts"])
 
 
-def test_canonical_drops_calls_that_never_completed_and_the_step_that_was_theirs() -> None:
+def test_a_comparison_drops_calls_that_never_completed_and_the_step_that_was_theirs() -> None:
     cut = part("tool-f", toolCallId="A", state="input-streaming", rawInput="{")
     text = part("text", text="x")
-    assert canonical_parts(STEP, text, cut) == [STEP, text]
-    assert canonical_parts(STEP, cut) == []
-    assert canonical_parts(STEP, cut, STEP, text) == [STEP, text]
-    assert canonical_parts(STEP, text, STEP) == [STEP, text, STEP]
+    assert comparable_parts(STEP, text, cut) == [STEP, text]
+    assert comparable_parts(STEP, cut) == []
+    assert comparable_parts(STEP, cut, STEP, text) == [STEP, text]
+    assert comparable_parts(STEP, text, STEP) == [STEP, text, STEP]
     done = part("tool-f", toolCallId="A", state="output-error", errorText="no", rawInput="{")
-    assert canonical_parts(done) == [{key: value for key, value in done.items() if key != "rawInput"}]
+    assert comparable_parts(done) == [{key: value for key, value in done.items() if key != "rawInput"}]
 
 
-def test_canonical_orders_parallel_speakers_and_nothing_else() -> None:
+def test_a_comparison_orders_parallel_speakers_and_nothing_else() -> None:
     a, b, own = part("text", "p.a", text="a"), part("text", "p.b", text="b"), part("text", text="own")
     data = part("data-x", data=1)
-    assert canonical_parts(STEP, b, STEP, a, STEP, own) == [STEP, a, b, STEP, own]
-    assert canonical_parts(STEP, b, data, a, own) == [STEP, a, b, data, own]
-    assert canonical_parts(STEP, b, own, STEP, a) == [STEP, b, own, STEP, a]
-    assert canonical_parts(STEP, a, data, STEP, a, own) == [STEP, a, data, STEP, a, own]
+    assert comparable_parts(STEP, b, STEP, a, STEP, own) == [STEP, a, b, STEP, own]
+    assert comparable_parts(STEP, b, data, a, own) == [STEP, a, b, data, own]
+    assert comparable_parts(STEP, b, own, STEP, a) == [STEP, b, own, STEP, a]
+    assert comparable_parts(STEP, a, data, STEP, a, own) == [STEP, a, data, STEP, a, own]

@@ -9,8 +9,9 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 
 from stream_protocol.convert import Settings, chunk_conversion
-from stream_protocol.session import METADATA_KEY, Fragments, canonical, sealing_events, session_to_messages
+from stream_protocol.session import METADATA_KEY, RunOutput, interruption_events, session_to_messages
 from stream_protocol.wire import AiSdkVersion, UIMessage
+from tests.comparable_messages import comparable
 from tests.conformance.fixtures import VERSIONS, Fixture, Turn, fixture_names, load_fixture
 
 DIFFERENT = {
@@ -26,7 +27,7 @@ DIFFERENT = {
     "redacted": "the stored text is the redacted one",
 }
 BEFORE_SERVING = ("adk_1_24_", "adk_2_0_")
-"""ADKs that no endpoint runs on: their fragments say things that their complete events do not (ids, the model)."""
+"""ADKs that no endpoint runs on: their output say things that their complete events do not (ids, the model)."""
 NAMES = [name for name in fixture_names() if not name.startswith(BEFORE_SERVING)]
 
 
@@ -36,7 +37,7 @@ def history(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[UIMessage]:
         begun_at = len(stored)
         events = [with_reasons(event, turn) for event in turn.events]
         stored += [event for event in events if not event.partial]
-        stored += sealed(fixture, turn, stored, begun_at)
+        stored += interruption_records(fixture, turn, stored, begun_at)
     session = Session(id="c", app_name="a", user_id="u", events=stored)
     messages = session_to_messages(session, **fixture.options_for(ai_sdk))
     return [message for message in messages if message["role"] == "assistant"]
@@ -50,18 +51,18 @@ def with_reasons(event: Event, turn: Turn) -> Event:
     return event.model_copy(update={"custom_metadata": {METADATA_KEY: {"reasons": reasons}}})
 
 
-def sealed(fixture: Fixture, turn: Turn, stored: Sequence[Event], begun_at: int) -> list[Event]:
+def interruption_records(fixture: Fixture, turn: Turn, stored: Sequence[Event], begun_at: int) -> list[Event]:
     conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options))
-    fragments = Fragments()
+    output = RunOutput()
     for event in turn.events:
         conversion.feed(event)
-        fragments.add(event)
+        output.add(event)
     if turn.raised is None:
         conversion.finish()
     else:
         conversion.fail(RuntimeError(turn.raised))
     assert conversion.outcome is not None
-    return sealing_events(stored, fragments, conversion.outcome, begun_at=begun_at, agent="root")
+    return interruption_events(stored, output, conversion.outcome, begun_at=begun_at, agent="root", now=0.0)
 
 
 def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[Any]:
@@ -73,5 +74,5 @@ def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_history_equals_the_folded_stream(name: str, ai_sdk: AiSdkVersion) -> None:
     fixture = load_fixture(name)
-    equal = canonical(history(fixture, ai_sdk)) == canonical(expected(fixture, ai_sdk))
+    equal = comparable(history(fixture, ai_sdk)) == comparable(expected(fixture, ai_sdk))
     assert equal is (name not in DIFFERENT), DIFFERENT.get(name)

@@ -1,7 +1,7 @@
 import random
 from typing import Any
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from stream_protocol.wire import SSE_DONE, SseSink, coalesce, encode_sse
 from stream_protocol.wire.client import parse_sse
@@ -46,7 +46,21 @@ def test_escapes_stay_as_they_are() -> None:
     ]
 
 
+def test_the_input_of_a_call_stays_in_pieces_behind_the_step_that_it_began_in() -> None:
+    sink = SseSink()
+    write = sink.tool_input_start("A", "look", dynamic=True)
+    write("[")
+    write("1")
+    sink.start_step()
+    write(",2")
+    write(",3")
+    joined = coalesce(sink.written)
+    assert len(joined) == len(sink.written) - 1
+    assert reduce_chunks(parse_sse(joined)) == reduce_chunks(parse_sse(sink.written))
+
+
 @given(st.integers(0, 2**32))
+@example(460)
 @settings(max_examples=200)
 def test_a_client_makes_the_same_message_of_both(seed: int) -> None:
     stream: Any = legal_stream(random.Random(seed), 6)

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from stream_protocol.wire import json_text, json_value
+from stream_protocol.wire import json_value, to_well_formed
 
 RESULT = "result"
 """The one key of the object that stands for any other value: ADK wraps what tools return, we what a client answers."""
@@ -43,4 +43,4 @@ def _mcp_text(response: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    return json_text(value) if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode()
+    return to_well_formed(value) if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode()

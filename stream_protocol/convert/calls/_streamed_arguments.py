@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from stream_protocol.wire import CONSTRUCTOR, MAX_DEPTH, json_text, json_value, safe_key
+from stream_protocol.wire import CONSTRUCTOR, MAX_DEPTH, json_value, safe_key, to_well_formed
 
 if TYPE_CHECKING:
     from google.genai.types import PartialArg
@@ -84,7 +84,7 @@ def _quoted(text: str) -> str:
     try:
         return orjson.dumps(text).decode()
     except orjson.JSONEncodeError:  # a lone surrogate
-        return orjson.dumps(json_text(text)).decode()
+        return orjson.dumps(to_well_formed(text)).decode()
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -218,7 +218,7 @@ class PathText:
     def _path(json_path: str) -> Path:
         tokens = parse_path(json_path)
         return tuple(
-            safe_key(json_text(token), in_constructor=parent == CONSTRUCTOR) if isinstance(token, str) else token
+            safe_key(to_well_formed(token), in_constructor=parent == CONSTRUCTOR) if isinstance(token, str) else token
             for parent, token in zip((None, *tokens), tokens, strict=False)
         )
 

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 
 from stream_protocol.convert.calls import REQUEST_CREDENTIAL
-from stream_protocol.session import METADATA_KEY, PROVIDED
+from stream_protocol.session import CREDENTIAL_PROVIDED, METADATA_KEY
 
 REDACTED: Final = "[redacted]"
 """What stands where something was taken out."""
@@ -119,7 +119,7 @@ def _object(value: dict[str, Any]) -> dict[str, Any]:
         return _credential(value)
     given = _given_key(value)
     return {
-        key: PROVIDED if key == given else _text(key, item, names) if isinstance(item, str) else _visit(item)
+        key: CREDENTIAL_PROVIDED if key == given else _text(key, item, names) if isinstance(item, str) else _visit(item)
         for key, item in value.items()
     }
 

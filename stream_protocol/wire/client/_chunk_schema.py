@@ -1,9 +1,8 @@
-"""The schema that the client checks every chunk with, before its reducer sees it.
+"""The schema with which the client checks every chunk before its reducer gets it.
 
-Source: ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, as zod
+Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, as zod
 4.4 and later apply it: a key without ``?`` there must be present, also where any value will do; ``null`` is a value;
-keys that are not named are kept. ``chunks.py`` types the part of this that we send; this is all that the clients
-accept.
+keys that are not named are kept. This is all that the clients accept; ``wire/_chunks.py`` types what we send.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,26 +17,27 @@ from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_values import json_value
 
 Check = Callable[[Any], bool]
+"""Whether a value is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the schema refuses a chunk; the first reason, if there are several."""
+    """Why the schema refuses a chunk: the first reason, if there are several."""
 
     why: Literal["no chunk", "unknown type", "missing", "null", "value"]
     key: str = ""
-    """The key that is missing, ``null`` where that is no absence, or of another value than it may have."""
+    """The key that is missing, that is ``null``, or that has a value which is not allowed."""
 
 
 def refusal(chunk: object, *, ai_sdk: AiSdkVersion) -> Refusal | None:
-    """Returns why a client of this version refuses the chunk, ``None`` if it does not."""
+    """Returns why a client of this version refuses the chunk; ``None`` if it accepts it."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     if not isinstance(chunk, Mapping) or not isinstance(kind, str):
         return Refusal("no chunk")
-    shape = _SCHEMAS[ai_sdk].get(kind, _data if kind.startswith("data-") else None)
-    if shape is None:
+    schema = _SCHEMAS[ai_sdk].get(kind, _data if kind.startswith("data-") else None)
+    if schema is None:
         return Refusal("unknown type")
-    return None if shape(chunk) else shape.fault(chunk)
+    return None if schema(chunk) else schema.refusal(chunk)
 
 
 def check_chunk(chunk: object, *, ai_sdk: AiSdkVersion) -> None:
@@ -85,7 +85,7 @@ def _list_of(check: Check) -> Check:
 
 
 def _either(by: str, **shapes: Check) -> Check:
-    """An object whose key ``by`` says which shape it has."""
+    """Accepts an object whose key ``by`` names one of these checks, and which that check accepts."""
     return lambda value: (
         isinstance(value, Mapping)
         and isinstance(value.get(by), str)
@@ -94,8 +94,8 @@ def _either(by: str, **shapes: Check) -> Check:
     )
 
 
-class _Fields:
-    """An object with these keys; one that ends in ``_`` may be absent."""
+class _ObjectSchema:
+    """Accepts an object with these keys. A name that ends in ``_`` is an optional key, without the ``_``."""
 
     def __init__(self, **checks: Check) -> None:
         self._checks = {key.removesuffix("_"): check for key, check in checks.items()}
@@ -106,8 +106,8 @@ class _Fields:
             return False
         return all(check(value[key]) for key, check in self._checks.items() if key in value)
 
-    def fault(self, value: Mapping[str, Any]) -> Refusal:
-        """Why this object, which is refused, is."""
+    def refusal(self, value: Mapping[str, Any]) -> Refusal:
+        """Why the schema refuses this object. Raises ``ValueError`` for an object that it accepts."""
         for key, check in self._checks.items():
             if key not in value:
                 if key in self._needed:
@@ -117,35 +117,35 @@ class _Fields:
         raise ValueError("the object is not refused")
 
 
-_data = _Fields(data=_any, id_=_text, transient_=_flag)
-_open = _Fields(id=_text, providerMetadata_=_provider)
-_delta = _Fields(id=_text, delta=_text, providerMetadata_=_provider)
-_file = _Fields(url=_text, mediaType=_text, providerMetadata_=_provider)
-_step = _Fields()
+_data = _ObjectSchema(data=_any, id_=_text, transient_=_flag)
+_open = _ObjectSchema(id=_text, providerMetadata_=_provider)
+_delta = _ObjectSchema(id=_text, delta=_text, providerMetadata_=_provider)
+_file = _ObjectSchema(url=_text, mediaType=_text, providerMetadata_=_provider)
+_step = _ObjectSchema()
 
 _V6_REASONS: Final = ("stop", "length", "content-filter", "tool-calls", "error", "other")
 
-_V6: Final[Mapping[str, _Fields]] = MappingProxyType(
+_V6: Final[Mapping[str, _ObjectSchema]] = MappingProxyType(
     {
-        "start": _Fields(messageId_=_text, messageMetadata_=_any),
-        "finish": _Fields(finishReason_=_one_of(*_V6_REASONS), messageMetadata_=_any),
-        "abort": _Fields(reason_=_text),
-        "error": _Fields(errorText=_text),
+        "start": _ObjectSchema(messageId_=_text, messageMetadata_=_any),
+        "finish": _ObjectSchema(finishReason_=_one_of(*_V6_REASONS), messageMetadata_=_any),
+        "abort": _ObjectSchema(reason_=_text),
+        "error": _ObjectSchema(errorText=_text),
         "start-step": _step,
         "finish-step": _step,
-        "message-metadata": _Fields(messageMetadata=_any),
+        "message-metadata": _ObjectSchema(messageMetadata=_any),
         "text-start": _open,
         "text-delta": _delta,
         "text-end": _open,
         "reasoning-start": _open,
         "reasoning-delta": _delta,
         "reasoning-end": _open,
-        "source-url": _Fields(sourceId=_text, url=_text, title_=_text, providerMetadata_=_provider),
-        "source-document": _Fields(
+        "source-url": _ObjectSchema(sourceId=_text, url=_text, title_=_text, providerMetadata_=_provider),
+        "source-document": _ObjectSchema(
             sourceId=_text, mediaType=_text, title=_text, filename_=_text, providerMetadata_=_provider
         ),
         "file": _file,
-        "tool-input-start": _Fields(
+        "tool-input-start": _ObjectSchema(
             toolCallId=_text,
             toolName=_text,
             inputEncoding_=_one_of("json", "text"),
@@ -155,8 +155,8 @@ _V6: Final[Mapping[str, _Fields]] = MappingProxyType(
             dynamic_=_flag,
             title_=_text,
         ),
-        "tool-input-delta": _Fields(toolCallId=_text, inputTextDelta=_text),
-        "tool-input-available": _Fields(
+        "tool-input-delta": _ObjectSchema(toolCallId=_text, inputTextDelta=_text),
+        "tool-input-available": _ObjectSchema(
             toolCallId=_text,
             toolName=_text,
             input=_any,
@@ -166,7 +166,7 @@ _V6: Final[Mapping[str, _Fields]] = MappingProxyType(
             dynamic_=_flag,
             title_=_text,
         ),
-        "tool-input-error": _Fields(
+        "tool-input-error": _ObjectSchema(
             toolCallId=_text,
             toolName=_text,
             input=_any,
@@ -177,8 +177,8 @@ _V6: Final[Mapping[str, _Fields]] = MappingProxyType(
             dynamic_=_flag,
             title_=_text,
         ),
-        "tool-approval-request": _Fields(approvalId=_text, toolCallId=_text, signature_=_text),
-        "tool-output-available": _Fields(
+        "tool-approval-request": _ObjectSchema(approvalId=_text, toolCallId=_text, signature_=_text),
+        "tool-output-available": _ObjectSchema(
             toolCallId=_text,
             output=_any,
             providerExecuted_=_flag,
@@ -187,7 +187,7 @@ _V6: Final[Mapping[str, _Fields]] = MappingProxyType(
             dynamic_=_flag,
             preliminary_=_flag,
         ),
-        "tool-output-error": _Fields(
+        "tool-output-error": _ObjectSchema(
             toolCallId=_text,
             errorText=_text,
             providerExecuted_=_flag,
@@ -195,43 +195,43 @@ _V6: Final[Mapping[str, _Fields]] = MappingProxyType(
             toolMetadata_=_object,
             dynamic_=_flag,
         ),
-        "tool-output-denied": _Fields(toolCallId=_text),
+        "tool-output-denied": _ObjectSchema(toolCallId=_text),
     }
 )
 
 _source = _either(
     "sourceType",
-    url=_Fields(type=_one_of("source"), id=_text, url=_text, title_=_text, providerMetadata_=_provider),
-    document=_Fields(
+    url=_ObjectSchema(type=_one_of("source"), id=_text, url=_text, title_=_text, providerMetadata_=_provider),
+    document=_ObjectSchema(
         type=_one_of("source"), id=_text, mediaType=_text, title=_text, filename_=_text, providerMetadata_=_provider
     ),
 )
 
-_V7: Final[Mapping[str, _Fields]] = MappingProxyType(
+_V7: Final[Mapping[str, _ObjectSchema]] = MappingProxyType(
     {
         **_V6,
-        "finish": _Fields(finishReason_=_one_of(*_V6_REASONS, "interrupted"), messageMetadata_=_any),
-        "text-end": _Fields(
+        "finish": _ObjectSchema(finishReason_=_one_of(*_V6_REASONS, "interrupted"), messageMetadata_=_any),
+        "text-end": _ObjectSchema(
             id=_text,
-            citations_=_list_of(_Fields(source=_source, startIndex_=_index, endIndex_=_index, citedText_=_text)),
+            citations_=_list_of(_ObjectSchema(source=_source, startIndex_=_index, endIndex_=_index, citedText_=_text)),
             providerMetadata_=_provider,
         ),
-        "tool-approval-request": _Fields(
+        "tool-approval-request": _ObjectSchema(
             approvalId=_text, toolCallId=_text, signature_=_text, reason_=_text, isAutomatic_=_flag
         ),
-        "tool-approval-response": _Fields(
+        "tool-approval-response": _ObjectSchema(
             approvalId=_text, approved=_flag, reason_=_text, providerExecuted_=_flag, providerMetadata_=_provider
         ),
-        "custom": _Fields(kind=_text, providerMetadata_=_provider),
+        "custom": _ObjectSchema(kind=_text, providerMetadata_=_provider),
         "reasoning-file": _file,
         "reset-step": _step,
-        "steering-message": _Fields(
+        "steering-message": _ObjectSchema(
             id=_text,
             parts=_list_of(
                 _either(
                     "type",
-                    text=_Fields(text=_text, providerMetadata_=_provider),
-                    file=_Fields(
+                    text=_ObjectSchema(text=_text, providerMetadata_=_provider),
+                    file=_ObjectSchema(
                         mediaType=_text,
                         url=_text,
                         filename_=_text,
@@ -244,4 +244,4 @@ _V7: Final[Mapping[str, _Fields]] = MappingProxyType(
     }
 )
 
-_SCHEMAS: Final[Mapping[AiSdkVersion, Mapping[str, _Fields]]] = MappingProxyType({6: _V6, 7: _V7})
+_SCHEMAS: Final[Mapping[AiSdkVersion, Mapping[str, _ObjectSchema]]] = MappingProxyType({6: _V6, 7: _V7})

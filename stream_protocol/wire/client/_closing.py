@@ -1,4 +1,7 @@
-"""The end of a stream whose writer is gone: what must follow so that no page waits for more."""
+"""Closing a stream whose writer is gone: what must follow so that no page waits for more.
+
+What is open is found with the client's reducer, since the page waits for what the reducer holds open.
+"""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -10,16 +13,17 @@ from stream_protocol.wire._sse import SSE_DONE
 from stream_protocol.wire.client._reducer import MessageReducer
 
 _SETTLED: Final = ("output-available", "output-error", "output-denied", "approval-requested")
-"""States of a call that no writer has to answer: it has an end, or a person is asked."""
+"""States of a call for which no writer owes an output: it has ended, or the user is asked."""
 
 
 def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
-    """Writes what ends all that is open behind ``chunks``: texts, reasoning, the calls that the lost run would have
-    answered, with ``unanswered``, and the step. Returns whether the stream has its terminal already.
+    """Writes the ends of all that is open behind ``chunks``; returns whether the stream has its terminal already.
 
-    ``past`` rebuilds what the message held before: its calls that waited for the client go on waiting.
+    Texts, reasoning and the step are ended. The calls that the lost run would have answered get ``unanswered`` as their
+    error. ``past``: chunks that make the message as it was before the response; its calls that wait for the client go
+    on waiting.
     """
-    stream = _Stream()
+    stream = _UnfinishedStream()
     try:
         stream.fold(chunks, past)
     except ClientStreamError:  # a stream that the client gives up has no open parts
@@ -31,7 +35,8 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
 def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
     """The SSE events that close a stream which broke off behind ``chunks``; ``data: [DONE]`` is the last.
 
-    What is open ends as by ``close_stream``. Then comes the one ``error``, unless the stream has its terminal.
+    The arguments are those of ``close_stream``. The text ``error`` is the stream's one error, unless the stream has its
+    terminal already.
     """
     sink = SseSink()
     if not close_stream(sink, chunks, past=past, unanswered=unanswered):
@@ -39,7 +44,7 @@ def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unan
     return [*sink.written, SSE_DONE]
 
 
-class _Stream:
+class _UnfinishedStream:
     def __init__(self) -> None:
         self.ended = False
         self._reducer = MessageReducer(ai_sdk=7)
@@ -49,7 +54,7 @@ class _Stream:
     def fold(self, chunks: Iterable[AnyChunk], past: Iterable[AnyChunk]) -> None:
         first = True
         for chunk in chunks:
-            self._take(chunk)
+            self._apply(chunk)
             if first:
                 for earlier in past:
                     self._reducer.apply_checked(earlier)
@@ -74,7 +79,7 @@ class _Stream:
         if self._in_step:
             sink.finish_step()
 
-    def _take(self, chunk: AnyChunk) -> None:
+    def _apply(self, chunk: AnyChunk) -> None:
         match chunk["type"]:
             case "error":
                 self.ended = True

@@ -1,4 +1,4 @@
-"""How the client folds several ``messageMetadata`` into one (``util/merge-objects.ts`` of ``vercel/ai``)."""
+"""How the client merges several ``messageMetadata`` into one: mirrors ``util/merge-objects.ts`` of ``vercel/ai``."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,8 +11,8 @@ _SKIPPED: Final = frozenset({"__proto__", "constructor", "prototype"})
 def merge_metadata(base: Any, overrides: Any) -> Any:
     """Returns ``base`` with the keys of ``overrides`` set: objects merge, all else replaces. Neither is changed.
 
-    ``None`` on one side gives the other. Metadata that is no object gets the client's treatment of such a value: its
-    items, by index; or, where ``base`` has none, the ``TypeError`` that the client would throw.
+    If one side is ``None``, the result is the other. Metadata that is not an object is merged as JavaScript does it: by
+    the indices of its items. Raises ``ClientStreamError`` with the client's ``TypeError`` where ``base`` has none.
     """
     if base is None or overrides is None:
         return base if overrides is None else overrides

@@ -1,12 +1,12 @@
-"""A message -> chunks that rebuild it: what a client needs to be shown a message that it has not, or not whole.
+"""The inverse of the client's reducer: a message -> chunks from which a client makes that message.
 
-The chunks are valid for every client of the version, so what only later clients can be told is left out: the metadata
-of a result, ``toolMetadata``, ``inputEncoding``, ``citations``, and of an approval all but its id and its answer.
-Chunks have no word for a file's name, for a text without a ``state`` (it becomes ``done``), nor for parts of unknown
-types.
+The chunks are valid for every client of the major version. So keys that only later clients accept are left out: the
+metadata of a result, ``toolMetadata``, ``inputEncoding``, ``citations``, and of an approval all but its id and its
+answer. No chunk can express a file's name, a text without a ``state`` (it becomes ``done``), or a part of an unknown
+type.
 
-For v6 they have none for an answered approval either. It is left out: the part is then ``input-available`` where it was
-``approval-responded``, and a result or a denial stands without it. To ask again would bring back the buttons.
+For v6 no chunk can express an answered approval. It is left out: the part is ``input-available`` where it was
+``approval-responded``, and a result or a denial comes without it. A new request would show the buttons again.
 """
 
 from typing import Any, cast
@@ -28,7 +28,7 @@ def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[A
     assistant's.
     """
     if message["role"] != "assistant":
-        raise StreamProtocolError("Only a message of the assistant can be told in chunks.")
+        raise StreamProtocolError("Only a message of the assistant can be made from chunks.")
     plain: UIMessage = json_value(message, lossy=True)
     sink = ChunkSink()
     sink.start(plain["id"], plain.get("metadata"))
@@ -92,9 +92,9 @@ def _text(sink: ChunkSink, part: dict[str, Any], part_id: str) -> None:
 
 def _tool(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
     call_id, state = part["toolCallId"], part["state"]
-    is_bad_input = state == "output-error" and "input" not in part and "rawInput" in part
-    if is_bad_input and not (ai_sdk == 7 and isinstance(part["rawInput"], str)):
-        _bad_input(sink, part, ai_sdk)
+    is_invalid_input = state == "output-error" and "input" not in part and "rawInput" in part
+    if is_invalid_input and not (ai_sdk == 7 and isinstance(part["rawInput"], str)):
+        _invalid_input(sink, part, ai_sdk)
         return
     _input(sink, part)
     if _approval(sink, part, ai_sdk) and state in ("input-streaming", "input-available"):
@@ -140,8 +140,8 @@ def _input_start(sink: ChunkSink, part: ToolPart) -> WriteDelta:
     )
 
 
-def _bad_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
-    """Input that did not fit the tool. The start carries what the client would not take from the error: the title."""
+def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
+    """Writes an input that did not fit the tool. The start carries the title, which the client ignores on the error."""
     _input_start(sink, part)
     _approval(sink, part, ai_sdk)
     error_text = part.get("errorText", "")
@@ -150,7 +150,7 @@ def _bad_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
 
 
 def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
-    """Asks for the approval and answers it, as far as that can be said; returns whether it was asked for."""
+    """Writes the request for the approval, and its answer; returns whether chunks of the version can express them."""
     approval = part.get("approval")
     if approval is None or (ai_sdk == 6 and "approved" in approval):
         return False

@@ -1,8 +1,11 @@
-"""A tool call's input while it streams: the client closes what is open in the text so far and parses that.
+"""A tool call's input while it streams: the client closes what is open in the text so far, and parses the result.
 
-Source: ``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. One pass over the text with a stack of what is open. Text that is invalid, not merely unfinished, is not
-looked for: the JSON parser finds it. ``end`` is where the text is cut before the open brackets are closed.
+This parser is ours, because a page shows exactly what the client's makes of an unfinished text, and general parsers of
+partial JSON cut it elsewhere. Mirrors ``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at
+``ai@6.0.326`` and ``ai@7.0.173``.
+
+One pass over the text keeps a stack of states, the innermost last. ``end`` is where the text is cut before what is open
+is closed. The pass does not look for invalid text: the JSON parser refuses that.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from stream_protocol.wire._chunks import AiSdkVersion
-from stream_protocol.wire._json_text import parse_client_json
+from stream_protocol.wire._json_parsing import parse_client_json
 
 _State = Literal[
     "root",
@@ -75,8 +78,8 @@ class _Scan:
                 closing += next(word for word in _LITERALS if word.startswith(begun)).removeprefix(begun)
         return self.text[: self.end] + closing
 
-    def enter(self, char: str, index: int, after: _State) -> None:
-        """A value may begin here; ``after`` is the state behind it."""
+    def begin_value(self, char: str, index: int, after: _State) -> None:
+        """Begins the value whose first character this is, if it is one. ``after``: the state behind the value."""
         inner: _State
         match char:
             case '"':
@@ -97,19 +100,20 @@ class _Scan:
         self.stack[-1] = after
         self.stack.append(inner)
 
-    def leave(self, index: int) -> None:
+    def end_value(self, index: int) -> None:
+        """Ends the innermost state with this character."""
         self.end = index + 1
         self.stack.pop()
 
     def root(self, char: str, index: int) -> None:
-        self.enter(char, index, "finish")
+        self.begin_value(char, index, "finish")
 
     def finish(self, char: str, index: int) -> None:
-        """Nothing behind the value counts."""
+        """Ignores what stands behind the value."""
 
     def string(self, char: str, index: int) -> None:
         if char == '"':
-            self.leave(index)
+            self.end_value(index)
         elif char == "\\":
             self.stack.append("escape")
         else:
@@ -120,12 +124,12 @@ class _Scan:
             self.hex_digits = 0
             self.stack[-1] = "unicode escape"
         else:
-            self.leave(index)
+            self.end_value(index)
 
     def unicode_escape(self, char: str, index: int) -> None:
         self.hex_digits += char in _HEX_DIGITS
         if self.hex_digits == 4:
-            self.leave(index)
+            self.end_value(index)
 
     def literal(self, char: str, index: int) -> None:
         begun = self.text[self.literal_start : index + 1]
@@ -143,7 +147,7 @@ class _Scan:
             self.after_scalar(char, index)
 
     def after_scalar(self, char: str, index: int) -> None:
-        """The character that ended a number or literal belongs to the array or object around it."""
+        """Gives the character that ended a number or a literal to the array or object around it."""
         if self.stack[-1] == "object after value":
             self.object_after_value(char, index)
         elif self.stack[-1] == "array after value" and char in ",]":
@@ -151,7 +155,7 @@ class _Scan:
 
     def object_start(self, char: str, index: int) -> None:
         if char == "}":
-            self.leave(index)
+            self.end_value(index)
         else:
             self.object_after_comma(char, index)
 
@@ -168,32 +172,32 @@ class _Scan:
             self.stack[-1] = "object before value"
 
     def object_before_value(self, char: str, index: int) -> None:
-        self.enter(char, index, "object after value")
+        self.begin_value(char, index, "object after value")
 
     def object_after_value(self, char: str, index: int) -> None:
         if char == ",":
             self.stack[-1] = "object after comma"
         elif char == "}":
-            self.leave(index)
+            self.end_value(index)
 
     def array_start(self, char: str, index: int) -> None:
         if char == "]":
-            self.leave(index)
+            self.end_value(index)
             return
         if self.keeps_array_start:
             self.end = index + 1
-        self.enter(char, index, "array after value")
+        self.begin_value(char, index, "array after value")
 
     def array_after_value(self, char: str, index: int) -> None:
         if char == ",":
             self.stack[-1] = "array after comma"
         elif char == "]":
-            self.leave(index)
+            self.end_value(index)
         else:
             self.end = index + 1
 
     def array_after_comma(self, char: str, index: int) -> None:
-        self.enter(char, index, "array after value")
+        self.begin_value(char, index, "array after value")
 
 
 _STEPS: Final[Mapping[_State, Callable[[_Scan, str, int], None]]] = MappingProxyType(

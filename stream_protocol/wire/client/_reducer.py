@@ -1,11 +1,10 @@
-"""The client's reducer: chunks in, the message that the page shows out. It judges every stream that we write.
+"""The client's reducer: it folds chunks into the message that the page shows, or refuses them as the client does.
 
-Source: ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, behind the
+Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, behind the
 schema check of ``ui/default-chat-transport.ts``. Where the client writes ``undefined`` the key is absent here.
 
-The client joins every delta to the text so far and parses a tool call's input anew each time. Here deltas are collected
-and joined when somebody looks: at the end of a part, or when ``message`` is read. The result is the same, in linear
-time.
+The client joins every delta to the text so far, and parses a tool call's input anew each time. Here deltas are
+collected, and joined at the end of a part or when ``message`` is read. The result is the same, in linear time.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -15,14 +14,15 @@ from typing import Any, ClassVar, Final, Literal, cast
 
 from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk, DataChunk
 from stream_protocol.wire._errors import ClientStreamError
-from stream_protocol.wire._json_values import json_text, json_value
+from stream_protocol.wire._json_values import json_value, to_well_formed
 from stream_protocol.wire._messages import UIMessage
 from stream_protocol.wire.client._chunk_schema import check_chunk
 from stream_protocol.wire.client._merge_metadata import merge_metadata
-from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, Part, ToolParts, out_of_order, step_start
+from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, MutablePart, ToolParts, out_of_order, step_start
 
-Write = Literal["nothing", "message", "streaming"]
-"""What a chunk does to the page: nothing; the chat's list gets the message; that, and the status is ``streaming``."""
+PageUpdate = Literal["nothing", "message", "streaming"]
+"""What a chunk does to the page. ``"message"``: the chat's list gets the message as it is now. ``"streaming"``: that,
+and the chat's status becomes ``streaming``."""
 
 
 def reduce_chunks(
@@ -49,7 +49,7 @@ def reduce_chunks(
     return reducer.message
 
 
-_WHOLE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+_KEYS_OF_WHOLE_PART: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "file": ("mediaType", "url", "providerMetadata"),
         "reasoning-file": ("mediaType", "url", "providerMetadata"),
@@ -59,27 +59,27 @@ _WHOLE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "steering-message": ("id", "parts"),
     }
 )
-"""The keys that a part takes from its chunk, where one chunk is the whole part."""
+"""Type of a chunk that is a whole part -> the keys that the part takes from it."""
 
 
 @dataclass(slots=True)
 class _OpenText:
     """A text or reasoning part whose deltas may still come."""
 
-    part: Part
+    part: MutablePart
     deltas: list[str] = field(default_factory=list)
 
-    def settle(self) -> None:
-        self.part["text"] = json_text(self.part["text"] + "".join(self.deltas))
+    def join_deltas(self) -> None:
+        self.part["text"] = to_well_formed(self.part["text"] + "".join(self.deltas))
         self.deltas.clear()
 
 
 class MessageReducer:
-    """One response on its way into a message.
+    """Folds the chunks of one response into a message.
 
-    ``message`` is the assistant message that the response continues; it is copied. ``message_id`` is what the client
-    calls a new message until a ``start`` chunk renames it. ``replay``: the response resumes a stream from its
-    beginning, so its first ``start``, and any with another id, forgets what there was.
+    ``message``: the assistant message that the response continues; it is copied. ``message_id``: the id of a new
+    message until a ``start`` chunk names it. ``replay``: the response resumes a stream from its beginning, so its first
+    ``start``, and any with another id, begins the message anew.
     """
 
     def __init__(
@@ -94,9 +94,9 @@ class MessageReducer:
         self._replay = replay
         self._started = False
         self.finish_reason: str | None = None
-        """What the last ``finish`` said."""
+        """The finish reason of the last ``finish`` chunk that had one."""
         self.data: list[DataChunk] = []
-        """Every ``data-*`` chunk so far, transient ones too: what the page's ``onData`` got."""
+        """Every ``data-*`` chunk so far, transient ones too: what the page's ``onData`` receives."""
         if message is not None and message["role"] == "assistant":
             self._begin(json_value(message, lossy=True))
         else:
@@ -105,27 +105,27 @@ class MessageReducer:
     @property
     def message(self) -> UIMessage:
         """The message so far; the next chunk changes it."""
-        for speaker in (self._texts, self._reasonings):
-            for open_text in speaker.values():
-                open_text.settle()
-        self._tools.settle()
+        for open_texts in (self._texts, self._reasonings):
+            for open_text in open_texts.values():
+                open_text.join_deltas()
+        self._tools.compute_inputs()
         return cast("UIMessage", self._message)
 
     @property
     def tools(self) -> ToolParts:
-        """The message's tool calls; to be asked, not told."""
+        """The message's tool calls, for looking them up."""
         return self._tools
 
     def open_ids(self, kind: str) -> Collection[str]:
-        """The ids whose deltas may still come, of ``"text"`` or of ``"reasoning"``."""
-        return self._speaker(kind).keys()
+        """The ids of the parts that may get more deltas. ``kind``: ``"text"`` or ``"reasoning"``."""
+        return self._open_texts(kind).keys()
 
-    def apply(self, chunk: AnyChunk) -> Write:
+    def apply(self, chunk: AnyChunk) -> PageUpdate:
         """Takes the next chunk. Raises ``ClientStreamError`` where the client does."""
         check_chunk(chunk, ai_sdk=self._ai_sdk)
         return self.apply_checked(chunk)
 
-    def apply_checked(self, chunk: AnyChunk) -> Write:
+    def apply_checked(self, chunk: AnyChunk) -> PageUpdate:
         """``apply`` for a chunk that is known to pass ``check_chunk``."""
         kind = chunk["type"]
         if kind in TOOL_HANDLERS:
@@ -140,8 +140,8 @@ class MessageReducer:
         self._tools = ToolParts(self._parts, ai_sdk=self._ai_sdk)
 
     @property
-    def _parts(self) -> list[Part]:
-        return cast("list[Part]", self._message["parts"])
+    def _parts(self) -> list[MutablePart]:
+        return cast("list[MutablePart]", self._message["parts"])
 
     def _merge_metadata(self, chunk: Mapping[str, Any]) -> bool:
         metadata = chunk.get("messageMetadata")
@@ -150,9 +150,7 @@ class MessageReducer:
         self._message["metadata"] = merge_metadata(self._message.get("metadata"), metadata)
         return True
 
-    # the message
-
-    def _start(self, chunk: Mapping[str, Any]) -> Write:
+    def _start(self, chunk: Mapping[str, Any]) -> PageUpdate:
         message_id = chunk.get("messageId", self._message["id"])
         reset = self._replay and (not self._started or message_id != self._message["id"])
         self._started = True
@@ -164,30 +162,30 @@ class MessageReducer:
         merged = self._merge_metadata(chunk)
         return "message" if reset or merged or "messageId" in chunk else "nothing"
 
-    def _finish(self, chunk: Mapping[str, Any]) -> Write:
+    def _finish(self, chunk: Mapping[str, Any]) -> PageUpdate:
         self.finish_reason = chunk.get("finishReason", self.finish_reason)
         return self._metadata(chunk)
 
-    def _metadata(self, chunk: Mapping[str, Any]) -> Write:
+    def _metadata(self, chunk: Mapping[str, Any]) -> PageUpdate:
         return "streaming" if self._merge_metadata(chunk) else "nothing"
 
-    def _abort(self, chunk: Mapping[str, Any]) -> Write:
+    def _abort(self, chunk: Mapping[str, Any]) -> PageUpdate:
         return "nothing"
 
-    def _error(self, chunk: Mapping[str, Any]) -> Write:
+    def _error(self, chunk: Mapping[str, Any]) -> PageUpdate:
         raise ClientStreamError(chunk["errorText"], error_class="Error")
 
-    def _start_step(self, chunk: Mapping[str, Any]) -> Write:
-        self._tools.settle()
+    def _start_step(self, chunk: Mapping[str, Any]) -> PageUpdate:
+        self._tools.compute_inputs()
         self._parts.append({"type": "step-start"})
         return "nothing"
 
-    def _finish_step(self, chunk: Mapping[str, Any]) -> Write:
+    def _finish_step(self, chunk: Mapping[str, Any]) -> PageUpdate:
         if self._ai_sdk == 6:
             self._close_texts()
         return "nothing"
 
-    def _reset_step(self, chunk: Mapping[str, Any]) -> Write:
+    def _reset_step(self, chunk: Mapping[str, Any]) -> PageUpdate:
         self._close_texts()
         self._tools.forget()
         begin = step_start(self._parts)
@@ -196,60 +194,56 @@ class MessageReducer:
         return "streaming" if removed else "nothing"
 
     def _close_texts(self) -> None:
-        for speaker in (self._texts, self._reasonings):
-            for open_text in speaker.values():
-                open_text.settle()
-            speaker.clear()
+        for open_texts in (self._texts, self._reasonings):
+            for open_text in open_texts.values():
+                open_text.join_deltas()
+            open_texts.clear()
 
-    # text and reasoning
-
-    def _text_start(self, chunk: Mapping[str, Any]) -> Write:
+    def _text_start(self, chunk: Mapping[str, Any]) -> PageUpdate:
         kind = chunk["type"].removesuffix("-start")
-        part: Part = {"type": kind, "text": "", "state": "streaming"}
+        part: MutablePart = {"type": kind, "text": "", "state": "streaming"}
         if kind == "reasoning":
             part["id"] = chunk["id"]
-        speaker = self._speaker(kind)
-        if chunk["id"] in speaker:
-            speaker[chunk["id"]].settle()
-        speaker[chunk["id"]] = _OpenText(part)
+        open_texts = self._open_texts(kind)
+        if chunk["id"] in open_texts:
+            open_texts[chunk["id"]].join_deltas()
+        open_texts[chunk["id"]] = _OpenText(part)
         _set_provider(part, chunk)
         self._parts.append(part)
         return "streaming"
 
-    def _text_delta(self, chunk: Mapping[str, Any]) -> Write:
+    def _text_delta(self, chunk: Mapping[str, Any]) -> PageUpdate:
         open_text = self._open_text(chunk, "delta")
         open_text.deltas.append(chunk["delta"])
         _set_provider(open_text.part, chunk)
         return "streaming"
 
-    def _text_end(self, chunk: Mapping[str, Any]) -> Write:
+    def _text_end(self, chunk: Mapping[str, Any]) -> PageUpdate:
         open_text = self._open_text(chunk, "end")
-        open_text.settle()
+        open_text.join_deltas()
         open_text.part["state"] = "done"
         if self._ai_sdk == 7 and chunk["type"] == "text-end" and "citations" in chunk:
             open_text.part["citations"] = [_citation(citation) for citation in chunk["citations"]]
         _set_provider(open_text.part, chunk)
-        del self._speaker(open_text.part["type"])[chunk["id"]]
+        del self._open_texts(open_text.part["type"])[chunk["id"]]
         return "streaming"
 
-    def _speaker(self, kind: str) -> dict[str, _OpenText]:
+    def _open_texts(self, kind: str) -> dict[str, _OpenText]:
         return self._texts if kind == "text" else self._reasonings
 
     def _open_text(self, chunk: Mapping[str, Any], what: str) -> _OpenText:
         kind = chunk["type"].removesuffix(f"-{what}")
-        found = self._speaker(kind).get(chunk["id"])
+        found = self._open_texts(kind).get(chunk["id"])
         if found is None:
             raise out_of_order(chunk["type"], chunk["id"], f"{kind} part", f"{kind}-start")
         return found
 
-    # parts that come whole
-
-    def _whole(self, chunk: Mapping[str, Any]) -> Write:
-        keys = _WHOLE[chunk["type"]]
+    def _whole_part(self, chunk: Mapping[str, Any]) -> PageUpdate:
+        keys = _KEYS_OF_WHOLE_PART[chunk["type"]]
         self._parts.append({"type": chunk["type"], **{key: chunk[key] for key in keys if key in chunk}})
         return "streaming"
 
-    def _data(self, chunk: Mapping[str, Any]) -> Write:
+    def _data(self, chunk: Mapping[str, Any]) -> PageUpdate:
         self.data.append(cast("DataChunk", chunk))
         if chunk.get("transient"):
             return "nothing"
@@ -260,7 +254,7 @@ class MessageReducer:
         self._parts.append(dict(chunk))
         return "streaming"
 
-    _handlers: ClassVar[Mapping[str, Callable[["MessageReducer", Mapping[str, Any]], Write]]] = MappingProxyType(
+    _handlers: ClassVar[Mapping[str, Callable[["MessageReducer", Mapping[str, Any]], PageUpdate]]] = MappingProxyType(
         {
             "start": _start,
             "finish": _finish,
@@ -276,18 +270,18 @@ class MessageReducer:
             "reasoning-start": _text_start,
             "reasoning-delta": _text_delta,
             "reasoning-end": _text_end,
-            **dict.fromkeys(_WHOLE, _whole),
+            **dict.fromkeys(_KEYS_OF_WHOLE_PART, _whole_part),
         }
     )
 
 
-def _set_provider(part: Part, chunk: Mapping[str, Any]) -> None:
+def _set_provider(part: MutablePart, chunk: Mapping[str, Any]) -> None:
     if "providerMetadata" in chunk:
         part["providerMetadata"] = chunk["providerMetadata"]
 
 
 def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys that the schema names: it strips a citation of all others, unlike a chunk."""
+    """The citation with the keys that the schema names. The schema strips all others, which it keeps in a chunk."""
     source = citation["source"]
     own = ("url",) if source["sourceType"] == "url" else ("mediaType", "filename")
     keys = ("type", "sourceType", "id", "title", "providerMetadata", *own)

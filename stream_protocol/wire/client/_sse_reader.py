@@ -1,6 +1,7 @@
 """The bytes of a response -> chunks, by the client's framing rules.
 
-Source: ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and
+This reader is ours, because it reads exactly what the client reads, and because the check names the line of each event.
+Mirrors ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and
 other fields are skipped, lines end in LF, CR or both, several ``data`` lines are joined, ``[DONE]`` is skipped
 wherever it stands, bad UTF-8 becomes U+FFFD. An event without a blank line behind it is dropped, and so is one that
 ends in a bare CR at the very end: the client waits for the LF.
@@ -13,13 +14,13 @@ from typing import Final, NamedTuple, cast
 
 from stream_protocol.wire._chunks import AnyChunk
 from stream_protocol.wire._errors import ClientStreamError
-from stream_protocol.wire._json_text import parse_client_json
+from stream_protocol.wire._json_parsing import parse_client_json
 
 _LINE_END: Final = re.compile(r"(\r\n|\n|\r(?!\Z))")
 
 
 class Line(NamedTuple):
-    """A line of a stream, and what ended it."""
+    """A line of a stream, and its line end."""
 
     number: int
     """From 1."""
@@ -39,7 +40,7 @@ class SseEvent(NamedTuple):
 
 
 class OverlongLineError(ValueError):
-    """A line is longer than the reader was told to hold. ``number`` is the line's, from 1."""
+    """A line is longer than ``max_length``. ``number`` is the line's number, from 1."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"line {number} is too long")
@@ -88,7 +89,7 @@ def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> It
 
 
 def sse_events(lines: Iterable[Line]) -> Iterator[SseEvent]:
-    """Yields the events that have data, also an empty one: for the client that is an event."""
+    """Yields the events that have data. An empty ``data`` line counts, as for the client."""
     data: list[str] = []
     first = 0
     for number, text, _ in lines:

@@ -1,11 +1,11 @@
-"""The tool calls of a message under construction: which part a chunk means, and what it does to it.
+"""The reducer's tool calls: which part of the message a chunk belongs to, and how the chunk changes it.
 
-Source: ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. A key that is
+Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. A key that is
 ``undefined`` there is absent here.
 
-A call that is being made is looked for in the current step, static and dynamic calls apart, and gets a new part if it
-is not there. A result, a denial or a request for approval finds any part of that call, in the current step first, then
-backwards through the message; there must be one.
+A chunk with a call's input looks for the call in the current step, static and dynamic calls apart, and adds a part if
+there is none. A result, a denial or a request for approval looks for any part of the call, in the current step first,
+then backwards through the message; there must be one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,21 +15,24 @@ from typing import Any, Final
 
 from stream_protocol.wire._chunks import AiSdkVersion
 from stream_protocol.wire._errors import ClientStreamError
-from stream_protocol.wire._json_values import json_text
+from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire.client._partial_json import parse_partial_json
 
-Part = dict[str, Any]
-Fields = Mapping[str, Any]
+MutablePart = dict[str, Any]
+"""A part of the message, which chunks change."""
 
-_REPLACED: Final = ("input", "output", "errorText", "rawInput", "inputEncoding", "preliminary")
-"""An update says all of these; what it leaves out is gone from the part."""
+JsonObject = Mapping[str, Any]
+"""A chunk, or a part that is only read."""
 
-_KEPT: Final = ("title", "toolMetadata", "providerExecuted")
-"""An update may say these; what it leaves out stays."""
+_REPLACED_KEYS: Final = ("input", "output", "errorText", "rawInput", "inputEncoding", "preliminary")
+"""Keys that every update of a part sets or removes."""
+
+_KEPT_KEYS: Final = ("title", "toolMetadata", "providerExecuted")
+"""Keys that an update may set, and never removes."""
 
 
-def step_start(parts: Sequence[Fields]) -> int:
-    """Returns where the current step begins: behind the last ``step-start``, or at 0."""
+def step_start(parts: Sequence[JsonObject]) -> int:
+    """Returns the index of the first part of the current step: behind the last ``step-start``, or 0."""
     for index in range(len(parts) - 1, -1, -1):
         if parts[index]["type"] == "step-start":
             return index + 1
@@ -47,101 +50,107 @@ def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStr
 
 @dataclass(slots=True)
 class _PartialCall:
-    """The input of a call as it streams. It outlives its part: a later delta brings the part back to this."""
+    """The input of a call while it streams. A delta updates the part of the current step, or adds one there."""
 
     name: str
     dynamic: bool
-    says: dict[str, Any]
+    keys: dict[str, Any]
+    """What the start said about the call, for each update of the part."""
     deltas: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        self.deltas = [json_text("".join(self.deltas))]
+        """The text so far; the deltas are joined once."""
+        self.deltas = [to_well_formed("".join(self.deltas))]
         return self.deltas[0]
 
 
 @dataclass(slots=True)
-class _Behind:
-    """A part whose ``input`` has not been computed from its call's text yet."""
+class _StaleInput:
+    """A part whose ``input`` must still be computed from its call's text."""
 
-    part: Part
+    part: MutablePart
     call: _PartialCall
-    raw: bool
+    shows_text: bool
     """Whether the client shows the text itself, too, as ``rawInput``."""
 
 
 class ToolParts:
-    """The tool parts in ``parts``, which is the message's own list and changes under it."""
+    """The tool parts in ``parts``: the message's own list, which the reducer changes, too.
 
-    def __init__(self, parts: list[Part], *, ai_sdk: AiSdkVersion) -> None:
+    The client parses a call's input anew with each delta. Here it is parsed when ``compute_inputs`` is called.
+    """
+
+    def __init__(self, parts: list[MutablePart], *, ai_sdk: AiSdkVersion) -> None:
         self._parts = parts
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._calls: dict[str, _PartialCall] = {}
-        self._behind: dict[int, _Behind] = {}
+        self._stale: dict[int, _StaleInput] = {}
+        """By the ``id`` of the part."""
         for part in parts[step_start(parts) :]:
             if _is_tool(part) and part.get("state") == "input-streaming":
-                says = _some(part, "inputEncoding", "title", "toolMetadata")
+                keys = _pick(part, "inputEncoding", "title", "toolMetadata")
                 text: str = part.get("rawInput", "")
-                self._calls[part["toolCallId"]] = _PartialCall(_name(part), _is_dynamic(part), says, [text])
+                self._calls[part["toolCallId"]] = _PartialCall(_tool_name(part), _is_dynamic(part), keys, [text])
 
-    def settle(self) -> None:
-        """Computes the inputs that are behind. To be called when a step begins, and when somebody looks."""
-        for behind in self._behind.values():
-            self._show_input(behind)
-        self._behind.clear()
+    def compute_inputs(self) -> None:
+        """Computes the inputs whose text has grown. To be called when a step begins, and before a part is read."""
+        for stale in self._stale.values():
+            self._compute_input(stale)
+        self._stale.clear()
 
-    def find(self, call_id: str) -> Part | None:
-        """The part that a result of this call would change; its input may be behind."""
+    def find(self, call_id: str) -> MutablePart | None:
+        """The part that a result of this call would change. Its ``input`` may be out of date."""
         found = self.find_in_step(call_id)
         return found or next((part for part in reversed(self._parts) if _is_call(part, call_id)), None)
 
-    def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> Part | None:
-        """The first part of this call in the current step; ``dynamic`` asks for one kind."""
+    def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> MutablePart | None:
+        """The first part of this call in the current step. ``dynamic``: only a dynamic part, or only a static one."""
         for part in self._parts[step_start(self._parts) :]:
             if _is_call(part, call_id) and dynamic in (None, _is_dynamic(part)):
                 return part
         return None
 
     def forget(self) -> None:
-        """Ends all input streams; the parts of the current step are about to go."""
+        """Ends all input streams. For ``reset-step``, which removes the parts of the current step."""
         self._calls.clear()
-        self._behind.clear()
+        self._stale.clear()
 
-    def input_start(self, chunk: Fields) -> None:
-        says = _some(chunk, "inputEncoding", "title", "toolMetadata")
+    def input_start(self, chunk: JsonObject) -> None:
+        keys = _pick(chunk, "inputEncoding", "title", "toolMetadata")
         dynamic = chunk.get("dynamic", False)
-        self._calls[chunk["toolCallId"]] = _PartialCall(chunk["toolName"], dynamic, says)
-        self._put(chunk, "input-streaming", {**says, **_provider(chunk)}, dynamic=dynamic)
+        self._calls[chunk["toolCallId"]] = _PartialCall(chunk["toolName"], dynamic, keys)
+        self._put(chunk, "input-streaming", {**keys, **_provider_keys(chunk)}, dynamic=dynamic)
 
-    def input_delta(self, chunk: Fields) -> None:
+    def input_delta(self, chunk: JsonObject) -> None:
         call_id = chunk["toolCallId"]
         call = self._calls.get(call_id)
         if call is None:
             raise out_of_order("tool-input-delta", call_id, "tool call", "tool-input-start")
         call.deltas.append(chunk["inputTextDelta"])
         part = self.find_in_step(call_id, dynamic=call.dynamic)
-        behind = None if part is None else self._behind.get(id(part))
-        if behind is not None and behind.raw:
+        stale = None if part is None else self._stale.get(id(part))
+        if stale is not None and stale.shows_text:
             return
-        # a dynamic part that a delta creates, in a later step than its start, gets its raw text from the next delta on
-        raw = part is not None or not call.dynamic
-        whose = {"toolCallId": call_id, "toolName": call.name}
-        part = self._put(whose, "input-streaming", call.says, dynamic=call.dynamic)
-        self._behind[id(part)] = _Behind(part, call, raw)
+        # a dynamic part that a delta adds, in a later step than its start, gets its raw text from the next delta on
+        shows_text = part is not None or not call.dynamic
+        chunk_of_call = {"toolCallId": call_id, "toolName": call.name}
+        part = self._put(chunk_of_call, "input-streaming", call.keys, dynamic=call.dynamic)
+        self._stale[id(part)] = _StaleInput(part, call, shows_text)
 
-    def input_available(self, chunk: Fields) -> None:
-        says = {**_some(chunk, "input", "title", "toolMetadata"), **_provider(chunk)}
-        self._put(chunk, "input-available", says, dynamic=chunk.get("dynamic", False))
+    def input_available(self, chunk: JsonObject) -> None:
+        keys = {**_pick(chunk, "input", "title", "toolMetadata"), **_provider_keys(chunk)}
+        self._put(chunk, "input-available", keys, dynamic=chunk.get("dynamic", False))
 
-    def input_error(self, chunk: Fields) -> None:
+    def input_error(self, chunk: JsonObject) -> None:
         existing = self.find_in_step(chunk["toolCallId"])
         dynamic = chunk.get("dynamic", False) if existing is None else _is_dynamic(existing)
-        says = {**_some(chunk, "errorText", "toolMetadata"), **_provider(chunk)}
-        says["rawInput" if self._ai_sdk == 6 and not dynamic else "input"] = chunk["input"]
-        self._put(chunk, "output-error", says, dynamic=dynamic)
+        keys = {**_pick(chunk, "errorText", "toolMetadata"), **_provider_keys(chunk)}
+        keys["rawInput" if self._ai_sdk == 6 and not dynamic else "input"] = chunk["input"]
+        self._put(chunk, "output-error", keys, dynamic=dynamic)
 
-    def approval_request(self, chunk: Fields) -> None:
-        part = self._anywhere(chunk["toolCallId"])
-        approval = {"id": chunk["approvalId"], **_some(chunk, "inputSchemaInput", "signature")}
+    def approval_request(self, chunk: JsonObject) -> None:
+        part = self._part_of_call(chunk["toolCallId"])
+        approval = {"id": chunk["approvalId"], **_pick(chunk, "inputSchemaInput", "signature")}
         if chunk.get("approvalDescriptor") is not None:
             approval["descriptor"] = chunk["approvalDescriptor"]
         if self._ai_sdk == 7 and "reason" in chunk:
@@ -151,71 +160,78 @@ class ToolParts:
         part["state"] = "approval-requested"
         part["approval"] = approval
 
-    def approval_response(self, chunk: Fields) -> None:
-        part = self._with_approval(chunk["approvalId"])
+    def approval_response(self, chunk: JsonObject) -> None:
+        part = self._part_of_approval(chunk["approvalId"])
         part["state"] = "approval-responded"
-        part["approval"] = {**part["approval"], **_some(chunk, "approved", "reason")}
-        part |= _some(chunk, "providerExecuted")
+        part["approval"] = {**part["approval"], **_pick(chunk, "approved", "reason")}
+        part |= _pick(chunk, "providerExecuted")
         if "providerMetadata" in chunk:
             part["callProviderMetadata"] = chunk["providerMetadata"]
 
-    def output_available(self, chunk: Fields) -> None:
-        part = self._anywhere(chunk["toolCallId"])
-        says = {**_some(part, "input"), **_some(chunk, "output", "preliminary", "toolMetadata"), **_provider(chunk)}
-        _update(part, "output-available", says)
+    def output_available(self, chunk: JsonObject) -> None:
+        part = self._part_of_call(chunk["toolCallId"])
+        keys = {
+            **_pick(part, "input"),
+            **_pick(chunk, "output", "preliminary", "toolMetadata"),
+            **_provider_keys(chunk),
+        }
+        _update(part, "output-available", keys)
 
-    def output_error(self, chunk: Fields) -> None:
-        part = self._anywhere(chunk["toolCallId"])
-        kept = _some(part, "input") if _is_dynamic(part) else _some(part, "input", "rawInput")
-        _update(part, "output-error", {**kept, **_some(chunk, "errorText", "toolMetadata"), **_provider(chunk)})
+    def output_error(self, chunk: JsonObject) -> None:
+        part = self._part_of_call(chunk["toolCallId"])
+        kept = _pick(part, "input") if _is_dynamic(part) else _pick(part, "input", "rawInput")
+        _update(part, "output-error", {**kept, **_pick(chunk, "errorText", "toolMetadata"), **_provider_keys(chunk)})
 
-    def output_denied(self, chunk: Fields) -> None:
-        self._anywhere(chunk["toolCallId"])["state"] = "output-denied"
+    def output_denied(self, chunk: JsonObject) -> None:
+        self._part_of_call(chunk["toolCallId"])["state"] = "output-denied"
 
-    def _anywhere(self, call_id: str) -> Part:
+    def _part_of_call(self, call_id: str) -> MutablePart:
         found = self.find(call_id)
         if found is None:
             raise _stream_error(f'No tool invocation found for tool call ID "{call_id}".', "tool-invocation", call_id)
-        return self._caught_up(found)
+        return self._with_computed_input(found)
 
-    def _with_approval(self, approval_id: str) -> Part:
+    def _part_of_approval(self, approval_id: str) -> MutablePart:
         for part in self._parts:
             if _is_tool(part) and part.get("approval", {}).get("id") == approval_id:
-                return self._caught_up(part)
+                return self._with_computed_input(part)
         text = f'No tool invocation found for approval ID "{approval_id}".'
         raise _stream_error(text, "tool-approval-response", approval_id)
 
-    def _put(self, call: Fields, state: str, says: Fields, *, dynamic: bool) -> Part:
-        """Updates the call's part in this step, or adds one. The input is then what ``says`` holds, or none."""
+    def _put(self, call: JsonObject, state: str, keys: JsonObject, *, dynamic: bool) -> MutablePart:
+        """Updates the call's part in the current step, or adds one. ``call``: has its ``toolCallId`` and ``toolName``.
+
+        The part's input is then the one in ``keys``, or none.
+        """
         part = self.find_in_step(call["toolCallId"], dynamic=dynamic)
         if part is None:
             part = {"type": "dynamic-tool", "toolCallId": call["toolCallId"]}
             self._parts.append(part)
-        self._behind.pop(id(part), None)
+        self._stale.pop(id(part), None)
         part |= {"toolName": call["toolName"]} if dynamic else {"type": f"tool-{call['toolName']}"}
-        _update(part, state, says)
+        _update(part, state, keys)
         return part
 
-    def _caught_up(self, part: Part) -> Part:
-        behind = self._behind.pop(id(part), None)
-        if behind is not None:
-            self._show_input(behind)
+    def _with_computed_input(self, part: MutablePart) -> MutablePart:
+        stale = self._stale.pop(id(part), None)
+        if stale is not None:
+            self._compute_input(stale)
         return part
 
-    def _show_input(self, behind: _Behind) -> None:
-        text = behind.call.text()
-        if behind.raw:
-            behind.part["rawInput"] = text
-        if behind.call.says.get("inputEncoding") == "text":
-            behind.part["input"] = text
+    def _compute_input(self, stale: _StaleInput) -> None:
+        text = stale.call.text()
+        if stale.shows_text:
+            stale.part["rawInput"] = text
+        if stale.call.keys.get("inputEncoding") == "text":
+            stale.part["input"] = text
             return
         try:
-            behind.part["input"] = parse_partial_json(text, ai_sdk=self._ai_sdk)
+            stale.part["input"] = parse_partial_json(text, ai_sdk=self._ai_sdk)
         except ValueError:
-            behind.part.pop("input", None)
+            stale.part.pop("input", None)
 
 
-TOOL_HANDLERS: Final[Mapping[str, Callable[[ToolParts, Fields], None]]] = MappingProxyType(
+TOOL_HANDLERS: Final[Mapping[str, Callable[[ToolParts, JsonObject], None]]] = MappingProxyType(
     {
         "tool-input-start": ToolParts.input_start,
         "tool-input-delta": ToolParts.input_delta,
@@ -231,43 +247,43 @@ TOOL_HANDLERS: Final[Mapping[str, Callable[[ToolParts, Fields], None]]] = Mappin
 """What each tool chunk does. Every one of them changes what the page shows."""
 
 
-def _is_dynamic(part: Fields) -> bool:
+def _is_dynamic(part: JsonObject) -> bool:
     return bool(part["type"] == "dynamic-tool")
 
 
-def _is_tool(part: Fields) -> bool:
+def _is_tool(part: JsonObject) -> bool:
     return _is_dynamic(part) or bool(part["type"].startswith("tool-"))
 
 
-def _is_call(part: Fields, call_id: str) -> bool:
+def _is_call(part: JsonObject, call_id: str) -> bool:
     return _is_tool(part) and bool(part["toolCallId"] == call_id)
 
 
-def _name(part: Fields) -> str:
+def _tool_name(part: JsonObject) -> str:
     name: str = part["toolName"] if _is_dynamic(part) else part["type"].removeprefix("tool-")
     return name
 
 
-def _some(fields: Fields, *keys: str) -> dict[str, Any]:
-    return {key: fields[key] for key in keys if key in fields}
+def _pick(source: JsonObject, *keys: str) -> dict[str, Any]:
+    return {key: source[key] for key in keys if key in source}
 
 
-def _provider(chunk: Fields) -> dict[str, Any]:
-    return _some(chunk, "providerExecuted", "providerMetadata")
+def _provider_keys(chunk: JsonObject) -> dict[str, Any]:
+    return _pick(chunk, "providerExecuted", "providerMetadata")
 
 
-def _update(part: Part, state: str, says: Fields) -> None:
-    """Brings a part into a state. ``says`` holds keys of the part, and the chunk's ``providerMetadata``."""
+def _update(part: MutablePart, state: str, keys: JsonObject) -> None:
+    """Brings a part into a state. ``keys``: keys of the part, and the chunk's ``providerMetadata``."""
     part["state"] = state
-    for key in _REPLACED:
-        if key in says:
-            part[key] = says[key]
+    for key in _REPLACED_KEYS:
+        if key in keys:
+            part[key] = keys[key]
         else:
             part.pop(key, None)
-    part |= _some(says, *_KEPT)
-    if "providerMetadata" in says:
+    part |= _pick(keys, *_KEPT_KEYS)
+    if "providerMetadata" in keys:
         result = state in ("output-available", "output-error")
-        part["resultProviderMetadata" if result else "callProviderMetadata"] = says["providerMetadata"]
+        part["resultProviderMetadata" if result else "callProviderMetadata"] = keys["providerMetadata"]
 
 
 def _stream_error(text: str, kind: str, part_id: str) -> ClientStreamError:

@@ -9,7 +9,7 @@ import pytest
 from stream_protocol.wire import AiSdkVersion
 from tests.wire.chat_model import Chat
 
-CASES = json.loads((Path(__file__).parents[2] / "frontend-fixtures" / "client-cases.json").read_text())["cases"]
+CASES = json.loads((Path(__file__).parents[3] / "frontend-fixtures" / "client-cases.json").read_text())["cases"]
 
 NO_STREAM = {
     "25-http-500-json": "the response is an HTTP error without a stream",

@@ -19,7 +19,15 @@ import pydantic
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from stream_protocol.wire import MAX_DEPTH, UnrepresentableValueError, encode_sse, json_text, json_value
+from stream_protocol.wire import (
+    MAX_DEPTH,
+    SHORT_JSON_LENGTH,
+    UnrepresentableValueError,
+    encode_sse,
+    json_value,
+    short_json,
+    to_well_formed,
+)
 from stream_protocol.wire._forbidden_keys import has_forbidden_key
 
 
@@ -352,7 +360,12 @@ def test_every_result_encodes_is_final_and_passes_the_clients_parser(value: Any)
 @settings(deadline=None)
 @given(st.text(st.characters(codec=None, categories=["Cs", "Ll", "So"])))
 def test_text_is_always_encodable_and_loses_only_halves(text: str) -> None:
-    whole = json_text(text)
+    whole = to_well_formed(text)
     whole.encode()
     expected = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     assert whole == "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in expected)
+
+
+def test_the_json_in_a_sentence_is_short_and_in_ascii() -> None:
+    assert short_json({"name": "é"}) == r'{"name":"\xe9"}'
+    assert short_json("x" * 100) == f'"{"x" * (SHORT_JSON_LENGTH - 1)}...'

@@ -14,7 +14,7 @@ from google.adk.utils.content_utils import SKIP_THOUGHT_SIGNATURE_VALIDATOR
 from google.genai import types
 
 from stream_protocol.session import repair_thought_signatures
-from stream_protocol.session._signatures import SKIP_SIGNATURE
+from stream_protocol.session._thought_signatures import SKIP_SIGNATURE
 from stream_protocol.testing import Call, ScriptedLlm
 
 GEMINI_3 = "gemini-3-pro-preview"

@@ -121,4 +121,4 @@ def test_the_error_shows_the_chunk_whatever_it_is() -> None:
 
 def test_nothing_is_said_against_a_chunk_that_is_not_refused() -> None:
     with pytest.raises(ValueError, match="not refused"):
-        _data.fault({"data": 1})
+        _data.refusal({"data": 1})

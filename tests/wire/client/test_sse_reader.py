@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from stream_protocol.wire import ClientStreamError, parse_client_json, parse_json
-from stream_protocol.wire.client import parse_sse
+from stream_protocol.wire.client import OverlongLineError, parse_sse, split_lines
 
 BODIES: list[tuple[bytes, list[Any]]] = [
     (b"", []),
@@ -96,3 +96,11 @@ def test_the_clients_parser_also_refuses_forbidden_keys() -> None:
     assert parse_json('{"__proto__":1}') == {"__proto__": 1}
     with pytest.raises(ValueError, match="forbidden"):
         parse_client_json('{"__proto__":1}')
+
+
+def test_a_line_that_never_ends_is_refused_with_its_number() -> None:
+    lines = split_lines([b"one\n", b"two", b"three"], max_length=6)
+    assert next(lines).text == "one"
+    with pytest.raises(OverlongLineError) as refused:
+        next(lines)
+    assert refused.value.number == 2

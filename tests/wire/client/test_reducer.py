@@ -287,3 +287,11 @@ def test_the_reducer_loads_neither_pydantic_nor_adk() -> None:
     code = f"import sys; {imports} print([name for name in {modules} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_calls_of_the_message_can_be_looked_up() -> None:
+    reducer = MessageReducer()
+    reducer.apply({"type": "tool-input-start", "toolCallId": "A", "toolName": "look"})
+    reducer.apply({"type": "start-step"})
+    assert reducer.tools.find("A") == reducer.message["parts"][0]
+    assert reducer.tools.find_in_step("A") is None

@@ -1,0 +1,145 @@
+"""The answers to the agent's calls that a client's assistant message holds, matched with the stored calls.
+
+The client's message has a part for each call. An answer is an approval that was decided, or the output of a call that
+only a client can answer. All other outputs in it are our own and come back with the history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from stream_protocol.convert.calls import RESULT, is_confirmed
+from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED, check_input, complete_credential
+from stream_protocol.session._pending_calls import CallKind
+from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from stream_protocol.session._pending_calls import ExternalCall
+    from stream_protocol.wire import ChatRequest, ToolPart, UIMessage
+
+CONFLICT: Final = 409
+"""HTTP status of a request that does not fit the chat as it is stored."""
+
+_ANSWERED_BY_PAGE: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmittedAnswer:
+    """What a part of the client's message says about a call."""
+
+    answer_id: str
+    """The ``ExternalCall.answer_id`` that the part names."""
+    response: dict[str, Any]
+    """The answer as ADK stores a function response."""
+    output: Any = None
+    """The output of the part, as it came."""
+    is_approval: bool = False
+    reason: str | None = None
+    """Why the user approved or denied, in the user's words."""
+    unseen: bool
+    """Whether the client has nothing yet of what followed from the answer."""
+
+
+def submitted_answers(
+    message: UIMessage, calls: Mapping[str, ExternalCall], stored_ids: Collection[str | None]
+) -> Iterator[SubmittedAnswer]:
+    """The answers among the message's parts.
+
+    ``calls``: answer id -> call, of the current exchange. ``stored_ids``: the ids of all of its function calls.
+    """
+    parts = message["parts"]
+    last_step = max((index for index, part in enumerate(parts) if part["type"] == "step-start"), default=-1)
+    tool_parts = [(index, part) for index, part in enumerate(parts) if is_tool_part(part)]
+    renamed = _renamed_calls([part for _, part in tool_parts], calls, stored_ids)
+    for index, part in tool_parts:
+        answer_id = renamed.get(part["toolCallId"], part["toolCallId"])
+        approval = part.get("approval")
+        if part["state"] == "approval-responded" and approval is not None and "approved" in approval:
+            yield SubmittedAnswer(
+                answer_id=approval["id"],
+                response={"confirmed": approval["approved"]},
+                is_approval=True,
+                reason=approval.get("reason"),
+                unseen=True,
+            )
+        elif part["state"] in ("output-available", "output-error") and _takes_output(calls.get(answer_id)):
+            yield SubmittedAnswer(
+                answer_id=answer_id,
+                response=_output_response(part),
+                output=part.get("output"),
+                unseen=index > last_step,
+            )
+
+
+def _renamed_calls(
+    parts: list[ToolPart], calls: Mapping[str, ExternalCall], stored_ids: Collection[str | None]
+) -> dict[str, str]:
+    """Call ids that only the client knows -> the ids that ADK stored.
+
+    A model adapter without call ids of its own has ADK make one up for the fragment, which the client saw, and another
+    for the complete call, which was stored. Such parts and calls of one tool belong together in their order.
+    """
+    client_ids = {part["toolCallId"] for part in parts}
+    unmatched = [call for call in calls.values() if call.kind in _ANSWERED_BY_PAGE and call.answer_id not in client_ids]
+    renamed: dict[str, str] = {}
+    for part in parts:
+        call = next((call for call in unmatched if call.answer_name == tool_name(part)), None)
+        if part["toolCallId"] not in stored_ids and call is not None:
+            renamed[part["toolCallId"]] = call.answer_id
+            unmatched.remove(call)
+    return renamed
+
+
+def _output_response(part: ToolPart) -> dict[str, Any]:
+    """A client tool's outcome as ADK stores a function response: an object."""
+    if part["state"] == "output-error":
+        return {"error": part.get("errorText", "")}
+    output = part.get("output")
+    return output if isinstance(output, dict) and output.keys() != {RESULT} else {RESULT: output}
+
+
+def _takes_output(call: ExternalCall | None) -> bool:
+    return call is not None and call.kind is not CallKind.APPROVAL and (call.is_pending or call.answer is not None)
+
+
+def answered_call(answer: SubmittedAnswer, calls: Mapping[str, ExternalCall]) -> ExternalCall:
+    """The stored call that is answered. Raises ``ChatRequestError`` (409) unless it takes, or took, such an answer."""
+    call = calls.get(answer.answer_id)
+    if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):
+        raise ChatRequestError("There is no such request to answer any more.", status=CONFLICT)
+    if not call.is_pending and call.answer is None:
+        raise ChatRequestError("That request was closed before it was answered.", status=CONFLICT)
+    return call
+
+
+def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
+    """Approval id -> the payload that goes with it. A message has no place for it, so it is a key of the body."""
+    payloads = request.body.get("approvalPayloads") or {}
+    if not isinstance(payloads, dict):
+        raise ChatRequestError("approvalPayloads must be an object: approval id to payload.", status=422)
+    return payloads
+
+
+def adk_response(answer: SubmittedAnswer, call: ExternalCall, payloads: Mapping[str, Any]) -> dict[str, Any]:
+    """The function response for ADK. Raises ``ChatRequestError`` (422) for an answer that ADK could not use."""
+    match call.kind:
+        case CallKind.APPROVAL if call.answer_id in payloads:
+            return {**answer.response, "payload": payloads[call.answer_id]}
+        case CallKind.INPUT if "error" not in answer.response:
+            check_input(call.args, answer.output)
+        case CallKind.CREDENTIAL:
+            return complete_credential(call.args, answer.output)
+    return answer.response
+
+
+def is_stored_answer(answer: SubmittedAnswer, call: ExternalCall) -> bool:
+    """Whether the answer is the same as the one that is stored."""
+    stored = call.answer or {}
+    if call.kind is CallKind.APPROVAL:  # the stored payload may hold more than a page can say
+        return answer.response["confirmed"] is is_confirmed(stored)
+    if call.kind is CallKind.CREDENTIAL:  # the page never gets back what it gave
+        return answer.output == CREDENTIAL_PROVIDED or complete_credential(call.args, answer.output) == stored
+    return answer.response == stored

@@ -1,0 +1,95 @@
+"""What a live client and history may differ in, taken out of both: see ``docs/decisions/what-history-equals.md``."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, cast
+
+from stream_protocol.convert import INPUT_CUT
+from stream_protocol.wire import UIMessage, is_tool_part
+
+_Part = dict[str, Any]
+
+
+def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
+    """Returns copies of the messages in which a live client's and history's are equal.
+
+    Calls whose arguments never completed are dropped, and so are the step that held nothing else, the empty metadata
+    of a message that such a step began, and every ``rawInput``. Parts of agents that ran in parallel are ordered by
+    branch, parts without a branch (files, data) behind them, and the steps between them are dropped.
+    """
+    return [_comparable(message) for message in messages]
+
+
+def _comparable(message: UIMessage) -> UIMessage:
+    parts: list[_Part] = cast("Any", message["parts"])
+    changed: dict[str, Any] = {**message, "parts": _ordered(parts)}
+    if changed.get("metadata") == {} and any(map(_is_incomplete_call, parts)):
+        del changed["metadata"]
+    return cast("UIMessage", changed)
+
+
+def _ordered(parts: Sequence[_Part]) -> list[_Part]:
+    complete = [{key: value for key, value in part.items() if key != "rawInput"} for part in _complete(parts)]
+    return [part for stretch in _parallel_stretches(complete) for part in _by_branch(stretch)]
+
+
+def _complete(parts: Sequence[_Part]) -> list[_Part]:
+    kept: list[_Part] = []
+    dropped = False
+    for part in parts:
+        if _is_incomplete_call(part):
+            dropped = True
+            continue
+        if dropped and _is_step(part) and kept and _is_step(kept[-1]):
+            kept.pop()
+        dropped = dropped and _is_step(part)
+        kept.append(part)
+    if dropped and kept and _is_step(kept[-1]):
+        kept.pop()
+    return kept
+
+
+def _is_incomplete_call(part: _Part) -> bool:
+    if not is_tool_part(cast("Any", part)):
+        return False
+    return part["state"] == "input-streaming" or part.get("errorText") == INPUT_CUT
+
+
+def _parallel_stretches(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
+    """The parts, cut before and behind each that an agent outside all branches made.
+
+    Steps, files and data have no branch, and stay with their neighbours.
+    """
+    for together, group in groupby(parts, lambda part: _branch(part) is not None or _never_has_branch(part)):
+        if together:
+            yield list(group)
+        else:
+            yield from ([part] for part in group)
+
+
+def _by_branch(parts: list[_Part]) -> list[_Part]:
+    """The parts of a stretch in the order of their branches, if they are of several."""
+    if len({branch for part in parts if (branch := _branch(part)) is not None}) < 2:
+        return parts
+    content = [index for index, part in enumerate(parts) if not _is_step(part)]
+    begin, end = content[0], content[-1] + 1
+    with_branch = [part for part in parts[begin:end] if _branch(part) is not None]
+    others = [part for part in parts[begin:end] if _branch(part) is None and not _is_step(part)]
+    with_branch.sort(key=lambda part: _branch(part) or "")
+    others.sort(key=lambda part: json.dumps(part, sort_keys=True))
+    return [*parts[:begin], *with_branch, *others, *parts[end:]]
+
+
+def _is_step(part: _Part) -> bool:
+    return bool(part["type"] == "step-start")
+
+
+def _never_has_branch(part: _Part) -> bool:
+    return _is_step(part) or part["type"] == "file" or part["type"].startswith("data-")
+
+
+def _branch(part: _Part) -> str | None:
+    metadata = part.get("callProviderMetadata") or part.get("providerMetadata") or {}
+    branch: str | None = metadata.get("adk", {}).get("branch")
+    return branch
