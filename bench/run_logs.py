@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from bench.conversation import conversation
 from stream_protocol import iter_sse
-from stream_protocol.serving import EventBuffer, MemoryRunLog, RedisRunLog, RunLog, RunReader
+from stream_protocol.serving import MemoryRunLog, RedisRunLog, RunLog
+from stream_protocol.serving.run_logs import EventBuffer, RunReader
 
 ROUNDS = 15
 WARM_UP = 3
@@ -65,7 +66,7 @@ class _Owner:
     def stop(self) -> None:
         pass
 
-    def lose(self) -> None:
+    def lease_lost(self) -> None:
         raise RuntimeError("The benchmark lost its lease.")
 
 

@@ -31,7 +31,7 @@ def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str) -> N
     """Talk with TARGET (as in `serve`) and record it, for `replay` and tests. It really runs: models cost money."""
     from stream_protocol.recording.write import FileRecorder
     from stream_protocol.serving import ChatService
-    from stream_protocol.serving.startup import TargetError, load_target
+    from stream_protocol.serving.adk_runner import TargetError, load_target
 
     version = ai_sdk_version(ai_sdk)
     if file.exists():

@@ -103,8 +103,8 @@ def serve(
     refuse_without("--replay", {"session", "pace"})
     from stream_protocol.recording.write import ChatRecorder
     from stream_protocol.serving import ChatService
+    from stream_protocol.serving.adk_runner import SessionServiceError, TargetError, load_session_service, load_target
     from stream_protocol.serving.http import AddressError, bind_socket, create_app, header_user, local_user, run_server
-    from stream_protocol.serving.startup import SessionServiceError, TargetError, load_session_service, load_target
     from stream_protocol.wire import StreamProtocolError
 
     try:

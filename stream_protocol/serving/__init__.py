@@ -1,17 +1,18 @@
-"""Chats over HTTP: everything that waits. Imports ADK and Starlette."""
+"""Serves chats: the chat service, its routes for Starlette and FastAPI, and the run logs. Imports ADK and Starlette."""
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.serving._client_tools import client_tool
+from stream_protocol.serving._agent_helpers import client_tool, emit_data
 from stream_protocol.serving._default_run_config import default_run_config
-from stream_protocol.serving._emit_data import emit_data
 from stream_protocol.serving._on_finish import OnFinish, Outcome
-from stream_protocol.serving._overrides import Prepare, RunOverrides
+from stream_protocol.serving._overrides import RunOverrides
 from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
 from stream_protocol.serving._service import ChatService
-from stream_protocol.serving._sync import WSGI_SSE_HEADERS, SyncChatService
+from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
+from stream_protocol.serving.adk_runner import Target, delegation_tools
 from stream_protocol.serving.http import (
     Identify,
+    Prepare,
     UIMessageStreamResponse,
     chat_routes,
     create_app,
@@ -19,18 +20,10 @@ from stream_protocol.serving.http import (
     local_user,
 )
 from stream_protocol.serving.run_logs import (
-    ChatTakenError,
-    EventBuffer,
-    Lease,
     LogBounds,
     MemoryRunLog,
-    Owner,
-    RunInfo,
     RunLog,
-    RunLogError,
-    RunReader,
 )
-from stream_protocol.serving.startup import Target, delegation_tools
 from stream_protocol.session import FilePolicy
 
 if TYPE_CHECKING:
@@ -39,24 +32,17 @@ if TYPE_CHECKING:
 __all__ = [
     "WSGI_SSE_HEADERS",
     "ChatService",
-    "ChatTakenError",
-    "EventBuffer",
     "FilePolicy",
     "Identify",
-    "Lease",
     "LogBounds",
     "MemoryRunLog",
     "OnFinish",
     "Outcome",
-    "Owner",
     "Prepare",
     "Recorder",
     "RedisRunLog",
-    "RunInfo",
     "RunLog",
-    "RunLogError",
     "RunOverrides",
-    "RunReader",
     "SyncChatService",
     "Target",
     "TurnRecorder",

@@ -1,4 +1,4 @@
-"""One run at a time in a chat, and who else may read it."""
+"""One run at a time in a chat: claims, resumes and stops runs, here and through the run log at other workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.serving._run import Run, RunLimits
-from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, RunLogError
+from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.wire import ChatRequestError, StreamProtocolError
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ ChatKey: TypeAlias = tuple[str, str]
 """User id, chat id."""
 
 DELETION: Final = ""
-"""Stands for the fingerprint of a request where none is answered: there is nothing to read, so two wait their turn."""
+"""The fingerprint under which a deletion claims a chat: it has no response that an equal request could read."""
 
 STOPPING_WAIT: Final = 10.0
-"""Seconds that a request waits for a run of its chat that is stopping: somebody pressed stop and typed on."""
+"""Seconds that a request waits for a run of its chat that is stopping: the user pressed stop and sent the next text."""
 
 POLL_SECONDS: Final = 0.03
-"""How often is looked whether such a run has ended; it may be another worker's."""
+"""The pause between two looks whether such a run has ended; another worker may have it."""
 
 
 @asynccontextmanager
-async def _reachable() -> AsyncIterator[None]:
-    """Without the log nobody knows what runs: nothing may begin then."""
+async def _refuse_if_unreachable() -> AsyncIterator[None]:
+    """Refuses a request (503) if the run log cannot be reached: nobody knows what runs in its chat."""
     try:
         yield
     except RunLogError as error:
@@ -42,10 +42,14 @@ async def _reachable() -> AsyncIterator[None]:
 
 
 class ActiveRuns:
-    """The chats in which this worker runs something, or is about to, and what the log knows of other workers'."""
+    """The runs of this worker, by chat; and through the run log those of other workers.
+
+    ``stopping_wait``: seconds that a request waits for a run that is stopping. Raises ``StreamProtocolError`` unless it
+    is 0 or more. Methods raise ``ChatRequestError`` (503) if the run log cannot be reached.
+    """
 
     def __init__(self, app_name: str, log: RunLog, stopping_wait: float) -> None:
-        if not stopping_wait >= 0:  # so is NaN refused, too
+        if not stopping_wait >= 0:  # refuses NaN, too
             raise StreamProtocolError("`stopping_wait` must be 0 or more seconds.")
         self._app_name = app_name
         self._log = log
@@ -53,24 +57,17 @@ class ActiveRuns:
         self._runs: dict[ChatKey, Run] = {}
         self._closed = False
 
-    def __len__(self) -> int:
-        return len(self._runs)
-
-    def get(self, key: ChatKey) -> Run | None:
-        """What this worker runs in the chat."""
-        return self._runs.get(key)
-
-    @_reachable()
+    @_refuse_if_unreachable()
     async def claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run | RunReader:
-        """A new run that has the chat to itself until ``release``; or what is written for a request that said the same.
+        """Returns a new run, which has the chat until ``release``; or a reader, if an equal request is being answered.
 
-        Waits for another run of the chat only if that one is stopping, or its worker perhaps dead. Raises
-        ``ChatRequestError`` (409) if it is neither, or does not end in time, and (503) once everything is being closed.
+        Waits for another run of the chat only if that one is stopping, or its worker may be dead. Raises
+        ``ChatRequestError``: 409 if the other run goes on or does not end in time, 503 after ``close``.
         """
         deadline = _now() + self._stopping_wait
         while True:
             try:
-                return await self._begin(key, request, limits)
+                return await self._claim(key, request, limits)
             except ChatTakenError as taken:
                 other = taken.run
             same = other.request == request
@@ -79,12 +76,12 @@ class ActiveRuns:
                     return reader
             elif other.healthy and other.phase != "closed" and not same:
                 raise ChatRequestError("This chat is still answering. Wait for the answer, or stop it.", status=409)
-            if not await self._gone(key, other, deadline):
+            if not await self._wait_for_change(key, other, deadline):
                 raise ChatRequestError("The last answer of this chat has not stopped yet. Try again.", status=409)
 
-    @_reachable()
+    @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
-        """The response that is being written in the chat, for a page that has nothing of its message."""
+        """Returns a reader of the running response, for a page that has nothing of its message; else ``None``."""
         info = await self._log.current(self._name(key))
         deadline = _now() + self._stopping_wait
         while info is not None and info.phase == "claimed" and _now() < deadline:
@@ -94,11 +91,11 @@ class ActiveRuns:
             return None
         return await self._log.read(self._name(key), info.run_id, rebuild=True)
 
-    @_reachable()
-    async def settled(self, key: ChatKey) -> bool:
-        """Waits until a run of the chat that is stopping has ended and been stored, but not for ever.
+    @_refuse_if_unreachable()
+    async def wait_until_settled(self, key: ChatKey) -> bool:
+        """Waits up to ``stopping_wait`` until a run of the chat that is stopping has ended and is stored.
 
-        Returns whether one goes on that is not stopping.
+        Returns whether a run goes on.
         """
         deadline = _now() + self._stopping_wait
         while (info := await self._log.current(self._name(key))) is not None and info.phase == "closed":
@@ -107,34 +104,34 @@ class ActiveRuns:
             await asyncio.sleep(POLL_SECONDS)
         return info is not None
 
-    @_reachable()
+    @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> bool:
-        """Stops what runs in this chat, whichever worker runs it. Returns whether anything does."""
+        """Stops the run of this chat, whichever worker has it. Returns whether there was one."""
         return await self._log.stop(self._name(key))
 
     def release(self, key: ChatKey) -> None:
-        """Makes the chat free again."""
+        """Frees a chat that this worker has claimed."""
         self._runs.pop(key).release()
 
     def close(self) -> None:
-        """Stops all runs of this worker and lets no new one begin."""
+        """Stops all runs of this worker; later claims are refused."""
         self._closed = True
         for run in self._runs.values():
             run.stop()
 
-    async def _begin(self, key: ChatKey, request: str, limits: RunLimits) -> Run:
-        run = Run(limits, EventBuffer(self._log.bounds))
+    async def _claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run:
+        run = Run(limits, self._log.bounds)
         if not self._closed:
-            run.lease = await self._log.claim(self._name(key), request, run)
+            await run.claim(self._log, self._name(key), request)
             self._runs[key] = run
-        if self._closed:  # perhaps only by now
+        if self._closed:  # also while the chat was being claimed
             if key in self._runs:
                 self.release(key)
             raise ChatRequestError("The server is shutting down.", status=503)
         return run
 
-    async def _gone(self, key: ChatKey, run: RunInfo, deadline: float) -> bool:
-        """Waits until something else is true of the chat than that."""
+    async def _wait_for_change(self, key: ChatKey, run: RunInfo, deadline: float) -> bool:
+        """Waits until the run log says something else of the chat. Returns ``False`` at the deadline."""
         while await self._log.current(self._name(key)) == run:
             if _now() >= deadline:
                 return False

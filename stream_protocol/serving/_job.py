@@ -1,4 +1,4 @@
-"""One turn of a chat, ready to be run."""
+"""One turn of a chat, planned and ready to run: its ADK events, its response, its messages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
-from stream_protocol.serving._run import Begun
-from stream_protocol.serving.startup import announces_user_message
+from stream_protocol.serving._run import ResponseStart
+from stream_protocol.serving.adk_runner import announces_user_message
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
@@ -43,35 +43,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A turn, and how its request wants it run."""
+    """A turn of a chat, and all that its run needs."""
 
     request: ChatRequest
     turn: NewUserTurn | AnsweredCalls
     session: Session
-    """As it was stored before the run."""
-    prepared: RunOverrides
+    """The stored session before the run."""
+    overrides: RunOverrides
     runner: Runner
     run_config: RunConfig
     options: ConverterOptions
     recorder: TurnRecorder
 
-    def begin(self, invocation_id: str | None) -> Begun:
-        """The conversion of a response whose run has begun in this invocation."""
+    def start_response(self, invocation_id: str | None) -> ResponseStart:
+        """Starts the response. ``invocation_id``: of the run's first event, ``None`` if it had none."""
         settings = Settings(**self.options)
         match self.turn:
             case AnsweredCalls():
                 past = shown_events(self.turn.past)
-                return Begun(sse_conversion(past, self.turn.message_id, settings), self._rebuilt())
+                return ResponseStart(sse_conversion(past, self.turn.message_id, settings), self._past_events())
             case NewUserTurn() if invocation_id is None:
-                return Begun(sse_conversion((), None, settings))
+                return ResponseStart(sse_conversion((), None, settings))
             case NewUserTurn():
                 stored = conversation_events(self.session.events)
                 texts = sum(event.invocation_id == invocation_id for event in stored if is_user_message(event))
-                return Begun(sse_conversion((), message_id(invocation_id, texts + 1), settings))
+                return ResponseStart(sse_conversion((), message_id(invocation_id, texts + 1), settings))
 
     async def events(self, abort_signal: asyncio.Event) -> AsyncGenerator[Event]:
-        """What ADK yields, with the user's own event first, which tells the invocation before the model speaks."""
-        # A copy of the session: who asks what this run answers goes by what was stored before.
+        """Runs the agent and yields ADK's events.
+
+        The user's own event is the first: it has the invocation id, from which the message gets its id before the model
+        says anything.
+        """
+        # A copy: `messages_before_response` and the sealing need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_to_superseded_calls(session.events) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
@@ -89,8 +93,8 @@ class Job:
             session_id=self.session.id,
             invocation_id=invocation_id,
             new_message=content,
-            state_delta=self.prepared.state() or None,
-            run_config=run_config_for_turn(self.turn, self.prepared.run_config or self.run_config),
+            state_delta=self.overrides.state() or None,
+            run_config=run_config_for_turn(self.turn, self.overrides.run_config or self.run_config),
             yield_user_message=True,
             abort_signal=abort_signal,
         )
@@ -99,7 +103,7 @@ class Job:
                 yield event
 
     def _announced_invocation(self) -> str | None:
-        """The invocation that we name, where ADK itself would not tell it before the model speaks."""
+        """The invocation id to give to ADK, where ADK does not yield the user's event first; else ``None``."""
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(self.turn, AnsweredCalls):
@@ -107,36 +111,36 @@ class Job:
         return new_invocation_context_id()
 
     def _needs_event(self) -> bool:
-        """Whether the session must have an event before an invocation can be named.
+        """Whether the session needs an event before an invocation can be given an id.
 
-        A resumable app takes one with a name for a resumption, which ADK refuses in a session without any. An event of
-        the user's without content changes nothing: not what the model is shown, nor the chat.
+        A resumable app takes a run with a given invocation id for a resumption, and ADK refuses to resume in a session
+        without events. A user event without content changes neither the prompt nor the chat.
         """
         resumable = self.runner.resumability_config
         return resumable is not None and resumable.is_resumable and not self.session.events
 
-    def messages(self) -> list[UIMessage]:
-        """The stored messages when the run begins, with what the user says or answers: the message that the response
-        goes on with is the last then."""
-        return self._asked(self.session.events)
+    def messages_before_response(self) -> list[UIMessage]:
+        """The stored messages and what the user says or answers. A message that the response continues is the last."""
+        return self._messages_after(self.session.events)
 
-    def continued(self) -> UIMessage:
-        """The message that the response goes on with, as the client made it when it answered."""
+    def continued_message(self) -> UIMessage:
+        """The message that the response continues, with the client's answers in it."""
         assert isinstance(self.turn, AnsweredCalls)
-        if not self.turn.past:  # nothing is stored: the page alone has it
+        if not self.turn.past:  # nothing is stored: only the page has the message
             return self.request.messages[-1]
-        return {**self._asked(self.turn.past)[-1], "id": self.turn.message_id}
+        return {**self._messages_after(self.turn.past)[-1], "id": self.turn.message_id}
 
-    def _asked(self, stored: Sequence[Event]) -> list[UIMessage]:
-        asked = Event(
+    def _messages_after(self, stored: Sequence[Event]) -> list[UIMessage]:
+        """The messages of these stored events and this turn's own."""
+        own = Event(
             author="user",
             content=user_content(self.turn),
             custom_metadata=run_config_for_turn(self.turn, self.run_config).custom_metadata,
         )
-        events = [*stored, *answers_before_run(self.turn), asked]
-        told = self.session.model_copy(update={"events": events})
-        return session_to_messages(told, running=True, **self.options)
+        session = self.session.model_copy(update={"events": [*stored, *answers_before_run(self.turn), own]})
+        return session_to_messages(session, running=True, **self.options)
 
-    def _rebuilt(self) -> bytes:
-        _start, *parts = message_to_chunks(self.continued(), ai_sdk=self.options.get("ai_sdk", 6))
+    def _past_events(self) -> bytes:
+        """SSE events that rebuild the continued message. ``start`` is not among them: the response has its own."""
+        _start, *parts = message_to_chunks(self.continued_message(), ai_sdk=self.options.get("ai_sdk", 6))
         return b"".join(map(encode_sse, parts))

@@ -1,4 +1,4 @@
-"""What an app with a database of its own is told once a response is over."""
+"""The app's hook ``on_finish``: called with the messages of the chat when a response has ended."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Outcome:
 
 
 OnFinish: TypeAlias = Callable[[Sequence[UIMessage], UIMessage, Outcome], Awaitable[None] | None]
-"""Called with all messages, the assistant's last; with that message alone; and with how it ended.
+"""Called with all messages, the assistant's last; with the assistant's message alone; and with how it ended.
 
-The assistant's message is folded from what was sent, by the client's own rules. The others are those of the stored
-session: what a client says of earlier messages counts for nothing. Where the history is the client's, they are as it
-sent them with this request.
+The assistant's message is what the client has: the stream is folded by the client's own rules. The other messages come
+from the stored session, so what a client says of earlier messages does not count. If the history is the client's
+(``ChatService(history=…)``), they are the messages of this request.
 """
 
 
-async def tell(
+async def notify(
     hook: OnFinish,
     sent: Iterable[bytes],
     *,
@@ -43,15 +43,16 @@ async def tell(
     continues: bool,
     ai_sdk: AiSdkVersion,
 ) -> None:
-    """Calls the hook. Its failure is logged and harms nothing: the response is over.
+    """Calls the hook. A failure of the hook is logged.
 
-    ``before``: the messages when the response began. ``continues``: it went on with the last of them.
+    ``sent``: the SSE events of the response. ``before``: returns the messages before the response. ``continues``: the
+    response continued the last of them.
     """
     try:
         *earlier, last = before()
         if not continues:
             earlier.append(last)
-        message, outcome = _folded(sent, last if continues else None, ai_sdk)
+        message, outcome = _fold(sent, last if continues else None, ai_sdk)
         result = hook([*earlier, message], message, outcome)
         if inspect.isawaitable(result):
             await result
@@ -59,7 +60,8 @@ async def tell(
         logger.exception("`on_finish` failed.")
 
 
-def _folded(sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion) -> tuple[UIMessage, Outcome]:
+def _fold(sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion) -> tuple[UIMessage, Outcome]:
+    """The assistant's message as the client has it, and how the response ended."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=continued)
     kind: Literal["finished", "error", "aborted"] = "finished"
     try:

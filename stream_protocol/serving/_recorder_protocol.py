@@ -1,4 +1,4 @@
-"""What a ``ChatService`` tells whoever records its chats. The recorders are in ``stream_protocol.recording``."""
+"""What a ``ChatService`` calls on whoever records its chats. The recorders are in ``stream_protocol.recording``."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
 
 
 class TurnRecorder(Protocol):
-    """Is told of one run, in order, as it happens, on the event loop. Nothing here may raise or wait."""
+    """Records one run. Its methods are called in order, on the event loop; they must neither raise nor wait."""
 
     def begin(self, message_id: str | None) -> None:
-        """The response begins, in this message."""
+        """The response begins; ``None`` if it has no message of its own."""
 
     def event(self, event: Event) -> None:
-        """The converter is about to be fed this event. ADK may change it later."""
+        """The converter gets this event next. ADK may change the event later, so copy what you keep."""
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Tells what goes out: SSE events, one chunk each."""
+        """These SSE events are sent, one chunk each."""
 
     def end(self, outcome: Ending | None) -> None:
-        """The response has ended. What the run still does is not told."""
+        """The response has ended; ``None`` if it never began. The run may go on, but nothing more is recorded."""
 
 
 class Recorder(Protocol):
     """Records the chats of a service."""
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:
-        """The recorder of the run that answers this request. ``options``: what its events are converted with."""
+        """Returns the recorder of the run that answers this request. ``options``: those of the run's converter."""
 
 
-class Unrecorded:
-    """Nobody records: the recorder, and that of each turn."""
+class NoRecorder:
+    """A ``Recorder`` and ``TurnRecorder`` that records nothing."""
 
-    def turn(self, _request: ChatRequest, **_how: object) -> Unrecorded:
+    def turn(self, _request: ChatRequest, **_how: object) -> NoRecorder:
         """Itself."""
         return self
 

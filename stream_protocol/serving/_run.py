@@ -1,8 +1,8 @@
-"""One run of an agent: it belongs to its log, and HTTP responses only read that.
+"""One run of an agent. It belongs to its run log; HTTP responses only read the log.
 
-The run is drained to its end in one task, whatever becomes of its readers or its response: ADK stores what a run still
-yields, and a tool that has started runs on. Stopping therefore ends the *response* at once (``abort``, then the end of
-the log) and asks ADK to end the run; only a run that does not listen is cancelled, some seconds later.
+One task reads all events of the run, whatever becomes of its readers or its response: ADK goes on to store what a run
+yields, and a tool that has started runs to its end. So a stop ends the *response* at once (``abort``, then the end of
+the log) and asks ADK to end the run. A run that does not end by itself is cancelled some seconds later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.convert import Conversion, Ending, Settings, fail_response, sse_conversion
-from stream_protocol.serving._recorder_protocol import Unrecorded
+from stream_protocol.serving._recorder_protocol import NoRecorder
+from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.session import RunOutput
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 
@@ -24,38 +25,38 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
     from stream_protocol.serving._recorder_protocol import TurnRecorder
-    from stream_protocol.serving.run_logs import EventBuffer, Lease
+    from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
 
 logger = logging.getLogger(__name__)
 
 FIRST_READER_SECONDS: Final = 5.0
-"""How long a run waits for its first reader at least: the response that will read it is on its way."""
+"""How long a run waits for its first reader at least: its own response is about to read it."""
 
 RUN_TIMEOUT: Final = 3600.0
-"""Seconds that a run may take. Long enough for deep research; a stuck run must free its chat some time."""
+"""Seconds that a run may take by default: enough for deep research; a stuck run frees its chat in the end."""
 
 STOP_TIMEOUT: Final = 5.0
 """Seconds that a stopped run may take to end by itself before its task is cancelled."""
 
-WATCH_SECONDS: Final = 1.0
-"""How often, at most, is asked whether somebody reads a run by another worker."""
+READER_CHECK_SECONDS: Final = 1.0
+"""The least time between two checks whether somebody reads a run through another worker."""
 
 
 @dataclass(frozen=True)
-class Begun:
-    """A response at its beginning."""
+class ResponseStart:
+    """The beginning of a response."""
 
     conversion: Conversion[bytes]
-    rebuilt: bytes = b""
-    """SSE events, to come behind ``start``, that make its message as it was before."""
+    past: bytes = b""
+    """SSE events that rebuild what the message held before this response: see ``EventBuffer.set_past``."""
 
 
-BeginResponse: TypeAlias = Callable[[str | None], Begun]
-"""Invocation id of the run's first event, ``None`` if it ended before it had one -> the response."""
+StartResponse: TypeAlias = Callable[[str | None], ResponseStart]
+"""Starts the response. Its argument: the invocation id of the run's first event, ``None`` if the run had no event."""
 
 
 class LeaseLostError(Exception):
-    """The lease was not renewed in time: the chat may belong to another run."""
+    """The lease was not renewed in time: another run may have the chat."""
 
 
 class ResponseFullError(Exception):
@@ -64,97 +65,112 @@ class ResponseFullError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """How long a run may live. Seconds everywhere; ``None`` is for ever.
+    """How long a run may go on. All values are seconds; ``None`` is without limit.
 
-    Raises ``StreamProtocolError`` for what is no such time.
+    Raises ``StreamProtocolError`` for negative values, and for a ``run_timeout`` of 0.
     """
 
     disconnect_grace: float | None = None
     """How long a run goes on without a reader; 0 stops it as soon as the last one leaves."""
     run_timeout: float | None = RUN_TIMEOUT
-    """How long a run may take in all. Its response ends in an error then."""
+    """How long a run may take. After that its response ends in an error."""
 
     def __post_init__(self) -> None:
-        if self.disconnect_grace is not None and not self.disconnect_grace >= 0:  # so is NaN refused, too
+        if self.disconnect_grace is not None and not self.disconnect_grace >= 0:  # refuses NaN, too
             raise StreamProtocolError("`disconnect_grace` must be 0 or more seconds, or None.")
         if self.run_timeout is not None and not self.run_timeout > 0:
             raise StreamProtocolError("`run_timeout` must be a positive number of seconds, or None.")
 
 
 class Run:
-    """One run, from the request that claims the chat to the last event that ADK yields."""
+    """One run, from the request that claims the chat to the last event that ADK yields.
 
-    lease: Lease
-    """Its right to the chat, given by whoever claimed that."""
+    The order: ``claim``; ``open`` and ``drive`` if the request is accepted; ``release`` in any case.
+    """
 
-    def __init__(self, limits: RunLimits, log: EventBuffer) -> None:
-        self.log = log
+    _lease: Lease
+    """The right to the chat; set by ``claim``."""
+
+    def __init__(self, limits: RunLimits, bounds: LogBounds) -> None:
+        self.log = EventBuffer(bounds, on_readers=self._count_readers)
         self.abort_signal = asyncio.Event()
         self.output = RunOutput()
         self._limits = limits
         self._released = False
-        self._begin: BeginResponse = _never_begun
-        self._recorder: TurnRecorder = Unrecorded()
+        self._start_response: StartResponse = _empty_response
+        self._recorder: TurnRecorder = NoRecorder()
         self._conversion: Conversion[bytes] | None = None
         self._task: asyncio.Task[object] | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        log.on_readers = self._watch
 
     @property
     def outcome(self) -> Ending | None:
-        """How the response ended; ``None`` while it goes on, and if there never was one."""
+        """How the response ended; ``None`` while it goes on, and if there was none."""
         return None if self._conversion is None else self._conversion.outcome
 
-    async def drive(self, events: AsyncGenerator[Event], begin: BeginResponse, recorder: TurnRecorder) -> None:
-        """Runs the agent to its end and writes the log. The one task that touches ``events``."""
+    @property
+    def has_chat(self) -> bool:
+        """Whether the chat is still this run's: whether its lease was renewed in time."""
+        return self._lease.held
+
+    async def claim(self, run_log: RunLog, chat: str, request: str) -> None:
+        """Claims the chat for this run. Raises ``ChatTakenError``, and ``RunLogError``."""
+        self._lease = await run_log.claim(chat, request, self)
+
+    def open(self) -> None:
+        """Lets other requests read the response: the request was accepted."""
+        self._lease.open()
+
+    def release(self) -> None:
+        """Frees the chat."""
+        self._released = True
+        self._lease.release()
+
+    async def drive(self, events: AsyncGenerator[Event], start: StartResponse, recorder: TurnRecorder) -> None:
+        """Runs the agent to its end and writes the log. To be called in the run's own task."""
         if self.log.closed:
             return
-        self._begin = begin
+        self._start_response = start
         self._recorder = recorder
         self._task = asyncio.current_task()
-        self._arm("time", self._limits.run_timeout, self._expire)
+        self._start_timer("time", self._limits.run_timeout, self._expire)
         if self._limits.disconnect_grace is not None and not self.log.readers:
-            self._arm("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self._leave)
+            self._start_timer("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self._stop_unread)
         try:
             with self._failure_ends_response():
                 async with aclosing(events):
                     async for event in events:
                         self._feed(event)
-                        if not self.lease.held:  # a complete call has been fed: its tool would start next
+                        if not self.has_chat:  # after a complete call: its tool would start next
                             raise LeaseLostError
                 self._end(lambda response: response.finish())
         finally:
             self.stop()
-            self.log.on_readers = lambda count: None  # who leaves now has the whole response
             for timer in self._timers.values():
                 timer.cancel()
 
     def stop(self) -> None:
-        """Ends the response with ``abort`` and the run as soon as ADK lets go. Does nothing to one that has ended."""
+        """Ends the response with ``abort``, and asks ADK to end the run. Does nothing to a response that has ended."""
         self._end(lambda response: response.abort())
-        self._halt()
+        self._stop_agent()
 
-    def lose(self) -> None:
-        """Ends response and run at once, because the chat may be another run's by now."""
-        self._end(partial(_failed, LeaseLostError()))
+    def lease_lost(self) -> None:
+        """Ends response and run at once: the lease is lost, so another run may have the chat."""
+        self._end(partial(_fail, LeaseLostError()))
         self.abort_signal.set()
         self._cancel()
 
-    def release(self) -> None:
-        """Makes the chat free again."""
-        self._released = True
-        self.lease.release()
-
-    def _watch(self, readers: int) -> None:
+    def _count_readers(self, readers: int) -> None:
         if readers:
-            self._disarm("reader")
-        else:
-            self._arm("reader", self._limits.disconnect_grace, self._leave)
+            self._cancel_timer("reader")
+        elif not self.log.closed:  # who leaves later has read the whole response
+            self._start_timer("reader", self._limits.disconnect_grace, self._stop_unread)
 
-    def _leave(self) -> None:
-        """Stops what nobody has read for as long as that is allowed."""
-        if self.lease.watched_elsewhere:
-            self._arm("reader", max(self._limits.disconnect_grace or 0, WATCH_SECONDS), self._leave)
+    def _stop_unread(self) -> None:
+        """Stops a run that nobody reads: here since ``disconnect_grace``, nor through another worker."""
+        if self._lease.read_elsewhere:
+            seconds = max(self._limits.disconnect_grace or 0, READER_CHECK_SECONDS)
+            self._start_timer("reader", seconds, self._stop_unread)
         else:
             self.stop()
 
@@ -169,49 +185,50 @@ class Run:
             response.feed(event)
             self._log_written(response)
         if self.log.full:
-            self._break_off(ResponseFullError("The response is larger than its log may become."))
+            self._stop_with_error(ResponseFullError("The response is larger than its log may become."))
 
     def _expire(self) -> None:
-        self._break_off(TimeoutError(f"The run took longer than {self._limits.run_timeout} seconds."))
+        self._stop_with_error(TimeoutError(f"The run took longer than {self._limits.run_timeout} seconds."))
 
-    def _break_off(self, error: Exception) -> None:
+    def _stop_with_error(self, error: Exception) -> None:
         logger.warning("A run was stopped. %s", error)
         self._end(lambda response: fail_response(response, error, stopped=True))
-        self._halt()
+        self._stop_agent()
 
-    def _halt(self) -> None:
+    def _stop_agent(self) -> None:
         self.abort_signal.set()
         if self._task is not None and not self._task.done():
-            self._arm("stop", STOP_TIMEOUT, self._cancel)
+            self._start_timer("stop", STOP_TIMEOUT, self._cancel)
 
     def _cancel(self) -> None:
-        """Cancels the run, and again if it swallowed that: some tools do."""
+        """Cancels the run, again and again until it ends: some tools swallow a cancellation."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
-            self._arm("stop", STOP_TIMEOUT, self._cancel)
+            self._start_timer("stop", STOP_TIMEOUT, self._cancel)
 
     @contextmanager
     def _failure_ends_response(self) -> Iterator[None]:
-        """The boundary where any failure, of the agent or of an app's hook, becomes the response's one error."""
+        """The boundary where a failure of the agent or of an app's hook becomes the response's one error."""
         try:
             yield
         except Exception as error:
             logger.exception("The run failed.")
-            self._end(partial(_failed, error))
+            self._end(partial(_fail, error))
 
     def _end(self, terminal: Callable[[Conversion[bytes]], None]) -> None:
+        """Writes the one terminal chunk and closes the log. Does nothing to a response that has ended."""
         if self.log.closed:
             return
         try:
-            response = self._concluded(terminal)
+            response = self._terminated(terminal)
             self._log_written(response)
             self._recorder.end(response.outcome)
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
 
-    def _concluded(self, terminal: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
-        """The response with its one terminal: if a hook of the app raises there, that is an error."""
+    def _terminated(self, terminal: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
+        """The response with its terminal chunk; with an error instead if one of the app's hooks raises."""
         try:
             response = self._response(None)
             terminal(response)
@@ -222,13 +239,15 @@ class Run:
         return response
 
     def _response(self, invocation_id: str | None) -> Conversion[bytes]:
+        """The response, which starts here when it is first asked for."""
         if self._conversion is None:
             try:
-                begun = self._begin(invocation_id)
-                self._conversion, self.log.past = begun.conversion, begun.rebuilt
-                self._recorder.begin(begun.conversion.message_id)
-            except Exception:  # a hook raised while the past was read: all that is left is to say so
-                self._conversion = _never_begun(None).conversion
+                start = self._start_response(invocation_id)
+                self._conversion = start.conversion
+                self.log.set_past(start.past)
+                self._recorder.begin(start.conversion.message_id)
+            except Exception:  # one of the app's hooks failed on the past: an empty response takes the error
+                self._conversion = _empty_response(None).conversion
                 self._recorder.begin(None)
                 raise
         return self._conversion
@@ -238,21 +257,21 @@ class Run:
         self.log.append(*events)
         self._recorder.written(events)
 
-    def _arm(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
-        self._disarm(name)
+    def _start_timer(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
+        self._cancel_timer(name)
         if seconds is not None and not self._released:
             self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
 
-    def _disarm(self, name: str) -> None:
+    def _cancel_timer(self, name: str) -> None:
         timer = self._timers.pop(name, None)
         if timer is not None:
             timer.cancel()
 
 
-def _never_begun(_invocation_id: str | None) -> Begun:
-    """The response of a run that was stopped while its request was still being looked at."""
-    return Begun(sse_conversion((), None, Settings()))
+def _empty_response(_invocation_id: str | None) -> ResponseStart:
+    """The response of a run that was stopped before its request was accepted, or that failed to start."""
+    return ResponseStart(sse_conversion((), None, Settings()))
 
 
-def _failed(error: Exception, response: Conversion[bytes]) -> None:
+def _fail(error: Exception, response: Conversion[bytes]) -> None:
     fail_response(response, error)

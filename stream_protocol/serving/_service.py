@@ -1,10 +1,9 @@
-"""Everything about a chat that waits: sessions, runs, and one run at a time."""
+"""``ChatService``: answers the requests of chats. It plans a turn, claims the chat, and starts a run."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,25 +11,31 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey
-from stream_protocol.serving._artifacts import artifact_urls, load_artifact, with_their_bytes
-from stream_protocol.serving._chat_list import PAGE_SIZE, ChatPage, delete_chat, list_chats
+from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
+from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, list_chats
 from stream_protocol.serving._default_run_config import default_run_config
 from stream_protocol.serving._job import Job
-from stream_protocol.serving._on_finish import OnFinish, tell
-from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides, runner_for
-from stream_protocol.serving._recorder_protocol import Recorder, Unrecorded
-from stream_protocol.serving._restored_session import restored_session
-from stream_protocol.serving._rewinding import rewind
+from stream_protocol.serving._on_finish import OnFinish, notify
+from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
 from stream_protocol.serving._run import RUN_TIMEOUT, Run, RunLimits
+from stream_protocol.serving._sessions import (
+    create_session,
+    delete_session,
+    find_session,
+    restore_session,
+    rewind_session,
+    seal_session,
+)
+from stream_protocol.serving._worker_check import warn_of_other_workers
+from stream_protocol.serving.adk_runner import Target, as_runner, delegation_tools, runner_for
 from stream_protocol.serving.run_logs import MemoryRunLog
-from stream_protocol.serving.startup import Target, as_runner, delegation_tools, warn_of_other_workers
 from stream_protocol.session import (
     AnsweredCalls,
     FilePolicy,
     NewUserTurn,
     NothingToRun,
     fingerprint,
-    interruption_events,
     plan,
     session_to_messages,
     shown_events,
@@ -51,31 +56,33 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS: Final = 10.0
-"""How long ``aclose`` waits for stopped runs. Longer than a stopped run may take before it is cancelled."""
+"""How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
 
 
 class ChatService:
-    """Holds conversations between ``useChat`` clients and one ADK agent; knows nothing of HTTP.
+    """The chats of an app's users with one ADK agent. Knows nothing of HTTP.
 
-    ``target``: an agent, an ``App`` or a ``Runner``. One ADK session per user and chat, named by the chat's id and made
-    when the first message comes, in ``session_service`` (in memory by default; a ``Runner`` brings its own).
+    Each chat of a user is one ADK session, whose id is the chat's. It is created with the first message.
 
-    ``history``: whose history the model reads. ``"server"``, the default: that of the stored session; of a request only
-    the last message counts. ``"client"``: what the request says has happened. Nothing is stored, each request has a
-    session of its own, in memory, and approvals are refused. ``"text"``: of that, only what was said.
-    ``run_config``: ``default_run_config()`` if not given: ``StreamingMode.SSE``, and plain ``def`` tools in threads.
-    ``run_log``: where responses are kept while they are written: ``MemoryRunLog()`` by default, for one process;
-    ``RedisRunLog`` for many. The service closes it.
-    ``disconnect_grace``: seconds that a run goes on without a reader. ``None``, the default, lets it run to its end, so
-    that a reload loses nothing; 0 stops it when the client leaves.
+    ``target``: an agent, an ``App`` or a ``Runner``.
+    ``session_service``: stores the sessions; in memory by default. A ``Runner`` brings its own.
+    ``history``: which history the model reads. ``"server"``, the default: the stored session; only the last message of
+    a request counts. ``"client"``: the messages of the request. Nothing is stored, each request gets a session of its
+    own, in memory, and approvals are refused. ``"text"``: the same, but only the texts of the messages.
+    ``run_config``: ``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads.
+    ``run_log``: keeps responses while they are written. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog``
+    for many. The service closes it.
+    ``disconnect_grace``: seconds that a run goes on without a reader; 0 stops it when the client leaves. ``None``, the
+    default: it runs to its end, so that a reload loses nothing.
     ``run_timeout``: seconds that a run may take; ``None`` for no limit.
     ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping.
-    ``files``: which attached files are taken (all that a browser can send, by default), and whether the agent's own go
-    out as links to artifacts.
+    ``files``: which attached files are accepted (by default all that a browser can send), and whether the agent's files
+    are sent as links to artifacts.
+    ``on_finish``: called when a run has ended, with the messages of the chat: see ``OnFinish``.
     ``recorder``: records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``.
-    ``on_finish``: called when a run has ended, with the messages as they stand now: see ``OnFinish``.
 
-    Further options are the converter's. Calls of task-mode sub-agents are hidden besides those that it hides by itself.
+    Further options are the converter's. ``hidden_tools`` are hidden besides the calls of task-mode sub-agents.
+    Raises ``StreamProtocolError`` for invalid options.
     """
 
     def __init__(
@@ -102,7 +109,7 @@ class ChatService:
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
         self._on_finish = on_finish
-        self._recorder = recorder or Unrecorded()
+        self._recorder = recorder or NoRecorder()
         if run_log is None:
             warn_of_other_workers()
         self._run_log = run_log or MemoryRunLog()
@@ -110,11 +117,12 @@ class ChatService:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def respond(
-        self, request: ChatRequest, *, user_id: str, prepared: RunOverrides = NO_OVERRIDES
+        self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[bytes]:
-        """Does what the request asks for and returns the response's SSE events, which may be read at any pace.
+        """Starts what the request asks for, and returns the SSE events of the response. Read them at any pace.
 
-        Raises ``ChatRequestError`` for a request that is refused; nothing has been stored and nothing runs then.
+        An equal request that is being answered gives the same response. Raises ``ChatRequestError`` for a request that
+        is refused: nothing is stored or started then.
         """
         key: ChatKey = (user_id, request.id)
         claimed = await self._runs.claim(key, fingerprint(request), self._limits)
@@ -122,96 +130,71 @@ class ChatService:
             return claimed
         with ExitStack() as claim:
             claim.callback(self._runs.release, key)
-            planned = await (self._restored if self._history != "server" else self._planned)(key, request, prepared)
-            if isinstance(planned, NothingToRun):
-                options = self._options_for(request.id, prepared.artifact_base)
-                past, behind = shown_events(planned.past), shown_events(planned.events)
-                return _async_iterator(list(iter_sse(behind, past=past, message_id=planned.message_id, **options)))
-            claimed.lease.open()
-            self._start(claimed, planned, claim.pop_all())
+            plan_job = self._plan_from_session if self._history == "server" else self._plan_from_client
+            job = await plan_job(key, request, overrides)
+            if isinstance(job, NothingToRun):
+                options = self._options_for(request.id, overrides.artifact_base)
+                past, stored = shown_events(job.past), shown_events(job.events)
+                return _iterate(list(iter_sse(stored, past=past, message_id=job.message_id, **options)))
+            claimed.open()
+            self._start(claimed, job, claim.pop_all())
             return claimed.log.read()
 
-    async def _planned(self, key: ChatKey, request: ChatRequest, prepared: RunOverrides) -> Job | NothingToRun:
-        """What the request asks for in the stored chat."""
-        session = await self._find_session(key)
-        turn = plan(request, session.events if session else ())
-        if isinstance(turn, NothingToRun):
-            return turn
-        if isinstance(turn, NewUserTurn):
-            if session is not None:  # before the rewind, which takes artifacts back
-                said = await with_their_bytes(self.runner, session, turn.texts_and_files)
-                turn = replace(turn, texts_and_files=said)
-            self._files.check(turn.texts_and_files)
-            if session is not None and turn.rewind_before is not None:
-                session = await rewind(self.runner, session, turn.rewind_before)
-        session = session or await self._create_session(key)
-        return self._job(request, turn, session, prepared, runner_for(prepared.agent, self.runner))
-
-    async def _restored(self, key: ChatKey, request: ChatRequest, prepared: RunOverrides) -> Job:
-        """What the request asks for in the chat that it brings with it."""
-        assert self._history != "server"
-        runner, session, turn = await restored_session(
-            runner_for(prepared.agent, self.runner), request, user_id=key[0], mode=self._history
-        )
-        if isinstance(turn, NewUserTurn):
-            self._files.check(turn.texts_and_files)
-        return self._job(request, turn, session, prepared, runner)
-
     async def respond_chunks(
-        self, request: ChatRequest, *, user_id: str, prepared: RunOverrides = NO_OVERRIDES
+        self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[AnyChunk]:
         """``respond`` as chunks, for a server that sends them in another form."""
-        return _parsed(await self.respond(request, user_id=user_id, prepared=prepared))
+        return _parse(await self.respond(request, user_id=user_id, overrides=overrides))
 
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
-        """The response that is being written in a chat of the user's, from ``start`` on and to its end.
+        """Returns the running response of a chat, as SSE events from ``start`` to its end; ``None`` if there is none.
 
-        It can be folded by a page that has nothing of its message: what the message held before comes first. ``None``
-        if nothing is written there, or it is not the user's chat.
+        For a page that has nothing of the message: what the message held before comes behind ``start``. ``None`` also
+        for a chat of another user.
         """
         return await self._runs.resume((user_id, chat_id))
 
     async def history(self, chat_id: str, *, user_id: str, artifact_base: str | None = None) -> list[UIMessage] | None:
-        """The messages of a chat as its client has them; ``None`` if this user has no such chat.
+        """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
 
-        ``artifact_base`` as in ``RunOverrides``. While a run goes on, what is stored of its message is in it; calls
-        without a result are left open.
+        ``artifact_base`` as in ``RunOverrides``. While a run goes on, the stored part of its message is included, and
+        its calls without a result are left open.
         """
         key: ChatKey = (user_id, chat_id)
-        running = await self._runs.settled(key)
+        running = await self._runs.wait_until_settled(key)
         session = await self._find_session(key)
         if session is None:
             return None
         return session_to_messages(session, running=running, **self._options_for(chat_id, artifact_base))
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
-        """An artifact of the user's chat; the newest version by default.
+        """Returns an artifact of a chat; the newest version by default.
 
-        Raises ``ChatRequestError`` (404) for one that is not there, and for every chat that is not the user's.
+        Raises ``ChatRequestError`` (404) if there is no such artifact, or no such chat of this user.
         """
         session = await self._find_session((user_id, chat_id))
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
         return await load_artifact(self.runner, session, name, version)
 
-    async def chats(self, *, user_id: str, limit: int = PAGE_SIZE, cursor: str | None = None) -> ChatPage:
-        """The user's chats, newest first. ``cursor``: the page before this one gave it."""
+    async def chats(self, *, user_id: str, limit: int = PAGE_SIZE, cursor: str | None = None) -> ChatListPage:
+        """Returns a page of the user's chats, newest first. ``cursor``: ``next_cursor`` of the page before."""
         return await list_chats(self.runner, user_id, limit=limit, cursor=cursor)
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
-        """Stops what runs in a chat of the user's, if anything does: its response ends in ``abort`` at once.
+        """Stops the run of a chat, if there is one: its response ends with ``abort`` at once.
 
-        A client that only leaves has not asked for that: it may have been a reload. Raises ``ChatRequestError`` (404)
-        for a chat that is not there or not the user's.
+        A client that only disconnects does not stop a run: it may be reloading the page. Raises ``ChatRequestError``
+        (404) if this user has no such chat.
         """
         key: ChatKey = (user_id, chat_id)
         if not await self._runs.stop(key) and await self._find_session(key) is None:
             raise ChatRequestError("There is no such chat.", status=404)
 
     async def delete(self, chat_id: str, *, user_id: str) -> None:
-        """Deletes a chat of the user's and its artifacts; what runs in it is stopped first.
+        """Stops the run of a chat, then deletes the chat and its artifacts.
 
-        Raises ``ChatRequestError``: 404 for a chat that is not there or not the user's, 409 if the run does not end.
+        Raises ``ChatRequestError``: 404 if this user has no such chat, 409 if the run does not end in time.
         """
         key: ChatKey = (user_id, chat_id)
         with ExitStack() as claim:
@@ -220,33 +203,61 @@ class ChatService:
                 await self._runs.claim(key, DELETION, self._limits)
                 claim.callback(self._runs.release, key)
                 if (session := await self._find_session(key)) is not None:
-                    return await delete_chat(self.runner, session)
+                    return await delete_session(self.runner, session)
         raise ChatRequestError("There is no such chat.", status=404)
 
     async def aclose(self) -> None:
-        """Stops all runs and waits for them, but not for ever; requests that come later are refused."""
+        """Stops all runs and waits for them, up to ``SHUTDOWN_SECONDS``. Later requests are refused (503)."""
         self._runs.close()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
-            self._tasks.clear()  # who has not ended by now is not waited for again
+            self._tasks.clear()  # a second `aclose` does not wait for those that have not ended
         await self._run_log.aclose()
+
+    async def _plan_from_session(
+        self, key: ChatKey, request: ChatRequest, overrides: RunOverrides
+    ) -> Job | NothingToRun:
+        """What the request asks for in the stored session. Creates or rewinds the session."""
+        session = await self._find_session(key)
+        turn = plan(request, session.events if session else ())
+        if isinstance(turn, NothingToRun):
+            return turn
+        if isinstance(turn, NewUserTurn):
+            if session is not None:  # loaded before the rewind, which takes artifacts back
+                loaded = await load_saved_files(self.runner, session, turn.texts_and_files)
+                turn = replace(turn, texts_and_files=loaded)
+            self._files.check(turn.texts_and_files)
+            if session is not None and turn.rewind_before is not None:
+                session = await rewind_session(self.runner, session, turn.rewind_before)
+        session = session or await create_session(self.runner, *key)
+        return self._job(request, turn, session, overrides, runner_for(overrides.agent, self.runner))
+
+    async def _plan_from_client(self, key: ChatKey, request: ChatRequest, overrides: RunOverrides) -> Job:
+        """What the request asks for in the history that the client sends."""
+        assert self._history != "server"
+        runner, session, turn = await restore_session(
+            runner_for(overrides.agent, self.runner), request, user_id=key[0], mode=self._history
+        )
+        if isinstance(turn, NewUserTurn):
+            self._files.check(turn.texts_and_files)
+        return self._job(request, turn, session, overrides, runner)
 
     def _job(
         self,
         request: ChatRequest,
         turn: NewUserTurn | AnsweredCalls,
         session: Session,
-        prepared: RunOverrides,
+        overrides: RunOverrides,
         runner: Runner,
     ) -> Job:
-        options = self._options_for(request.id, prepared.artifact_base)
+        options = self._options_for(request.id, overrides.artifact_base)
         if runner.agent is not self.runner.agent:
             options = hide_tools(delegation_tools(runner.agent), options)
         return Job(
             request=request,
             turn=turn,
             session=session,
-            prepared=prepared,
+            overrides=overrides,
             runner=runner,
             run_config=self._run_config,
             options=options,
@@ -266,68 +277,48 @@ class ChatService:
         task.add_done_callback(self._tasks.discard)
 
     async def _drive(self, run: Run, job: Job, claim: ExitStack) -> None:
+        """Runs the job to its end. The chat is freed last, when everything is stored."""
         with claim:
             try:
-                await run.drive(job.events(run.abort_signal), job.begin, job.recorder)
+                await run.drive(job.events(run.abort_signal), job.start_response, job.recorder)
             finally:
                 await self._seal(run, job)
-                await self._tell(run, job)
+                await self._notify(run, job)
 
     async def _seal(self, run: Run, job: Job) -> None:
-        """Stores what a run that broke off has shown, while the chat is still its own."""
-        outcome = run.outcome
-        if outcome is None or outcome == "finish" or not run.lease.held:
+        """Stores what a run that ended early has shown, while it still has the chat."""
+        if run.outcome is None or run.outcome == "finish" or not run.has_chat:
             return
         try:
-            session = await self._find_session((job.session.user_id, job.session.id))
-            if session is None:
-                return
-            sealing = interruption_events(
-                session.events,
-                run.output,
-                outcome,
-                begun_at=len(job.session.events),
-                agent=job.runner.agent.name,
-                now=time.time(),
-            )
-            for event in sealing:
-                await self.runner.session_service.append_event(session, event)
-        except Exception:  # the run is over; its chat must become free whatever its store says
+            await seal_session(self.runner, job.session, run.output, run.outcome, agent=job.runner.agent.name)
+        except Exception:  # the chat must become free, whatever its store does
             logger.exception("What a broken run has shown could not be stored.")
 
-    async def _tell(self, run: Run, job: Job) -> None:
+    async def _notify(self, run: Run, job: Job) -> None:
         if self._on_finish is not None and run.log.closed:
-            await tell(
+            await notify(
                 self._on_finish,
                 run.log.whole(),
-                before=job.messages if self._history == "server" else lambda: job.request.messages,
+                before=job.messages_before_response if self._history == "server" else lambda: job.request.messages,
                 continues=isinstance(job.turn, AnsweredCalls),
                 ai_sdk=self._settings.options["ai_sdk"],
             )
 
     async def _find_session(self, key: ChatKey) -> Session | None:
-        user_id, chat_id = key
-        return await self.runner.session_service.get_session(
-            app_name=self.runner.app_name, user_id=user_id, session_id=chat_id
-        )
-
-    async def _create_session(self, key: ChatKey) -> Session:
-        user_id, chat_id = key
-        return await self.runner.session_service.create_session(
-            app_name=self.runner.app_name, user_id=user_id, session_id=chat_id
-        )
+        return await find_session(self.runner, *key)
 
 
-async def _parsed(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
+async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
+    """The chunks of SSE events. Closes the events, if they are a generator, when this is closed."""
     try:
-        async for batch in events:
-            for chunk in parse_sse(batch):
+        async for piece in events:
+            for chunk in parse_sse(piece):
                 yield chunk
     finally:
         if isinstance(events, AsyncGenerator):
             await events.aclose()
 
 
-async def _async_iterator(events: list[bytes]) -> AsyncIterator[bytes]:
+async def _iterate(events: list[bytes]) -> AsyncIterator[bytes]:
     for event in events:
         yield event

@@ -46,7 +46,7 @@ class FakeOwner:
         """The run log asks it to stop."""
         self.stopped.set()
 
-    def lose(self) -> None:
+    def lease_lost(self) -> None:
         """The run log says that its lease is lost."""
         self.lost.set()
 
@@ -218,7 +218,7 @@ class RunLogConformance:
         lease = await workers[0].claim(CHAT, "request", owner)
         lease.open()
         past = b'data: {"type":"data-past","data":1}\n\n'
-        owner.log.past = past
+        owner.log.set_past(past)
         owner.log.append(START, TEXT)
         for worker in workers:
             knows = await reader(worker)

@@ -67,7 +67,7 @@ class Chat:
         """Says something and ends the run when it digs."""
         saying = asyncio.create_task(self.say("Go"))
         await asyncio.wait_for(self.digging.wait(), HANG)
-        run = self.service._runs.get(("u", "c1"))
+        run = self.service._runs._runs.get(("u", "c1"))
         assert run is not None
         end(run)
         await saying

@@ -210,7 +210,7 @@ class Chat:
             await exchange.status()
             while (event := await exchange.event()) and event != "data: [DONE]":
                 received += chunks(f"{event}\n\ndata: [DONE]\n\n")
-                run = self._service._runs.get(("local", self.page.chat_id))
+                run = self._service._runs._runs.get(("local", self.page.chat_id))
                 if len(received) == after and run is not None:
                     run.stop() if how == "stop" else run._expire()
         self.page.take(received)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from google.adk.sessions import BaseSessionService, DatabaseSessionService
 
-from stream_protocol.serving.startup import load_session_service
+from stream_protocol.serving.adk_runner import load_session_service
 from tests.postgres import Postgres
 
 

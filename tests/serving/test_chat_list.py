@@ -133,4 +133,4 @@ async def test_what_runs_in_a_chat_is_stopped_before_it_is_deleted(sessions: Bas
         assert (await delete(http, "c1")).status_code == 204
         await exchange.until("abort")
         assert await titles(http) == []
-    assert len(service._runs) == 0
+    assert len(service._runs._runs) == 0

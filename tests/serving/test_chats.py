@@ -11,7 +11,7 @@ from google.adk.runners import InMemoryRunner
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving.startup import Target
+from stream_protocol.serving.adk_runner import Target
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import HANG, begin, chat, said, stream, text, types
 

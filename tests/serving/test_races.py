@@ -39,7 +39,7 @@ def service_for(*turns: Any, **options: Any) -> ChatService:
 async def free(service: ChatService) -> None:
     if service._tasks:
         await asyncio.wait(service._tasks, timeout=HANG)
-    assert len(service._runs) == 0
+    assert len(service._runs._runs) == 0
 
 
 async def test_a_chat_that_is_deleted_several_times_at_once_is_deleted_once() -> None:
@@ -49,7 +49,7 @@ async def test_a_chat_that_is_deleted_several_times_at_once_is_deleted_once() ->
     async with client(app) as http:
         answers = await asyncio.gather(*(http.delete("/api/chat/c1") for _ in range(4)))
     assert sorted(answer.status_code for answer in answers) == [204, 404, 404, 404]
-    assert len(service._runs) == 0
+    assert len(service._runs._runs) == 0
 
 
 async def test_a_request_that_is_stopped_before_its_run_begins_ends_in_abort_for_all_who_sent_it() -> None:

@@ -14,7 +14,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving.startup import SessionServiceError, load_session_service
+from stream_protocol.serving.adk_runner import SessionServiceError, load_session_service
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
 from tests.postgres import Postgres

@@ -28,7 +28,7 @@ async def free(service: ChatService) -> None:
     """Waits until nothing runs any more."""
     if service._tasks:
         await asyncio.wait(service._tasks, timeout=HANG)
-    assert len(service._runs) == 0
+    assert len(service._runs._runs) == 0
 
 
 async def test_a_run_goes_on_to_its_end_when_its_reader_leaves() -> None:
@@ -226,7 +226,7 @@ async def test_a_finished_run_is_forgotten() -> None:
     app = create_app(service)
     for number in range(2):
         await stream(app, chat(said("hi"), chat_id=f"c{number}"))
-    assert len(service._runs) == 0
+    assert len(service._runs._runs) == 0
     assert not service._tasks
 
 
@@ -262,7 +262,7 @@ async def test_closing_the_service_stops_its_runs_and_refuses_new_ones() -> None
         await exchange.until("abort")
     refusal = await post(app, chat(said("next", "u2")))
     assert refusal.status_code == 503
-    assert len(service._runs) == 0
+    assert len(service._runs._runs) == 0
 
 
 async def test_the_apps_lifespan_closes_the_service() -> None:
@@ -271,7 +271,7 @@ async def test_the_apps_lifespan_closes_the_service() -> None:
     async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("text-delta")
-    assert len(service._runs) == 0
+    assert len(service._runs._runs) == 0
 
 
 @pytest.mark.parametrize(

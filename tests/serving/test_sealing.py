@@ -65,7 +65,7 @@ class Chat:
             await exchange.until(kind)
             if ready is not None:
                 await soon(ready)
-            run = self.service._runs.get(("local", "c1"))
+            run = self.service._runs._runs.get(("local", "c1"))
             assert run is not None
             run.stop()
             await exchange.until("abort")

@@ -14,7 +14,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
 from stream_protocol.serving import ChatService, RunOverrides, create_app
-from stream_protocol.serving.startup import (
+from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     _session_services as session_services,
     load_session_service,
@@ -141,7 +141,7 @@ def test_a_service_that_does_not_answer_is_one_line_without_its_password(uri: st
 
 
 def test_what_needs_no_sqlalchemy_works_without_it(tmp_path: Path) -> None:
-    load = "from stream_protocol.serving.startup import load_session_service as load"
+    load = "from stream_protocol.serving.adk_runner import load_session_service as load"
     script = f"import sys; sys.modules['sqlalchemy'] = None; {load}; load('memory://'); load('sqlite:///chat.db')"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False

@@ -69,7 +69,7 @@ class Chat:
         async with begin(self.app, self.page.body()) as exchange:
             await exchange.status()
             await soon(self.digging)
-            run = self.service._runs.get(("local", "c1"))
+            run = self.service._runs._runs.get(("local", "c1"))
             assert run is not None
             match how:
                 case "abort":

@@ -1,7 +1,7 @@
 """The chat endpoint over HTTP: routes, responses, a whole app, and a server for it."""
 
-from stream_protocol.serving.http._identity import Identify, header_user, local_user
-from stream_protocol.serving.http._plain_errors import plain_text_errors
+from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, local_user
+from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, run_server, server_address
@@ -11,6 +11,7 @@ __all__ = [
     "KEEP_ALIVE",
     "AddressError",
     "Identify",
+    "Prepare",
     "UIMessageStreamResponse",
     "app_around",
     "bind_socket",

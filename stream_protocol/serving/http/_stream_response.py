@@ -1,7 +1,7 @@
-"""A Starlette response for a UI message stream. It is an ASGI app, as every Starlette response is."""
+"""A Starlette response for a UI message stream, with keep-alive comments."""
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
 
@@ -30,13 +30,14 @@ KEEP_ALIVE = 15.0
 class UIMessageStreamResponse(Response):
     """Sends a UI message stream: ``UIMessageStreamResponse(stream_sse(runner.run_async(...)))``.
 
-    ``content`` gives bytes, sent as they are (``stream_sse``), or chunks, encoded here and ended with ``[DONE]``
-    (``stream_chunks``). It is iterated in the task that serves the request, and closed there if the client leaves.
-    If it raises, the client gets one masked ``error`` chunk and the server's log the exception.
+    ``content``: yields bytes, which are sent as they are (``stream_sse``); or chunks, which are encoded here and ended
+    with ``[DONE]`` (``stream_chunks``). It is iterated in the task that serves the request, and closed there if the
+    client leaves. If it raises, the client gets one masked ``error`` chunk, and the server's log the exception. A
+    ``RunReader`` that is cut off ends the connection without ending the response, so that the client knows of it.
+    ``keep_alive``: seconds of silence before a comment is sent; ``None`` for never.
+    ``headers``: more headers, which win over the defaults.
 
-    A ``RunReader`` that is cut off ends the connection, not the response: the client is to know that there is more.
-
-    ``keep_alive``: seconds of silence before a comment is sent; ``None`` for never. ``headers`` win over the defaults.
+    Raises ``StreamProtocolError`` for a ``keep_alive`` that is not positive.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class UIMessageStreamResponse(Response):
         self.init_headers({**SSE_HEADERS, **given})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wire = _Wire(send)
+        connection = _Connection(send)
         try:
             async with anyio.create_task_group() as tasks:
 
@@ -68,42 +69,42 @@ class UIMessageStreamResponse(Response):
                 if isinstance(self.content, RunReader):
                     tasks.start_soon(until_done, self.content.cut_off.wait)
                 if self.keep_alive is not None:
-                    tasks.start_soon(wire.keep_alive, self.keep_alive)
-                await until_done(partial(self._stream, wire))
+                    tasks.start_soon(connection.keep_alive, self.keep_alive)
+                await until_done(partial(self._stream, connection))
         except* OSError:  # how a server of ASGI 2.4 or later says that the client has left
             logger.debug("The client left in the middle of a stream.")
 
-    async def _stream(self, wire: "_Wire") -> None:
-        await wire.send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+    async def _stream(self, connection: "_Connection") -> None:
+        await connection.send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async with aclosing(_encoded(self.content)) as events:
             async for event in events:
-                await wire.send_body(event)
+                await connection.send_body(event)
         if isinstance(self.content, RunReader) and self.content.cut_off.is_set():
             return
-        await wire.send({"type": "http.response.body", "body": b"", "more_body": False})
+        await connection.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-class _Wire:
-    """The sending side of one connection: one message at a time, and a comment when it has been silent."""
+class _Connection:
+    """The sending side of one HTTP connection: sends one ASGI message at a time, and comments in silences."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._turn = anyio.Lock()
-        self._last = anyio.current_time()
+        self._lock = anyio.Lock()
+        self._last_sent = anyio.current_time()
 
     async def send(self, message: dict[str, object]) -> None:
-        async with self._turn:
+        async with self._lock:
             await self._send(message)
-            self._last = anyio.current_time()
+            self._last_sent = anyio.current_time()
 
     async def send_body(self, body: bytes) -> None:
         await self.send({"type": "http.response.body", "body": body, "more_body": True})
 
     async def keep_alive(self, seconds: float) -> None:
-        """Breaks every silence of this length. Bytes that wait for a slow client are not silence."""
+        """Sends a comment after each silence of this length. A send that waits for a slow client is no silence."""
         while True:
-            left = self._last + seconds - anyio.current_time()
-            if left > 0 or self._turn.locked():
+            left = self._last_sent + seconds - anyio.current_time()
+            if left > 0 or self._lock.locked():
                 await anyio.sleep(max(left, seconds / 10))
             else:
                 await self.send_body(SSE_KEEP_ALIVE)
@@ -115,7 +116,7 @@ async def _disconnected(receive: Receive) -> None:
 
 
 async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[bytes]:
-    """The content as bytes. Closes it, if it is a generator, when this is closed."""
+    """The content as SSE bytes. Closes the content, if it is a generator, when this is closed."""
     iterator = aiter(content)
     chunks = False
     try:
@@ -133,11 +134,7 @@ async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[b
             yield event
         chunks = True
     finally:
-        await _close(iterator)
+        if isinstance(iterator, AsyncGenerator):
+            await iterator.aclose()
     if chunks:
         yield SSE_DONE
-
-
-async def _close(iterator: AsyncIterator[bytes | AnyChunk]) -> None:
-    if isinstance(iterator, AsyncGenerator):
-        await iterator.aclose()

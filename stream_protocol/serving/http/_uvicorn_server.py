@@ -1,4 +1,4 @@
-"""Serving an app with uvicorn, from a socket that is bound already."""
+"""Serves an app with uvicorn on a socket that is already bound."""
 
 import socket
 from collections.abc import Callable
@@ -13,35 +13,35 @@ BACKLOG = 2048
 """Connections that may wait to be accepted: uvicorn's own default."""
 
 GRACEFUL_SECONDS = 3
-"""How long uvicorn waits for open connections when it stops: by then every stream has been ended."""
+"""How long uvicorn waits for open connections when it stops. Every stream has ended before that."""
 
 
-class Streaming(Protocol):
-    """What has open streams, such as a ``ChatService``."""
+class StreamingService(Protocol):
+    """Has open streams that must end before the server stops, such as a ``ChatService``."""
 
     async def aclose(self) -> None:
-        """Ends them."""
+        """Ends the streams."""
 
 
 class ChatServer(uvicorn.Server):
-    """Ends the streams before uvicorn waits for the connections that carry them."""
+    """A uvicorn server that ends the streams before it waits for their connections."""
 
-    def __init__(self, config: uvicorn.Config, service: Streaming) -> None:
+    def __init__(self, config: uvicorn.Config, service: StreamingService) -> None:
         super().__init__(config)
         self._service = service
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stops all runs, so that clients read an ``abort``, then the server."""
+        """Closes the service, so that clients read an ``abort``; then stops the server."""
         await self._service.aclose()
         await super().shutdown(sockets)
 
 
 class AddressError(OSError):
-    """The address cannot be had. ``str(error)`` is one line that says why."""
+    """The server cannot listen on the address. ``str(error)`` is one line that says why."""
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one. Raises ``AddressError``."""
+    """A listening socket; port 0 takes a free port. Raises ``AddressError``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -51,15 +51,17 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def server_address(listener: socket.socket) -> str:
-    """The URL under which a browser on this machine finds the socket."""
+    """The URL for a browser on this machine."""
     host, port = listener.getsockname()[:2]
     if ip_address(host).is_unspecified:
         host = "localhost"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def run_server(app: ASGIApp, service: Streaming, listener: socket.socket, announce: Callable[[str], None]) -> None:
-    """Serves until the process is told to stop. ``announce`` gets the address first."""
+def run_server(
+    app: ASGIApp, service: StreamingService, listener: socket.socket, announce: Callable[[str], None]
+) -> None:
+    """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL."""
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACEFUL_SECONDS)
     announce(server_address(listener))
     with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped

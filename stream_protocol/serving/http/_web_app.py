@@ -1,4 +1,4 @@
-"""A whole app around the chat endpoint: the page, CORS, and runs that end with the server."""
+"""A complete app around the chat endpoint: the page, CORS, and a shutdown that stops the runs."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -14,17 +14,16 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 import stream_protocol
-from stream_protocol.serving._overrides import Prepare
 from stream_protocol.serving._service import ChatService
-from stream_protocol.serving.http._identity import Identify, local_user
+from stream_protocol.serving.adk_runner import Target
+from stream_protocol.serving.http._hooks import Identify, Prepare, local_user
 from stream_protocol.serving.http._routes import chat_routes
-from stream_protocol.serving.startup import Target
 
 PAGE: Final = Path(stream_protocol.__file__).parent / "page"
-"""Where the built page lies, if this copy of the package has it."""
+"""The folder of the built page. It may be missing in a copy of the repository."""
 
 STREAM_HEADER: Final = "x-vercel-ai-ui-message-stream"
-"""Says which stream protocol a response speaks. A page of another origin sees it only if it is exposed."""
+"""Names the protocol of a response. CORS must expose it, or a page of another origin does not see it."""
 
 
 def create_app(
@@ -35,10 +34,11 @@ def create_app(
     allow_origins: Sequence[str] = (),
     page: bool = True,
 ) -> Starlette:
-    """An ASGI app with the chat endpoint and, at ``/``, the page.
+    """An ASGI app with the chat endpoint and, at ``/``, the built-in page.
 
-    ``allow_origins``: origins of pages elsewhere that may use the endpoint (``https://app.example``, or ``*``).
-    When the server shuts down, runs are stopped and waited for, within bounded time.
+    ``identify`` and ``prepare`` as in ``chat_routes``. ``allow_origins``: origins of other pages that may use the
+    endpoint (``https://app.example``, or ``*``). ``page=False`` leaves out the page.
+    When the server shuts down, the runs are stopped; the app waits for them some seconds.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
 
@@ -58,7 +58,7 @@ def app_around(
     allow_origins: Sequence[str],
     page: bool,
 ) -> Starlette:
-    """An app of these routes, with the page behind them and CORS before them."""
+    """An app of these routes, with the page (if ``page``) and CORS for ``allow_origins``."""
     return Starlette(
         routes=[*routes, _page_route()] if page else routes,
         middleware=[_cors(allow_origins)] if allow_origins else [],

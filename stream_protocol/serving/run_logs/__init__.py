@@ -1,4 +1,4 @@
-"""Where responses are kept while they are written: the protocol of a run log, and the one in memory."""
+"""Where responses are kept while they are written: what a run log must do, and the run log in memory."""
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer, LogBounds, RunReader
 from stream_protocol.serving.run_logs._memory import MemoryRunLog

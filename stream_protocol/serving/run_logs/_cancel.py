@@ -1,16 +1,19 @@
-"""Ending tasks for good."""
+"""Cancels tasks for good."""
 
 import asyncio
 from collections.abc import Iterable
 from typing import Any, Final
 
-AGAIN_SECONDS: Final = 0.2
+RETRY_SECONDS: Final = 0.2
 
 
-async def ended(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels tasks and waits for them; cancels again who swallowed that, as redis-py 8 does at times."""
-    left = set(tasks)
-    while left:
-        for task in left:
+async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancels tasks and waits until all have ended.
+
+    A task that goes on is cancelled again: redis-py 8 swallows a cancellation at times.
+    """
+    pending = set(tasks)
+    while pending:
+        for task in pending:
             task.cancel()
-        _, left = await asyncio.wait(left, timeout=AGAIN_SECONDS)
+        _, pending = await asyncio.wait(pending, timeout=RETRY_SECONDS)

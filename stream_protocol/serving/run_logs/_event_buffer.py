@@ -1,9 +1,13 @@
-"""The events of one response in this process: appended by one writer, read by any number at their own pace."""
+"""The SSE events of one response in this process: one writer appends, any number of readers follow at their own pace.
+
+The writer never waits. A reader costs nothing but its position, so a slow reader is cut off once it is too far behind.
+Above a bound, text deltas that every reader has are joined to fewer, longer ones.
+"""
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stream_protocol.wire import coalesce
@@ -11,115 +15,133 @@ from stream_protocol.wire import coalesce
 logger = logging.getLogger(__name__)
 
 MAX_BATCH: Final = 256
-"""Events that a reader takes in one piece: few writes to the socket, and a bounded copy for a late reader."""
+"""The most events that a reader gets in one piece: few writes to the socket, and a bounded copy for a late reader."""
 
 START: Final = b'data: {"type":"start"'
-"""How a response begins."""
+"""How the first event of a response begins."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LogBounds:
-    """How large the log of one response may become. Bytes everywhere."""
+    """How large the log of one response may become. All values are bytes."""
 
     coalesce_above: int = 2**20
-    """From here on, deltas that every reader has are joined; nothing is ever cut off at the front."""
+    """Above this size, text deltas that every reader has are joined. Nothing is dropped."""
     max_size: int = 64 * 2**20
-    """A response that is still larger then ends in an error."""
+    """A response that is larger than this even after joining ends in an error."""
     max_backlog: int = 16 * 2**20
-    """A reader that is so far behind is cut off. What was appended last does not count: it may be one large image."""
+    """A reader that is further behind than this is cut off. The events of the last ``append`` do not count: one of them
+    may be a large image."""
 
 
 class EventBuffer:
-    """An append-only list of whole SSE events.
+    """An append-only list of complete SSE events, each ending in a blank line.
 
-    A writer never waits. A reader that falls behind costs nothing but the list itself: it keeps only its position. So
-    it is cut off, with a log line, once it is too far behind: it may come back, and gets the response from its
-    beginning then.
+    ``on_readers`` is called with the number of readers whenever that changes.
+
+    A reader that is more than ``bounds.max_backlog`` behind is cut off, with a warning in the log. It may read again,
+    and then gets the response from its beginning.
     """
 
-    def __init__(self, bounds: LogBounds | None = None) -> None:
-        self.past = b""
-        """Events that rebuild what the message held before this response, for a reader who has not got it."""
-        self.on_readers: Callable[[int], object] = lambda count: None
-        """Called with how many readers there are, when that changes."""
-        self.copied: int | None = None
-        """How many events somebody who copies the log has taken: later ones are not joined. ``None``: nobody does."""
+    def __init__(
+        self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] = lambda count: None
+    ) -> None:
         self._bounds = bounds or LogBounds()
-        self._head: list[bytes] = []
+        self._on_readers = on_readers
+        self._past = b""
+        self._joined: list[bytes] = []
         """What the first events have become by joining."""
-        self._first = 0
-        """How many events that were."""
+        self._joined_count = 0
+        """How many events were joined."""
         self._tail: list[bytes] = []
+        """The events after these, as they were appended."""
         self._size = 0
-        self._appended = 0
+        self._appended_bytes = 0
         self._coalesce_above = self._bounds.coalesce_above
-        self._places: set[_Place] = set()
+        self._copied: int | None = None
+        self._cursors: set[_Cursor] = set()
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
-        self._cut = False
+        self._refuses_readers = False
 
     @property
     def closed(self) -> bool:
-        """Whether the last event is there: nothing will be appended any more."""
+        """Whether the response is complete: nothing more will be appended."""
         return self._closed
 
     @property
     def count(self) -> int:
-        """How many events have been appended."""
-        return self._first + len(self._tail)
+        """The number of events appended so far."""
+        return self._joined_count + len(self._tail)
 
     @property
     def readers(self) -> int:
-        """How many read it now."""
-        return len(self._places)
+        """The number of readers now."""
+        return len(self._cursors)
 
     @property
     def full(self) -> bool:
-        """Whether nothing should be appended any more but an end."""
+        """Whether the log is larger than ``bounds.max_size``: append nothing more but the end of the response."""
         return self._size > self._bounds.max_size
 
+    @property
+    def past(self) -> bytes:
+        """SSE events that rebuild what the message held before this response; empty for a new message."""
+        return self._past
+
+    def set_past(self, past: bytes) -> None:
+        """Says what the message held before this response. To be called before the first event is appended."""
+        self._past = past
+
     def append(self, *events: bytes) -> None:
-        """Adds events at the end and wakes the readers."""
-        self._cut_slow()
+        """Adds events at the end and wakes the readers. Never waits."""
+        self._cut_off_slow_readers()
         self._tail.extend(events)
         size = sum(map(len, events))
         self._size += size
-        self._appended += size
+        self._appended_bytes += size
         if self._size > self._coalesce_above:
             self._coalesce()
         self._wake()
 
     def close(self) -> None:
-        """Ends the log, and each reader once it has read what is there."""
+        """Marks the response as complete. Each reader ends once it has read everything."""
         self._closed = True
         self._wake()
 
-    def cut(self) -> None:
-        """Cuts all readers off, and whoever comes later: what follows cannot be had here."""
-        self._cut = True
-        for place in list(self._places):
-            place.cut_off.set()
-            self._leave(place)
+    def cut_off_readers(self) -> None:
+        """Cuts off all readers, and every later one: the rest of the response cannot be had here."""
+        self._refuses_readers = True
+        for cursor in list(self._cursors):
+            cursor.cut_off.set()
+            self._leave(cursor)
         self._wake()
 
     def since(self, position: int) -> Sequence[bytes] | None:
         """The events from the one with this number on; ``None`` if they have been joined with earlier ones."""
-        return self._tail[position - self._first :] if position >= self._first else None
+        return self._tail[position - self._joined_count :] if position >= self._joined_count else None
+
+    def mark_copied(self, count: int | None) -> None:
+        """Tells how many events have been copied elsewhere: later ones are not joined, so that ``since`` has them.
+
+        ``None``: nobody copies, or the copy may lag behind; everything that the readers have may be joined.
+        """
+        self._copied = count
 
     def whole(self) -> list[bytes]:
-        """All that is there, in as few events as possible."""
-        return coalesce([*self._head, *self._tail])
+        """The response so far, in as few events as possible."""
+        return coalesce([*self._joined, *self._tail])
 
     def read(self, *, rebuild: bool = False) -> "RunReader":
-        """Everything from the first event on, joined where several events are there, until the log is closed.
+        """Reads all events from the first on until the log is closed. Several events may come in one piece.
 
-        ``rebuild``: with ``past``, behind the first event, ``start``.
+        ``rebuild``: for a page that has nothing of the message: ``past`` comes behind the first event, ``start``.
         """
-        place = _Place()
-        return RunReader(self._read(place, rebuild=rebuild), place.cut_off)
+        cursor = _Cursor()
+        return RunReader(self._read(cursor, rebuild=rebuild), cursor.cut_off)
 
     async def changed(self, position: int) -> None:
-        """Waits until there are more events than these, or the log is closed."""
+        """Waits until there are more events than ``position``, or the log is closed."""
         while self.count <= position and not self._closed:
             future = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
@@ -129,61 +151,63 @@ class EventBuffer:
                 if future in self._waiting:
                     self._waiting.remove(future)
 
-    async def _read(self, place: "_Place", *, rebuild: bool) -> AsyncGenerator[bytes]:
-        self._enter(place)
+    async def _read(self, cursor: "_Cursor", *, rebuild: bool) -> AsyncGenerator[bytes]:
+        self._enter(cursor)
         try:
             if rebuild and not self.count:
                 await self.changed(0)
             earlier = self.whole()
-            place.position, place.taken = self.count, self._appended
-            if rebuild and self.past:
-                earlier.insert(1 if earlier and earlier[0].startswith(START) else 0, self.past)
+            cursor.jump(self.count, self._appended_bytes)
+            if rebuild and self._past:
+                earlier.insert(1 if earlier and earlier[0].startswith(START) else 0, self._past)
             for begin in range(0, len(earlier), MAX_BATCH):
                 yield b"".join(earlier[begin : begin + MAX_BATCH])
-            del earlier
-            while not place.cut_off.is_set():
-                batch = self._tail[place.position - self._first :][:MAX_BATCH]
+            del earlier  # joined events of a long response: memory that a slow reader must not keep
+            while not cursor.cut_off.is_set():
+                batch = self._tail[cursor.position - self._joined_count :][:MAX_BATCH]
                 if batch:
                     piece = b"".join(batch)
-                    place.position += len(batch)
-                    place.taken += len(piece)
+                    cursor.jump(cursor.position + len(batch), cursor.read_bytes + len(piece))
                     yield piece
                 elif self._closed:
                     return
                 else:
-                    await self.changed(place.position)
+                    await self.changed(cursor.position)
         finally:
-            self._leave(place)
+            self._leave(cursor)
 
-    def _enter(self, place: "_Place") -> None:
-        place.position, place.taken = self.count, self._appended
-        if self._cut:
-            place.cut_off.set()
+    def _enter(self, cursor: "_Cursor") -> None:
+        cursor.jump(self.count, self._appended_bytes)
+        if self._refuses_readers:
+            cursor.cut_off.set()
             return
-        self._places.add(place)
-        self.on_readers(len(self._places))
+        self._cursors.add(cursor)
+        self._on_readers(len(self._cursors))
 
-    def _leave(self, place: "_Place") -> None:
-        if place in self._places:
-            self._places.remove(place)
-            self.on_readers(len(self._places))
+    def _leave(self, cursor: "_Cursor") -> None:
+        if cursor in self._cursors:
+            self._cursors.remove(cursor)
+            self._on_readers(len(self._cursors))
 
-    def _cut_slow(self) -> None:
-        slow = [place for place in self._places if self._appended - place.taken > self._bounds.max_backlog]
-        for place in slow:
-            logger.warning("A reader was cut off: it was more than %s bytes behind.", self._bounds.max_backlog)
-            place.cut_off.set()
-            self._leave(place)
+    def _cut_off_slow_readers(self) -> None:
+        max_backlog = self._bounds.max_backlog
+        for cursor in [each for each in self._cursors if self._appended_bytes - each.read_bytes > max_backlog]:
+            logger.warning("A reader was cut off: it was more than %s bytes behind.", max_backlog)
+            cursor.cut_off.set()
+            self._leave(cursor)
 
     def _coalesce(self) -> None:
-        """Joins what every reader has. Costs no more, over all, than a few times the bytes that were appended."""
-        taken = self.count if self.copied is None else max(self.copied, self._first)
-        seen = min((place.position for place in self._places), default=taken)
-        seen = min(seen, taken)
-        self._head = coalesce([*self._head, *self._tail[: seen - self._first]])
-        del self._tail[: seen - self._first]
-        self._first = seen
-        self._size = sum(map(len, self._head)) + sum(map(len, self._tail))
+        """Joins the events that every reader has, and whoever copies the log.
+
+        The bound doubles with the size that is left, so all joining together costs a few times the bytes appended.
+        """
+        copied = self.count if self._copied is None else max(self._copied, self._joined_count)
+        known = min((cursor.position for cursor in self._cursors), default=copied)
+        known = min(known, copied)
+        self._joined = coalesce([*self._joined, *self._tail[: known - self._joined_count]])
+        del self._tail[: known - self._joined_count]
+        self._joined_count = known
+        self._size = sum(map(len, self._joined)) + sum(map(len, self._tail))
         self._coalesce_above = max(self._bounds.coalesce_above, 2 * self._size)
 
     def _wake(self) -> None:
@@ -193,35 +217,38 @@ class EventBuffer:
                 future.set_result(None)
 
 
-class _Place:
-    """Where a reader is."""
+@dataclass(eq=False)
+class _Cursor:
+    """How far one reader has read."""
 
-    def __init__(self) -> None:
-        self.position = 0
-        self.taken = 0
-        """Bytes that it has been given, of all that were appended; what was there before it came counts as given."""
-        self.cut_off = asyncio.Event()
+    position: int = 0
+    """The number of events read."""
+    read_bytes: int = 0
+    """The bytes read, of all that were appended. What was there before the reader came counts as read."""
+    cut_off: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def jump(self, position: int, read_bytes: int) -> None:
+        """Goes to this place."""
+        self.position, self.read_bytes = position, read_bytes
 
 
 class RunReader(AsyncGenerator[bytes, None]):
-    """The events of a response, some at a time. Closing it early counts as a disconnect."""
+    """The SSE events of a response, one or more in a piece. Closing it early counts as a disconnect."""
 
     def __init__(self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event) -> None:
         self._events = events
         self.cut_off = cut_off
-        """Set when the reader is too far behind to be waited for: it gets no more, and its connection is to be closed.
-
-        It must not be told that the response has ended: it has not.
-        """
+        """Set when the reader is cut off: it gets nothing more. Close its connection without ending the response, so
+        that the client knows that there is more."""
 
     async def asend(self, value: None) -> bytes:
-        """The next events."""
+        """Returns the next events."""
         return await self._events.asend(value)
 
     async def athrow(self, *error: Any) -> bytes:
-        """Ends the reader with this error."""
+        """Raises this error in the reader, which ends it."""
         return await self._events.athrow(*error)
 
     async def aclose(self) -> None:
-        """Leaves."""
+        """Stops reading."""
         await self._events.aclose()

@@ -9,15 +9,17 @@ from stream_protocol.serving.run_logs._event_buffer import LogBounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, Phase
 
 
 class MemoryRunLog:
-    """Keeps the responses that are being written in this process. A chat that is free is not remembered.
+    """Keeps responses in this process while they are written, and forgets them when their run has ended.
 
-    For one worker: another one knows nothing of these runs, so it can neither resume nor stop them, nor keep two runs
-    of a chat apart.
+    For one worker. Other workers do not know of these runs: they can neither resume nor stop them, nor keep a second
+    run out of a chat.
     """
 
     def __init__(self, bounds: LogBounds | None = None) -> None:
@@ -29,42 +31,46 @@ class MemoryRunLog:
         """Gives the chat to a new run. Raises ``ChatTakenError``."""
         if (other := self._leases.get(chat)) is not None:
             raise ChatTakenError(other.info())
-        lease = self._leases[chat] = _MemoryLease(self._leases, chat, str(next(self._numbers)), request, owner)
+
+        def forget() -> None:
+            if self._leases.get(chat) is lease:
+                del self._leases[chat]
+
+        lease = self._leases[chat] = _MemoryLease(str(next(self._numbers)), request, owner, on_release=forget)
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:
-        """What runs in the chat."""
+        """Returns the run that has the chat."""
         lease = self._leases.get(chat)
         return None if lease is None else lease.info()
 
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
-        """Reads a run's response; ``None`` if it is gone."""
+        """Reads a run's response; ``None`` once the run has released its chat."""
         lease = self._leases.get(chat)
         return None if lease is None or lease.run_id != run_id else lease.owner.log.read(rebuild=rebuild)
 
     async def stop(self, chat: str) -> bool:
-        """Stops what runs in the chat. Returns whether anything did."""
+        """Asks the run of this chat to stop. Returns whether there was one."""
         lease = self._leases.get(chat)
         if lease is not None:
             lease.owner.stop()
         return lease is not None
 
     async def aclose(self) -> None:
-        """Does nothing: what runs belongs to its owner."""
+        """Does nothing: there is nothing to free."""
 
 
 class _MemoryLease:
-    """Nobody can lose it."""
+    """A lease that is never lost."""
 
     held = True
-    watched_elsewhere = False
+    read_elsewhere = False
 
-    def __init__(self, leases: dict[str, _MemoryLease], chat: str, run_id: str, request: str, owner: Owner) -> None:
+    def __init__(self, run_id: str, request: str, owner: Owner, *, on_release: Callable[[], None]) -> None:
         self.run_id = run_id
         self.owner = owner
-        self._leases = leases
-        self._chat = chat
         self._request = request
+        self._on_release = on_release
         self._open = False
 
     def info(self) -> RunInfo:
@@ -75,5 +81,4 @@ class _MemoryLease:
         self._open = True
 
     def release(self) -> None:
-        if self._leases.get(self._chat) is self:
-            del self._leases[self._chat]
+        self._on_release()

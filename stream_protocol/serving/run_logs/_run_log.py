@@ -1,4 +1,8 @@
-"""Where the responses of all chats are kept while they are written, and who may write: what a run log must do."""
+"""What a run log must do: keep the responses of all chats while they are written, and give each chat to one run.
+
+To write one, implement ``RunLog`` and ``Lease``; ``EventBuffer`` does the reading. Test it with
+``stream_protocol.testing.run_log_conformance``.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +13,24 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._event_buffer import EventBuffer, LogBounds, RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
-"""Of a run: it has the chat, but may still be refused; its response is being written; its response has ended, and what
-is left of it dies down and is stored."""
+"""``claimed``: the run has the chat, but its request may still be refused. ``open``: the response is being written.
+``closed``: the response has ended; the run may still be ending and being stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInfo:
-    """What runs in a chat."""
+    """The run that has a chat."""
 
     run_id: str
     request: str
-    """The fingerprint of the request that it answers."""
+    """The fingerprint of the request that the run answers."""
     phase: Phase
     healthy: bool = True
-    """Whether its worker was heard of in time. One that was not loses the chat, unless it comes back soon."""
+    """``False`` if the run's worker has not renewed the lease in time. It loses the chat unless it comes back soon."""
 
 
 class ChatTakenError(Exception):
-    """Something else runs in the chat."""
+    """Another run has the chat."""
 
     def __init__(self, run: RunInfo) -> None:
         super().__init__(f"Run {run.run_id} has the chat.")
@@ -34,7 +38,7 @@ class ChatTakenError(Exception):
 
 
 class RunLogError(Exception):
-    """The log cannot be had just now. ``str(error)`` is one line that says why, for the server's operator."""
+    """The store of the log cannot be reached now. ``str(error)`` is one line for the server's operator."""
 
 
 class Owner(Protocol):
@@ -42,38 +46,38 @@ class Owner(Protocol):
 
     @property
     def log(self) -> EventBuffer:
-        """What it writes."""
+        """What the run writes."""
 
     def stop(self) -> None:
-        """Called when somebody wants it stopped; also once more."""
+        """Called when somebody asks the run to stop. May be called again."""
 
-    def lose(self) -> None:
-        """Called when its lease is lost."""
+    def lease_lost(self) -> None:
+        """Called when the lease is lost. Another run may have the chat, so this one must end at once."""
 
 
 class Lease(Protocol):
-    """The right of one run to its chat, and to be read."""
+    """The right of one run to its chat."""
 
     @property
-    def watched_elsewhere(self) -> bool:
-        """Whether somebody reads the response by another worker."""
+    def read_elsewhere(self) -> bool:
+        """Whether somebody reads the response through another worker."""
 
     def open(self) -> None:
-        """Says that the run goes on: its response may be read."""
+        """Sets the phase to ``open``: the response may be read."""
 
     @property
     def held(self) -> bool:
-        """Whether the lease was renewed in time. If not, the chat may be another run's: nothing more may begin."""
+        """Whether the lease was renewed in time. If not, another run may have the chat: start nothing more."""
 
     def release(self) -> None:
-        """Frees the chat, once all that was written is where every reader finds it. Never waits; may be repeated."""
+        """Frees the chat, once every reader can get all that was written. Never waits; may be called again."""
 
 
 class RunLog(Protocol):
     """Keeps what runs in each chat, and its response, for one worker or for many.
 
-    ``chat`` is any text that names a chat of one user in one app. A log is made for one event loop. Where it needs a
-    store that cannot be reached, its methods raise ``RunLogError``.
+    ``chat`` is any text that identifies one chat of one user in one app. A log belongs to one event loop. All methods
+    raise ``RunLogError`` if the log's store cannot be reached.
     """
 
     @property
@@ -81,20 +85,23 @@ class RunLog(Protocol):
         """How large the log of one response may become."""
 
     async def claim(self, chat: str, request: str, owner: Owner) -> Lease:
-        """Gives the chat to a new run, which writes to ``owner.log``. Raises ``ChatTakenError`` if another has it."""
+        """Gives the chat to a new run, which writes to ``owner.log``. ``request``: the fingerprint of its request.
+
+        Raises ``ChatTakenError`` if another run has the chat.
+        """
 
     async def current(self, chat: str) -> RunInfo | None:
-        """What runs in the chat."""
+        """Returns the run that has the chat; ``None`` if the chat is free."""
 
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
-        """Reads a run's response from its beginning to its end; ``None`` if it is gone.
+        """Reads a run's response from its beginning to its end; ``None`` if the log does not have it any more.
 
-        ``rebuild``: as if nothing of its message were known. If the worker that writes it dies, the response is closed
-        and ends in an error.
+        ``rebuild`` as in ``EventBuffer.read``. If the worker that writes the response dies, the open parts of the
+        message are closed and the response ends in an error.
         """
 
     async def stop(self, chat: str) -> bool:
-        """Asks what runs in the chat to stop, whoever runs it. Returns whether anything does."""
+        """Asks the run of this chat to stop, whichever worker runs it. Returns whether there was one."""
 
     async def aclose(self) -> None:
-        """Gives back what the log holds, after the runs of this worker have been released."""
+        """Frees the log's resources. To be called after the runs of this worker have been released."""

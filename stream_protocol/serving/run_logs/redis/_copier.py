@@ -1,4 +1,8 @@
-"""Copies the log of one run to Redis while it is written."""
+"""Copies the log of one run to Redis while it is written.
+
+Redis counts the events and takes a piece only after the count that it was made for. So a piece may be sent twice, and a
+Redis that lost a part of the log in a fail-over says where to go on. redis-py has no such client.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +23,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 0.1
-"""Between two attempts at a Redis that is in trouble."""
+"""The pause after a failed command."""
 
 GATHER_SECONDS: Final = 0.005
-"""Between two pieces: a fast run would spend most of its time on small ones. Nobody who reads sees the delay."""
+"""The pause between two pieces: a fast run would spend most of its time on small ones. No reader sees the delay."""
 
 MAX_PIECE: Final = 2**20
-"""Bytes that go to Redis at once, if that is more than one event."""
+"""The most bytes in one piece, unless a single event is larger."""
 
 JOIN_SECONDS: Final = 2.0
-"""How long entries stay when they have been joined, for readers that are on their way through them."""
+"""How long entries stay in the stream after they have been joined, for readers that still go through them."""
 
 NOT_OURS: Final = -1
-"""What Redis says to a run that does not have the chat."""
+"""What a script returns to a run that does not have the chat."""
 
 
 class Copier:
-    """A piece is all that came while the last one was under way, so a slow Redis gets fewer and larger ones.
+    """Copies ``log`` to Redis.
 
-    Redis counts events, and takes a piece only behind the count that it was made for. So a piece may be sent again, and
-    a Redis that lost some of the log, or all, says from where.
+    A piece is all that was appended while the last one was sent, so a slow Redis gets fewer and larger pieces.
+    ``log_ms``: how long Redis keeps the log after the last piece. ``renew_lease`` is called when Redis does not know
+    the run's lease.
     """
 
     def __init__(
@@ -51,39 +56,39 @@ class Copier:
         token: bytes,
         bounds: LogBounds,
         log_ms: int,
-        nudge: Callable[[], None],
+        renew_lease: Callable[[], None],
     ) -> None:
         self._store = store
         self._keys = (keys.lease, keys.log(run_id), keys.head(run_id))
         self._log = log
-        self._whose = (run_id, token)
+        self._run_id = run_id
+        self._token = token
         self._bounds = bounds
         self._log_ms = log_ms
-        self._nudge = nudge
+        self._renew_lease = renew_lease
         self._position = 0
         self._sent = 0
-        """Bytes since events were joined in Redis."""
+        """Bytes sent since events were last joined in Redis."""
         self._join_above = bounds.coalesce_above
         self._joined: tuple[float, int, bytes] | None = None
-        """The first events, joined: from when on they may take the place of those, how many they were, what they are
-        now."""
+        """The first events, joined, to replace their entries: from which loop time on, how many events, their bytes."""
 
     async def copy(self) -> None:
-        """Returns when everything is in Redis, and that it is everything."""
-        troubled = False
-        self._log.copied = 0
+        """Returns when Redis has the complete log and its end."""
+        failing = False
+        self._log.mark_copied(0)
         while True:
             await self._log.changed(self._position)
             try:
                 if await self._send():
                     return
-                troubled = False
+                failing = False
                 await asyncio.sleep(GATHER_SECONDS)
             except RunLogError as error:
-                self._log.copied = None  # joined as one likes from now on: memory counts more than a reader elsewhere
-                if not troubled:
-                    logger.warning("The log of run %s is not copied just now: %s", self._whose[0], error)
-                troubled = True
+                self._log.mark_copied(None)  # memory counts more than readers elsewhere
+                if not failing:
+                    logger.warning("The log of run %s is not copied just now: %s", self._run_id, error)
+                failing = True
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _send(self) -> bool:
@@ -104,7 +109,7 @@ class Copier:
         return last and there == count
 
     async def _join(self) -> None:
-        """Once there is much in Redis: joins it there, too."""
+        """Joins the events in Redis, too, once there are many."""
         now = asyncio.get_running_loop().time()
         if self._joined is None and self._sent > self._join_above:
             self._joined = now + JOIN_SECONDS, self._log.count, b"".join(self._log.whole())
@@ -118,16 +123,17 @@ class Copier:
         self._join_above = max(self._bounds.coalesce_above, len(joined))
 
     async def _run(self, script: str, *arguments: Any) -> int:
-        there: int = await self._store.script(script, self._keys, *self._whose, *arguments)
+        there: int = await self._store.script(script, self._keys, self._run_id, self._token, *arguments)
         if there == NOT_OURS:
-            self._nudge()  # Redis may have forgotten the lease; if not, that is found then
+            self._renew_lease()  # writes again what a fail-over forgot, or finds that a newer run has the chat
             raise RunLogError("Redis knows nothing of the run's lease")
-        self._position = self._log.copied = there
+        self._position = there
+        self._log.mark_copied(there)
         return there
 
 
 def _piece(events: Iterable[bytes]) -> list[bytes]:
-    """The first events that go together."""
+    """The first events, as many as fit into one piece."""
     piece: list[bytes] = []
     size = 0
     for event in events:

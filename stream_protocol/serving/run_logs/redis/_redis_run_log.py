@@ -1,4 +1,4 @@
-"""The run log of many workers, in Redis."""
+"""The run log of many workers: in Redis, any worker finds, resumes and stops any run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._cancel import ended
+from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._event_buffer import LogBounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
 from stream_protocol.serving.run_logs.redis import _scripts as scripts
 from stream_protocol.serving.run_logs.redis._follower import Follower
-from stream_protocol.serving.run_logs.redis._lease import HEARTBEATS, RedisLease, RivalError, Times, run_info
+from stream_protocol.serving.run_logs.redis._lease import HEARTBEATS, LeaseTimes, OtherRunError, RedisLease, run_info
 from stream_protocol.serving.run_logs.redis._store import RedisStore
 from stream_protocol.wire import StreamProtocolError
 
@@ -25,30 +25,35 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs.redis._store import Client
 
 LEASE_SECONDS: Final = 15.0
-"""Long enough for a Redis that fails over, short enough for a user whose worker died."""
+"""Longer than a fail-over of Redis takes; not too long for a user whose worker died."""
 
 EXPIRY_SECONDS: Final = 60.0
+"""How long Redis keeps a log after its run has ended."""
 
 MAX_PATIENCE: Final = 3.0
-"""Seconds that a Redis which does not answer may hold up a request."""
+"""How many seconds a request waits for a Redis that does not answer."""
 
-LOOK_SECONDS: Final = 0.02
-"""Between two looks at what a worker that was asked has answered."""
+CLAIM_RETRY_SECONDS: Final = 0.02
+"""The pause between two attempts to claim a chat whose worker was asked."""
 
 CLOSING_SECONDS: Final = 5.0
-"""How long ``aclose`` waits for what is not in Redis yet."""
+"""How long ``aclose`` waits until released runs are in Redis."""
 
 
 class RedisRunLog:
-    """Keeps the responses that are being written where every worker finds them; any worker resumes and stops any run.
+    """Keeps responses in Redis while they are written: every worker can resume and stop every run.
 
-    ``server``: a URL (``redis://``, ``rediss://``, ``unix://``, for a cluster ``redis+cluster://``,
-    ``rediss+cluster://``), or a client without ``decode_responses`` (``Redis``, ``RedisCluster``), which stays the
-    app's to close. Redis 6.2 or later. ``prefix`` begins all keys. ``lease``: seconds until a worker that is not
-    heard of loses its chats; a run that cannot renew for two thirds of that ends itself. The same for all workers.
-    ``expiry``: seconds that a log stays behind its end, for readers elsewhere. ``bounds`` are those of each log.
+    ``server``: a URL (``redis://``, ``rediss://``, ``unix://``; for a cluster ``redis+cluster://`` or
+    ``rediss+cluster://``), or a client made without ``decode_responses`` (``Redis`` or ``RedisCluster`` of
+    ``redis.asyncio``), which the app closes. Redis 6.2 or later.
+    ``prefix``: begins all keys.
+    ``lease``: seconds until a worker that does not renew loses its chats. A run that cannot renew for two thirds of
+    that ends in an error. Must be the same for all workers.
+    ``expiry``: seconds that a log is kept after its run has ended, for readers at other workers.
+    ``bounds``: how large each log may become.
 
-    Nothing begins without Redis. What runs already survives trouble that is over before two thirds of a lease are.
+    No run starts while Redis cannot be reached. Runs that have started survive an outage of less than two thirds of a
+    lease. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL or client.
     """
 
     def __init__(
@@ -63,23 +68,24 @@ class RedisRunLog:
         if not (0 < lease < inf and 0 < expiry < inf):
             raise StreamProtocolError("`lease` and `expiry` must be positive numbers of seconds.")
         self.bounds = bounds or LogBounds()
-        self._times = Times(lease=lease, expiry=expiry)
+        self._times = LeaseTimes(lease=lease, expiry=expiry)
         self._store = RedisStore(server, prefix=prefix, patience=min(MAX_PATIENCE, lease))
         self._worker = uuid4().hex
         self._leases: dict[str, RedisLease] = {}
-        """Those of this worker, by run."""
+        """The leases of this worker's runs, by run id."""
         self._chats: dict[str, RedisLease] = {}
+        """The same, by chat."""
         self._followers: dict[str, Follower] = {}
-        """Of other workers' runs."""
-        self._living: set[asyncio.Task[None]] = set()
-        self._following: set[asyncio.Task[None]] = set()
-        self._insisting: dict[bytes, asyncio.Task[None]] = {}
-        """By the run that is to stop."""
+        """The runs of other workers that are read here, by run id."""
+        self._lease_tasks: set[asyncio.Task[None]] = set()
+        self._follower_tasks: set[asyncio.Task[None]] = set()
+        self._stop_tasks: dict[bytes, asyncio.Task[None]] = {}
+        """One per run of another worker that was asked to stop, by run id: see ``_repeat_stop``."""
         self._closing = False
-        self._listening: asyncio.Task[None] | None = None
+        self._nudge_task: asyncio.Task[None] | None = None
 
     async def ping(self) -> None:
-        """Returns if Redis can be reached and written to. Raises ``RunLogError``."""
+        """Returns if Redis can be written to. Raises ``RunLogError``."""
         await self._store.ping()
 
     async def claim(self, chat: str, request: str, owner: Owner) -> RedisLease:
@@ -93,91 +99,91 @@ class RedisRunLog:
         except ChatTakenError as taken:
             own = self._leases.get(taken.run.run_id)
             raise taken if own is None else ChatTakenError(own.info()) from None
-        except BaseException:  # perhaps Redis took it, and nobody will have it
-            _keep(self._living, lease.free())
+        except BaseException:  # Redis may have given the chat to this run, which will not run
+            _start(self._lease_tasks, lease.free())
             raise
         self._leases[run_id] = self._chats[chat] = lease
-        _keep(self._living, self._live(chat, lease))
-        if self._listening is None:
-            self._listening = asyncio.create_task(self._listen())
+        _start(self._lease_tasks, self._keep_lease(chat, lease))
+        if self._nudge_task is None:
+            self._nudge_task = asyncio.create_task(self._handle_nudges())
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:
-        """What runs in the chat."""
+        """Returns the run that has the chat."""
         if (own := self._chats.get(chat)) is not None and own.held:
             return own.info()
         reply = await self._store.script(scripts.PEEK, (self._store.keys(chat).lease,))
         return run_info(reply, self._times) if reply else None
 
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
-        """Reads a run's response; ``None`` if it is gone."""
+        """Reads a run's response; ``None`` if Redis does not have it any more."""
         if (own := self._leases.get(run_id)) is not None:
             return own.owner.log.read(rebuild=rebuild)
         follower = self._followers.get(run_id) or await self._follow(chat, run_id)
         return None if follower is None else follower.buffer.read(rebuild=rebuild)
 
     async def stop(self, chat: str) -> bool:
-        """Stops what runs in the chat. Returns whether anything did."""
+        """Asks the run of this chat to stop, whichever worker runs it. Returns whether there was one."""
         if (own := self._chats.get(chat)) is not None and own.held:
             own.owner.stop()
             return True
         stopped = await self._ask_to_stop(chat)
-        if stopped is not None and stopped not in self._insisting and not self._closing:
-            task = self._insisting[stopped] = asyncio.create_task(self._insist(chat, stopped))
-            task.add_done_callback(lambda _: self._insisting.pop(stopped))
+        if stopped is not None and stopped not in self._stop_tasks and not self._closing:
+            task = self._stop_tasks[stopped] = asyncio.create_task(self._repeat_stop(chat, stopped))
+            task.add_done_callback(lambda _: self._stop_tasks.pop(stopped))
         return stopped is not None
 
     async def aclose(self) -> None:
-        """Waits, not for ever, until what was released is in Redis; ends what is read here."""
+        """Waits up to ``CLOSING_SECONDS`` until released runs are in Redis, then ends all tasks and readers."""
         self._closing = True
-        if self._living:
-            await asyncio.wait(self._living, timeout=CLOSING_SECONDS)
-        listening = [self._listening] if self._listening else []
-        await ended([*self._living, *self._following, *self._insisting.values(), *listening])
+        if self._lease_tasks:
+            await asyncio.wait(self._lease_tasks, timeout=CLOSING_SECONDS)
+        nudge_tasks = [self._nudge_task] if self._nudge_task else []
+        await cancel_and_wait([*self._lease_tasks, *self._follower_tasks, *self._stop_tasks.values(), *nudge_tasks])
         await self._store.aclose()
 
     async def _claim(self, lease: RedisLease, request: str) -> None:
         """Claims the chat. Raises ``ChatTakenError``.
 
-        A page that has read the end of a response, and sends at once, may be quicker than what tells Redis of that end.
-        So a worker whose run seems to go on is asked first, and has the last word.
+        A page may read the end of a response and send its next request before Redis knows of that end. So if the run of
+        another worker seems to go on, that worker is asked to renew its lease, and the answer counts.
         """
         deadline = asyncio.get_running_loop().time() + MAX_PATIENCE
-        asked: RivalError | None = None
+        asked: OtherRunError | None = None
         while True:
             try:
                 return await lease.claim()
-            except RivalError as rival:
-                other = rival.run
+            except OtherRunError as taken:
+                other = taken.run
                 if other.phase != "open" or other.request == request or other.run_id in self._leases:
                     raise
                 if asked is None or asked.run.run_id != other.run_id:
-                    asked = rival
-                    await self._store.nudge(rival.worker, other.run_id)
-                elif asked.renewals != rival.renewals or asyncio.get_running_loop().time() > deadline:
+                    asked = taken
+                    await self._store.nudge(taken.worker, other.run_id)
+                elif asked.renewals != taken.renewals or asyncio.get_running_loop().time() > deadline:
                     raise
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CLAIM_RETRY_SECONDS)
 
     async def _ask_to_stop(self, chat: str, run_id: bytes = b"") -> bytes | None:
-        """Asks what runs in the chat, or only this run. Returns the run that was asked, if there is one."""
+        """Asks the chat's run to stop; ``run_id``: only this run. Returns the id of the run that was asked, if any."""
         reply = await self._store.script(scripts.STOP, (self._store.keys(chat).lease,), run_id)
         if not reply:
             return None
         asked, worker = reply
-        with suppress(RunLogError):  # it will find the flag
+        with suppress(RunLogError):  # the worker finds the flag at its next renewal
             await self._store.nudge(worker.decode(), asked.decode())
         return bytes(asked)
 
-    async def _insist(self, chat: str, run_id: bytes) -> None:
-        """Asks again, since a fail-over may have forgotten it before the run's worker had heard of it."""
+    async def _repeat_stop(self, chat: str, run_id: bytes) -> None:
+        """Asks again for the time of a lease: a fail-over may forget the request before the run's worker sees it."""
         for _ in range(HEARTBEATS):
             await asyncio.sleep(self._times.heartbeat)
             with suppress(RunLogError):
                 await self._ask_to_stop(chat, run_id)
 
-    async def _live(self, chat: str, lease: RedisLease) -> None:
+    async def _keep_lease(self, chat: str, lease: RedisLease) -> None:
         try:
-            await lease.live(self.bounds)
+            await lease.keep_until_released(self.bounds)
         finally:
             del self._leases[lease.run_id]
             if self._chats.get(chat) is lease:
@@ -190,27 +196,28 @@ class RedisRunLog:
         )
         if not await follower.begin():
             return None
-        if run_id not in self._followers:  # nobody was quicker
+        if run_id not in self._followers:  # another reader may have come first
             self._followers[run_id] = follower
-            _keep(self._following, self._read_along(run_id, follower))
+            _start(self._follower_tasks, self._run_follower(run_id, follower))
         return self._followers[run_id]
 
-    async def _read_along(self, run_id: str, follower: Follower) -> None:
+    async def _run_follower(self, run_id: str, follower: Follower) -> None:
         try:
             await follower.follow()
         finally:
             del self._followers[run_id]
 
-    async def _listen(self) -> None:
+    async def _handle_nudges(self) -> None:
         async for run_id in self._store.nudges(self._worker):
             if (lease := self._leases.get(run_id)) is not None:
-                lease.nudge()
+                lease.renew_now()
 
 
 def load_redis_run_log(url: str, *, lease: float) -> RedisRunLog:
-    """A log over a Redis that was asked once, so that a server that cannot keep its chats apart does not start.
+    """A ``RedisRunLog`` on a Redis that has answered once, so that a server without its Redis does not start.
 
-    Must be called where no event loop runs. Raises ``RunLogError``, and ``StreamProtocolError`` for what is no URL.
+    ``lease``: seconds. To be called where no event loop runs. Raises ``RunLogError`` if Redis cannot be written to,
+    and ``StreamProtocolError`` for an unusable URL.
     """
     asyncio.run(_probe(RedisRunLog(url, lease=lease)))
     return RedisRunLog(url, lease=lease)  # a new one: connections belong to the loop that made them
@@ -223,8 +230,8 @@ async def _probe(log: RedisRunLog) -> None:
         await log.aclose()
 
 
-def _keep(tasks: set[asyncio.Task[None]], work: Coroutine[None, None, None]) -> None:
-    """Does it in the background; a loop does not hold its tasks."""
+def _start(tasks: set[asyncio.Task[None]], work: Coroutine[None, None, None]) -> None:
+    """Starts a background task, and keeps a reference until it ends: the event loop keeps only a weak one."""
     task = asyncio.create_task(work)
     tasks.add(task)
     task.add_done_callback(tasks.discard)

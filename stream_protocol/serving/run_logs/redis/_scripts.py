@@ -1,12 +1,16 @@
-"""What must happen in Redis at one stroke. Each script touches the keys of one chat alone.
+"""The Lua scripts that change a chat's keys in Redis. Redis runs each as one atomic step.
 
-``lease`` is a hash that expires by itself unless it is renewed; how long it has left tells when that was. ``token``
-grows with each run of the chat and outlives the lease, so an owner that finds the lease gone can see whether another
-run came after it. ``log`` is a stream whose entries are numbered by the events that are there with them; ``head`` holds
-that number, and what the trimmed entries have become. ``readers`` are workers whose readers follow the run, each with
-the time until which that counts.
+Keys of a chat (see ``ChatKeys``):
+``lease``: a hash about the run that has the chat. It expires unless the run's worker renews it. Its remaining time
+tells when that was.
+``token``: a number that grows with each run of the chat (a fencing token). It outlives the lease: a worker whose lease
+is gone sees by it whether a newer run has had the chat.
+``log``: a stream. The id of an entry is the number of events up to its end.
+``head``: a hash with that number, and with the joined events that were trimmed from the stream.
+``readers``: a sorted set of the other workers that read the run, each with the time until which that counts.
 
-A write that a full Redis still takes comes first where a script must work there: the ones behind it are let through.
+A full Redis (``maxmemory``) refuses a script at its first command that needs memory, but not at later ones. So a script
+that must work there begins with a write that needs none.
 """
 
 from typing import Final
@@ -27,8 +31,8 @@ redis.call('HSET', KEYS[1], 'run', ARGV[1], 'worker', ARGV[2], 'request', ARGV[3
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {1, token}
 """
-"""-> 1 and the token; or 0, the worker that has the chat, how often it has renewed its lease, and the run. Run twice,
-it says the same: the first reply may be lost."""
+"""Gives the chat to a run. Returns 1 and the run's token; or, if another run has the chat, 0, its worker, how often
+that has renewed its lease, and the run as ``PEEK`` returns it. Safe to repeat: the first reply may get lost."""
 
 PEEK: Final = """
 -- KEYS lease
@@ -37,7 +41,8 @@ if not lease[1] then return {} end
 local phase = lease[4] and lease[3] == 'open' and 'closed' or lease[3]
 return {lease[1], lease[2], phase, redis.call('PTTL', KEYS[1])}
 """
-"""-> what has the chat. What is to stop counts as closed: who asks next need not see it happen."""
+"""Returns the run that has the chat: id, request, phase, and the milliseconds left of its lease; empty if none has.
+An open run that was asked to stop is reported as closed."""
 
 RENEW: Final = """
 -- KEYS lease token log head readers; ARGV run token worker request phase lease-ms token-ms log-ms
@@ -59,8 +64,8 @@ local now = redis.call('TIME')
 redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now[1] * 1000 + math.floor(now[2] / 1000))
 return {1, lease[3] and 1 or 0, redis.call('ZCARD', KEYS[5])}
 """
-"""-> 0 if a newer run has had the chat, else 1, whether the run is to stop, and how many workers read it. A lease that
-a fail-over forgot is written anew, also where the server that took over still has that of the run before."""
+"""Renews a lease. Returns 0 if a newer run has had the chat; else 1, whether the run was asked to stop, and how many
+other workers read it. A lease that was lost in a fail-over is written again, also over the lease of an older run."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
@@ -83,8 +88,8 @@ redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
-"""-> how many events are there, or -1 for who does not have the chat. Appends nothing behind another number of events
-than was expected, so a call that is made again does no harm."""
+"""Appends events to a run's log. Returns how many events the log has then, or -1 if the run does not have the chat.
+Appends nothing if the log has not the expected number of events, so it is safe to repeat."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
@@ -98,7 +103,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[6])
 redis.call('PEXPIRE', KEYS[3], ARGV[6])
 return count
 """
-"""Puts joined events in the place of the first entries; -> as ``APPEND``."""
+"""Replaces the first entries by joined events. Returns the same as ``APPEND``."""
 
 FREE: Final = """
 -- KEYS lease log head; ARGV run expiry-ms end
@@ -113,7 +118,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[2])
 redis.call('PEXPIRE', KEYS[3], ARGV[2])
 return 1
 """
-"""Frees the chat. A log that has no end by then gets one that says so."""
+"""Frees the chat. A log without an end gets the given one."""
 
 WATCH: Final = """
 -- KEYS lease head readers; ARGV run reader until-ms
@@ -129,8 +134,8 @@ elseif lease[1] == ARGV[1] then
 end
 return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
-"""A worker that reads a run says so, or no longer (0 ms); -> whose the chat is, that run's worker and token, and how
-many events are there, -1 if there is no log."""
+"""Notes that a worker reads a run, for so many milliseconds; 0: that it no longer does. Returns the run that has the
+chat, its worker and token, and how many events the log of the given run has, -1 if there is none."""
 
 STOP: Final = """
 -- KEYS lease; ARGV run
@@ -140,5 +145,5 @@ redis.call('PEXPIRE', KEYS[1], redis.call('PTTL', KEYS[1]))
 redis.call('HSET', KEYS[1], 'stop', 1)
 return {lease[1], lease[2]}
 """
-"""-> the run that is to stop, and its worker: the one that has the chat, if it is this one or none is named. The owner
-finds the flag when it renews its lease."""
+"""Asks the run that has the chat to stop: the given run, or any if none is given. Returns the run and its worker; empty
+if there is none. The worker sees the flag when it renews the lease."""

@@ -1,4 +1,8 @@
-"""What the run logs of all workers hold in Redis: the keys of a chat, and each thing that is done to them."""
+"""The connection of one worker to Redis: the keys of a chat, the scripts and commands on them, and pub/sub messages.
+
+Commands, connections and script caching are redis-py's. This module adds what redis-py does not know: the names of the
+keys, a time limit for each command, and one error, ``RunLogError``, for all that can go wrong.
+"""
 
 from __future__ import annotations
 
@@ -21,54 +25,57 @@ except ImportError as error:
     raise ImportError("RedisRunLog needs the extra `redis`: pip install 'adk-ui-stream[redis]'.") from error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Sequence
 
 Client: TypeAlias = Redis | RedisCluster
 
 FAILURES: Final = (RedisError, RedisClusterException, OSError)
-"""What a client raises; a TimeoutError is an OSError."""
+"""What redis-py raises. (``TimeoutError`` is an ``OSError``.)"""
 
 CLUSTER: Final = "+cluster"
-"""Behind the scheme of a cluster's URL."""
+"""Ends the scheme of a cluster's URL: ``redis+cluster://``."""
 
 LISTEN_SECONDS: Final = 1.0
+"""How long one look for a pub/sub message waits, and the pause before a new subscription after a failure."""
 
 ENTRIES_AT_ONCE: Final = 64
+"""The most stream entries in one reply."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A piece of a run's log."""
+    """One entry of a run's Redis stream: some SSE events, or the end of the log."""
 
     after: int
-    """How many events lie before it,"""
+    """The number of events before this entry."""
     count: int
-    """and how many with it."""
+    """The number of events up to its end."""
     events: bytes = b""
     end: bytes = b""
-    """Why nothing follows, if nothing does: see ``WHOLE`` and ``BROKEN``."""
+    """``WHOLE`` or ``BROKEN`` if the log ends here, else empty."""
 
 
 WHOLE: Final = b"whole"
-"""The log has ended: all that was written is there."""
+"""The end of a complete log."""
 
 BROKEN: Final = b"broken"
-"""Its writer gave up: the log lacks its end."""
+"""The end of a log whose writer gave up: the last events are missing."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """What a reader begins with."""
+    """What a reader needs before the first stream entry."""
 
     joined: int
-    """How many events the first entries were,"""
+    """The number of events that were joined and are no longer in the stream; 0 if none were."""
     events: bytes
-    """and what they have become."""
+    """These events, joined."""
     past: bytes
+    """As ``EventBuffer.past``."""
 
 
 class ChatKeys:
-    """The keys of one chat. They share a hash tag, so a cluster keeps them on one node."""
+    """The Redis keys of one chat. They share a hash tag, so that a cluster keeps them on one node."""
 
     def __init__(self, prefix: str, chat: str) -> None:
         self._tag = f"{prefix}:{{{sha256(chat.encode(errors='surrogatepass')).hexdigest()[:32]}}}"
@@ -76,28 +83,31 @@ class ChatKeys:
         self.token = f"{self._tag}:token"
 
     def log(self, run_id: str) -> str:
-        """Of the stream of a run's events."""
+        """The stream of a run's events."""
         return f"{self._tag}:log:{run_id}"
 
     def head(self, run_id: str) -> str:
-        """Of what stands before that stream."""
+        """A hash: the number of events, and what comes before the stream (see ``Head``)."""
         return f"{self._tag}:head:{run_id}"
 
     def readers(self, run_id: str) -> str:
-        """Of the workers that read the run."""
+        """A sorted set: the other workers that read the run, each with the time when that ends."""
         return f"{self._tag}:readers:{run_id}"
 
 
 class RedisStore:
-    """One worker's connection. Every method raises ``RunLogError`` if Redis does not do what it is asked, in time."""
+    """The connection of one worker.
+
+    ``server``: a URL, or a client that the app made and closes. ``patience``: the seconds that a command may take.
+    Every method raises ``RunLogError`` for a command that fails or takes longer.
+    """
 
     def __init__(self, server: str | Client, *, prefix: str, patience: float) -> None:
         self._prefix = prefix
         self._patience = patience
         self._owns = isinstance(server, str)
-        self._where = _shown(server) if isinstance(server, str) else "Redis"
-        self._redis = _connected(server, patience) if isinstance(server, str) else server
-        self._execute: Callable[..., Awaitable[Any]] = self._redis.execute_command
+        self._where = _without_password(server) if isinstance(server, str) else "Redis"
+        self._redis = _connect(server, patience) if isinstance(server, str) else server
         if self._redis.get_encoder().decode_responses:
             raise StreamProtocolError("The Redis client must give bytes: make it without `decode_responses`.")
         if not hasattr(self._redis, "pubsub"):
@@ -106,12 +116,12 @@ class RedisStore:
             )
 
     async def aclose(self) -> None:
-        """Closes the connections, unless they are the app's."""
+        """Closes the connections, unless the client is the app's."""
         if self._owns:
             await self._redis.aclose()
 
     async def ping(self) -> None:
-        """Returns if Redis takes what it is given."""
+        """Returns if Redis can be written to."""
         await self._call("SET", f"{self._prefix}:ping", "", "PX", 1)
 
     def keys(self, chat: str) -> ChatKeys:
@@ -119,13 +129,14 @@ class RedisStore:
         return ChatKeys(self._prefix, chat)
 
     async def nudge(self, worker: str, run_id: str) -> None:
-        """Tells a worker that somebody wants something of its run: see ``nudges``."""
+        """Publishes to a worker that one of its runs should renew its lease now: see ``nudges``."""
         await self._call("PUBLISH", self._channel(worker), run_id)
 
     async def nudges(self, worker: str) -> AsyncGenerator[str]:
-        """The runs of this worker of which somebody wants something: each finds what, when it renews its lease.
+        """The ids of runs of this worker that should renew their lease now, as other workers publish them.
 
-        One may get lost: it is a matter of speed.
+        The reply to a renewal says what is wanted: to stop, or that somebody reads. A message may get lost; the next
+        regular renewal brings the same, later.
         """
         while True:
             try:
@@ -138,17 +149,18 @@ class RedisStore:
             except FAILURES:
                 await asyncio.sleep(LISTEN_SECONDS)
 
-    async def script(self, script: str, keys: Sequence[str], *arguments: object) -> Any:
-        """Runs one of ``redis_scripts``. What it returns are integers, bytes, and lists of these."""
-        return await self._call("EVAL", script, len(keys), *keys, *arguments)
+    async def script(self, text: str, keys: Sequence[str], *arguments: str | bytes | float) -> Any:
+        """Runs one of the scripts of ``_scripts``. Returns integers, bytes, and lists of these."""
+        script = self._redis.register_script(text)  # asks nothing; calling it loads the text where a server lacks it
+        return await self._wait_for(script(keys, arguments))
 
     async def head(self, keys: ChatKeys, run_id: str) -> Head:
-        """What a reader of the run begins with."""
+        """Returns what a reader needs before the first stream entry."""
         joined, events, past = await self._call("HMGET", keys.head(run_id), "joined", "events", "past")
         return Head(int(joined or 0), events or b"", past or b"")
 
     async def entries(self, keys: ChatKeys, run_id: str, after: str, wait: float) -> list[tuple[str, Entry]]:
-        """The entries behind the one with this id. Waits for so many seconds if there is none."""
+        """Returns the entries after the one with this id, each with its id. Waits up to ``wait`` seconds for one."""
         blocking = ("BLOCK", max(1, int(wait * 1000))) if wait else ()
         options = ("COUNT", ENTRIES_AT_ONCE, *blocking)
         reply = await self._call("XREAD", *options, "STREAMS", keys.log(run_id), after, wait=wait)
@@ -158,25 +170,28 @@ class RedisStore:
         return f"{self._prefix}:worker:{worker}"
 
     async def _call(self, *command: Any, wait: float = 0) -> Any:
+        return await self._wait_for(self._redis.execute_command(*command), extra=wait)
+
+    async def _wait_for(self, reply: Awaitable[Any], extra: float = 0) -> Any:
         try:
-            async with asyncio.timeout(self._patience + wait):
-                return await self._execute(*command)
+            async with asyncio.timeout(self._patience + extra):
+                return await reply
         except FAILURES as error:
             raise RunLogError(f"{self._where}: {_reason(error)}") from error
 
 
 def milliseconds(seconds: float) -> int:
-    """As Redis counts time; never nothing."""
+    """Seconds as the milliseconds that Redis takes; at least 1."""
     return max(1, round(seconds * 1000))
 
 
 def _reason(error: BaseException) -> str:
-    """Why Redis cannot be had, in a line."""
-    said = next(iter(str(error).splitlines()), "")
-    return said or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
+    """One line that says why Redis cannot be reached."""
+    line = next(iter(str(error).splitlines()), "")
+    return line or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
-def _connected(url: str, patience: float) -> Client:
+def _connect(url: str, patience: float) -> Client:
     scheme, colon, rest = url.partition(":")
     options: dict[str, Any] = {"protocol": 2, "socket_connect_timeout": patience}
     try:
@@ -188,18 +203,18 @@ def _connected(url: str, patience: float) -> Client:
             retry=Retry(NoBackoff(), 1),  # a pooled connection may have died while nobody used it
             retry_on_error=[RedisConnectionError],
         )
-    except (ValueError, RedisClusterException) as error:  # which may say part of a password
+    except (ValueError, RedisClusterException) as error:  # its text may hold a part of the password
         raise StreamProtocolError("The URL of Redis must be like redis://:password@host:6379/0.") from error
     return redis
 
 
-def _shown(url: str) -> str:
+def _without_password(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _stream(reply: Any) -> list[tuple[bytes, Any]]:
-    """The entries of the one stream that was asked for, whichever protocol the client speaks."""
+    """The entries of an XREAD reply for one stream. RESP3 gives a mapping, RESP2 a list or nothing."""
     match reply:
         case dict():
             return [entry for batches in reply.values() for batch in batches for entry in batch]

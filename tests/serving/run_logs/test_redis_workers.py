@@ -14,7 +14,7 @@ from stream_protocol.wire import AiSdkVersion, parse_chat_request
 from stream_protocol.wire.client import MessageReducer
 from tests.redis_server import RedisServer
 from tests.serving.chat_client import Page
-from tests.serving.redis_workers import LEASE, Worker, fleet, resumed
+from tests.serving.run_logs.redis_workers import LEASE, Worker, fleet, resumed
 from tests.serving.support import Exchange, begin, chat, chunks, client, post, said, soon, stream, text, types
 
 
@@ -178,7 +178,7 @@ async def test_without_grace_a_run_that_is_read_elsewhere_goes_on(shared_redis: 
             (lease,) = one.log._leases.values()
 
             async def watched() -> bool:
-                return lease.watched_elsewhere
+                return lease.read_elsewhere
 
             await eventually(watched)
             first.leave()

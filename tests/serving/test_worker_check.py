@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_protocol.serving.startup import warn_of_other_workers
-from stream_protocol.serving.startup._worker_check import WARNING
+from stream_protocol.serving._worker_check import WARNING, warn_of_other_workers
 
 APP = """
 import logging, sys
@@ -41,7 +40,7 @@ def started(folder: Path, workers: int, log: str = "") -> str:
     return said
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process of its siblings")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux lists the children of a process")
 def test_workers_with_logs_of_their_own_are_warned_of(tmp_path: Path) -> None:
     assert WARNING in started(tmp_path, workers=2)
 

@@ -1,4 +1,4 @@
-"""What an app hands over to be served -> an ADK ``Runner``, and what its tree tells about it."""
+"""Makes an ADK ``Runner`` of what an app wants served, and reads the tree of its agents."""
 
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -18,7 +18,10 @@ Target: TypeAlias = BaseNode | App | Runner
 
 
 def as_runner(target: Target, session_service: BaseSessionService | None = None) -> Runner:
-    """A runner for the target. A ``Runner`` is taken as it is; for others, whatever is not given lives in memory."""
+    """A runner for the target. A ``Runner`` is used as it is; others get services in memory, unless one is given.
+
+    Raises ``StreamProtocolError`` for another type, and for a ``Runner`` together with a session service.
+    """
     match target:
         case Runner():
             if session_service is not None:
@@ -43,14 +46,28 @@ def _runner(
     )
 
 
-def delegation_tools(root: BaseNode) -> frozenset[str]:
-    """The names under which agents call their task-mode sub-agents.
+def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
+    """A runner of this agent with the services and plugins of ``runner``; ``runner`` itself for its own agent."""
+    if agent is None or agent is runner.agent:
+        return runner
+    return Runner(
+        app=runner.app.model_copy(update={"root_agent": agent}),
+        app_name=runner.app_name,
+        session_service=runner.session_service,
+        artifact_service=runner.artifact_service,
+        memory_service=runner.memory_service,
+        credential_service=runner.credential_service,
+    )
 
-    ``hidden_tools`` for a converter of a live run: such a call is answered turns later, in another message than the one
-    that holds it. ``ChatService`` hides them by itself.
+
+def delegation_tools(root: BaseNode) -> frozenset[str]:
+    """The tool names under which agents call their task-mode sub-agents.
+
+    Give them to a converter of a live run as ``hidden_tools``: such a call is answered some turns later, outside the
+    message that holds it. ``ChatService`` does so by itself.
     """
     parents = [agent for agent in _tree(root) if isinstance(agent, LlmAgent)]
-    # Any class of agent may declare a mode, as remote ones do; ADK, too, asks for the attribute.
+    # Any class of agent may have a mode, as remote agents do; ADK looks for the attribute, too.
     return frozenset(sub.name for agent in parents for sub in agent.sub_agents if getattr(sub, "mode", None) == "task")
 
 
@@ -60,7 +77,10 @@ def agent_names(root: BaseNode) -> frozenset[str]:
 
 
 def announces_user_message(root: BaseNode) -> bool:
-    """Whether ADK yields the user's event before the model speaks. It does not for agents that only order others."""
+    """Whether ADK yields the user's event before the model speaks.
+
+    It does not for workflow agents (``SequentialAgent``) and agents of an app's own class.
+    """
     return isinstance(root, LlmAgent) or not isinstance(root, BaseAgent)
 
 

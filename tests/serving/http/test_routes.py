@@ -54,7 +54,7 @@ async def test_a_request_that_is_none_is_refused_in_one_plain_sentence(
     assert "\n" not in response.text
     sessions = await chats.runner.session_service.list_sessions(app_name="root")
     assert sessions.sessions == []
-    assert len(chats._runs) == 0
+    assert len(chats._runs._runs) == 0
 
 
 async def test_a_body_without_a_declared_length_is_bounded_while_it_is_read() -> None:
@@ -103,7 +103,7 @@ async def test_a_session_service_that_fails_is_a_masked_500(monkeypatch: pytest.
         response = await http.post("/api/chat", json=chat(said("hi")), headers={"origin": "https://page.example"})
     assert (response.status_code, response.text) == (500, "An error occurred.")
     assert response.headers["access-control-allow-origin"] == "https://page.example"
-    assert len(chats._runs) == 0
+    assert len(chats._runs._runs) == 0
 
 
 ORIGIN = "https://page.example"

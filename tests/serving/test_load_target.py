@@ -4,7 +4,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 
-from stream_protocol.serving.startup import TargetError, load_target
+from stream_protocol.serving.adk_runner import TargetError, load_target
 
 AGENT = """
 from google.adk.agents import LlmAgent

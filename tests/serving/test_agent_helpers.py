@@ -1,4 +1,4 @@
-"""An app's own data parts, from a tool to the page."""
+"""What the code of agents calls: tools that only the page has, and an app's own data parts."""
 
 from typing import Any
 
@@ -7,9 +7,40 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.tools.tool_context import ToolContext
 
-from stream_protocol.serving import create_app, emit_data
+from stream_protocol.serving import ChatService, client_tool, create_app, emit_data
 from stream_protocol.testing import Call, ScriptedLlm
-from tests.serving.support import chat, said, stream
+from tests.serving.support import answered, chat, only, said, stream, text, types
+
+SCHEMA = {"type": "object", "properties": {"exact": {"type": "boolean"}}, "required": ["exact"]}
+
+
+async def test_the_model_reads_the_schema_and_the_page_gives_the_output() -> None:
+    model = ScriptedLlm(turns=[Call("locate", {"exact": True}), "You are at home."])
+    agent = LlmAgent(name="root", model=model, tools=[client_tool("locate", "Where the user is.", SCHEMA)])
+    app = create_app(ChatService(agent))
+    first = await stream(app, chat(said("where am I?")))
+    (call,) = only(first, "tool-input-available")
+    assert call["input"] == {"exact": True}
+    assert (types(first)[-1], first[-1]["finishReason"]) == ("finish", "tool-calls")
+    declared = model.requests[0].config.model_dump(exclude_none=True)["tools"][0]["function_declarations"]
+    assert declared == [{"name": "locate", "description": "Where the user is.", "parameters_json_schema": SCHEMA}]
+    output = {"type": "tool-locate", "state": "output-available", "input": {}, "output": "home"}
+    second = await stream(app, answered(first[0]["messageId"], {**output, "toolCallId": call["toolCallId"]}))
+    assert text(second) == "You are at home."
+    assert [chunk["output"] for chunk in only(second, "tool-output-available")] == ["home"]
+
+
+@pytest.mark.parametrize("schema", [{}, {"type": "string"}, {"properties": {}}])
+def test_a_schema_that_is_no_objects_is_refused(schema: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="the schema of the client tool `locate` must be of type object"):
+        client_tool("locate", "Where the user is.", schema)
+
+
+async def test_a_tool_without_arguments_needs_no_schema() -> None:
+    model = ScriptedLlm(turns=[Call("locate", {})])
+    agent = LlmAgent(name="root", model=model, tools=[client_tool("locate", "Where the user is.")])
+    first = await stream(create_app(ChatService(agent)), chat(said("where am I?")))
+    assert [chunk["input"] for chunk in only(first, "tool-input-available")] == [{}]
 
 
 async def test_data_from_tools_and_callbacks_becomes_parts() -> None:

@@ -8,7 +8,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.workflow import Workflow
 
 from stream_protocol.serving import ChatService, create_app, delegation_tools
-from stream_protocol.serving.startup import as_runner
+from stream_protocol.serving.adk_runner import as_runner
 from stream_protocol.testing import ScriptedLlm
 from stream_protocol.wire import StreamProtocolError
 from tests.serving.support import chat, said, stream, text

@@ -1,4 +1,4 @@
-"""``module:attr`` or an ADK agent folder -> what it holds."""
+"""Loads what a command line names: ``module:attr``, or an ADK agent folder."""
 
 import importlib
 import sys
@@ -13,22 +13,22 @@ from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.runners import Runner
 from google.adk.workflow import BaseNode
 
-from stream_protocol.serving.startup._target import Target
+from stream_protocol.serving.adk_runner._runner import Target
 
 AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
-"""What makes a folder an agent for ``adk web``; a package with ``root_agent`` in its ``__init__.py`` is one, too."""
+"""A folder with one of these is an agent for ``adk web``. So is a package with ``root_agent`` in ``__init__.py``."""
 
 
 class TargetError(ValueError):
-    """There is nothing to serve under this name. ``str(error)`` is one line that says why."""
+    """The target cannot be loaded. ``str(error)`` is one line that says why."""
 
 
 def load_target(name: str) -> Target:
-    """The agent, ``App`` or ``Runner`` that a command line names.
+    """Loads an agent, ``App`` or ``Runner``.
 
-    ``module:attr`` is imported with the working directory on the path; a callable there is called and gives the target.
-    Anything else is an agent folder as ``adk web`` knows it, its ``.env`` included; an agent in it is an ``App`` of the
-    folder's name, as there. Raises ``TargetError``, also for whatever the imported code raises.
+    ``module:attr``: the module is imported with the working directory on ``sys.path``. A callable is called, and must
+    return the target. Any other name is an agent folder as ``adk web`` knows it; its ``.env`` is read, and an agent in
+    it becomes an ``App`` of the folder's name. Raises ``TargetError``, also for whatever the imported code raises.
     """
     try:
         target = _from_folder(Path(name)) if ":" not in name else _from_module(name)
@@ -56,10 +56,10 @@ def _from_folder(folder: Path) -> object:
     folder = folder.resolve()
     if not folder.is_dir():
         raise FileNotFoundError("no such folder, and not module:attr")
-    # In a folder that is itself an agent the loader looks for nothing else.
+    # ADK's loader takes a folder that is itself an agent, or the parent folder of agents.
     itself = any((folder / file).is_file() for file in AGENT_FILES)
     loader = AgentLoader(str(folder if itself else folder.parent))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]")  # the loader's own, of its last resort
+        warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]")  # ADK's loader warns about itself
         found = loader.load_agent(folder.name)
     return App(name=folder.name, root_agent=found) if isinstance(found, BaseNode) else found

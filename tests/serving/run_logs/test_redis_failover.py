@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from stream_protocol.serving import RedisRunLog, RunLogError
+from stream_protocol.serving import RedisRunLog
+from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
     HANG,

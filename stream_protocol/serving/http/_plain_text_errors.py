@@ -1,4 +1,4 @@
-"""What a route says when it has nothing better: one short plain sentence, which the page shows as it is."""
+"""Turns refusals and failures of an endpoint into plain text. ``useChat`` shows the text of an error response."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -18,9 +18,9 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 def plain_text_errors(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, whose refusals are plain text with their status and whose failures are a masked 500.
+    """Answers a ``ChatRequestError`` of the endpoint with its text and status, any other failure with a masked 500.
 
-    An ``HTTPException``, which only the app's own hooks raise, is left to the app.
+    An ``HTTPException`` is left to the app: only the app's own hooks raise it.
     """
 
     @wraps(endpoint)
@@ -32,8 +32,8 @@ def plain_text_errors(endpoint: Endpoint) -> Endpoint:
         except HTTPException:
             raise
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody is there to read it
-        except Exception:  # answered here, inside CORS: a page can read this, not what an outer middleware says
+            return Response(status_code=400)  # nobody reads it
+        except Exception:  # answered here, inside CORS, where a page of another origin can read it
             logger.exception("A chat request failed.")
             return PlainTextResponse(DEFAULT_ERROR_TEXT, 500)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from stream_protocol.serving import ChatTakenError, EventBuffer, LogBounds, RedisRunLog, RunLogError
+from stream_protocol.serving import LogBounds, RedisRunLog
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, RunLogError
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
     END,
@@ -29,7 +30,7 @@ from stream_protocol.testing.run_log_conformance import (
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 from stream_protocol.wire.client import MessageReducer, parse_sse
 from tests.redis_server import RedisServer, redis_server
-from tests.serving.redis_workers import LEASE, delayed, die
+from tests.serving.run_logs.redis_workers import LEASE, delayed, die
 
 Logs = tuple[RedisRunLog, RedisRunLog]
 
@@ -169,13 +170,13 @@ async def test_a_stop_that_redis_forgot_with_all_else_is_asked_for_again(redis: 
 async def test_a_stop_is_insisted_upon_once_however_often_it_is_asked_for(logs: Logs) -> None:
     owner, lease = await begin(logs[0])
     assert all([await logs[1].stop(CHAT) for _ in range(20)])
-    assert len(logs[1]._insisting) == 1
+    assert len(logs[1]._stop_tasks) == 1
     owner.finish()
     lease.release()
     await freed(logs[1])
     next_owner, next_lease = await begin(logs[0])
     await several_leases()
-    assert not logs[1]._insisting
+    assert not logs[1]._stop_tasks
     assert not next_owner.stopped.is_set()
     next_owner.finish()
     next_lease.release()
@@ -319,15 +320,15 @@ async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(re
 
 async def test_a_reader_elsewhere_counts_while_it_is_there(logs: Logs) -> None:
     owner, lease = await begin(logs[0])
-    assert not lease.watched_elsewhere
+    assert not lease.read_elsewhere
     elsewhere = await reader(logs[1])
     await until(elsewhere, TEXT)
 
     async def watched() -> bool:
-        return lease.watched_elsewhere
+        return lease.read_elsewhere
 
     async def unwatched() -> bool:
-        return not lease.watched_elsewhere
+        return not lease.read_elsewhere
 
     await eventually(watched)
     await elsewhere.aclose()

@@ -74,7 +74,7 @@ class Office:
         assert "\n" not in response.text
         assert (await self.events(), self.ran, len(self.model.requests)) == before
         assert await self.sessions() == sessions
-        assert len(self.service._runs) == 0
+        assert len(self.service._runs._runs) == 0
         after = await self.post(chat(said("still there?"), chat_id="healthy"))
         assert after.status_code == 200
 

@@ -9,10 +9,11 @@ import pytest
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
 
-from stream_protocol.serving import RedisRunLog, RunLogError
+from stream_protocol.serving import RedisRunLog
+from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing.run_log_conformance import CHAT, begin, eventually, freed, reader, rest, said, until
 from tests.redis_server import RedisServer, free_port, redis_server
-from tests.serving.redis_workers import LEASE
+from tests.serving.run_logs.redis_workers import LEASE
 
 SLOTS = 16384
 

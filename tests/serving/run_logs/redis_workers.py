@@ -21,9 +21,9 @@ async def die(log: RedisRunLog, *runs: asyncio.Task[None]) -> None:
     """What is left of a worker that was killed: nothing is said or stored any more."""
     for lease in log._leases.values():
         lease._lost = True
-        lease._disarm()
-    log._store._execute = _silence
-    tasks = [*runs, *log._living, *log._following]
+        lease._cancel_timer()
+    log._store._redis.execute_command = _silence  # type: ignore[method-assign]  # a killed worker says nothing
+    tasks = [*runs, *log._lease_tasks, *log._follower_tasks]
     for task in tasks:
         task.cancel()
     if tasks:
@@ -32,17 +32,17 @@ async def die(log: RedisRunLog, *runs: asyncio.Task[None]) -> None:
 
 def delayed(log: RedisRunLog) -> asyncio.Event:
     """Redis hears nothing of a worker until this is set, and everything then."""
-    at_once, go_on = log._store._execute, asyncio.Event()
+    at_once, go_on = log._store._redis.execute_command, asyncio.Event()
 
-    async def execute(*command: Any) -> Any:
+    async def execute(*command: Any, **options: Any) -> Any:
         await go_on.wait()
-        return await at_once(*command)
+        return await at_once(*command, **options)
 
-    log._store._execute = execute
+    log._store._redis.execute_command = execute  # type: ignore[method-assign]  # all commands go through it
     return go_on
 
 
-async def _silence(*command: Any) -> Any:
+async def _silence(*command: Any, **options: Any) -> Any:
     raise ConnectionError("this worker is dead")
 
 

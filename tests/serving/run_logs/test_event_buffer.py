@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from stream_protocol.serving import EventBuffer, LogBounds
+from stream_protocol.serving import LogBounds
+from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.run_logs._event_buffer import MAX_BATCH
 from stream_protocol.wire import encode_sse
 from tests.serving.support import HANG
@@ -58,8 +59,8 @@ async def test_several_readers_read_the_same() -> None:
 
 
 async def test_a_reader_that_leaves_is_forgotten_and_the_owner_is_told_how_many_are_left() -> None:
-    log, counts = EventBuffer(), list[int]()
-    log.on_readers = counts.append
+    counts = list[int]()
+    log = EventBuffer(on_readers=counts.append)
     readers = [asyncio.create_task(read(log)) for _ in range(2)]
     await asyncio.sleep(0)
     for reader in readers:
@@ -70,8 +71,8 @@ async def test_a_reader_that_leaves_is_forgotten_and_the_owner_is_told_how_many_
 
 
 async def test_a_reader_that_is_dropped_without_being_closed_leaves_too() -> None:
-    log, counts = EventBuffer(), list[int]()
-    log.on_readers = counts.append
+    counts = list[int]()
+    log = EventBuffer(on_readers=counts.append)
     log.append(b"a")
     async for _ in log.read():
         break
@@ -101,7 +102,7 @@ async def test_a_rebuilding_reader_is_told_the_past_of_the_message_behind_its_st
     reader = log.read(rebuild=True)
     waiting = asyncio.create_task(anext(reader))
     await asyncio.sleep(0)
-    log.past = b"<past>"
+    log.set_past(b"<past>")
     log.append(START, delta("a"))
     log.close()
     assert await waiting + await rest(reader) == START + b"<past>" + delta("a")
@@ -110,7 +111,7 @@ async def test_a_rebuilding_reader_is_told_the_past_of_the_message_behind_its_st
 
 async def test_a_response_without_a_start_gets_the_past_first() -> None:
     log = EventBuffer()
-    log.past = b"<past>"
+    log.set_past(b"<past>")
     log.append(delta("a"))
     log.close()
     assert await rest(log.read(rebuild=True)) == b"<past>" + delta("a")
@@ -153,8 +154,8 @@ async def test_a_log_of_what_cannot_be_joined_is_full_in_the_end() -> None:
 
 
 async def test_a_reader_that_is_too_far_behind_is_cut_off_and_another_is_not(caplog: pytest.LogCaptureFixture) -> None:
-    log, counts = EventBuffer(LogBounds(max_backlog=100)), list[int]()
-    log.on_readers = counts.append
+    counts = list[int]()
+    log = EventBuffer(LogBounds(max_backlog=100), on_readers=counts.append)
     log.append(START)
     slow, quick = log.read(), log.read()
     await anext(slow)
@@ -193,24 +194,23 @@ async def test_a_late_reader_is_not_behind_by_what_was_there_before() -> None:
 
 async def test_what_somebody_still_copies_is_not_joined_for_him() -> None:
     log = EventBuffer(LogBounds(coalesce_above=1))
-    log.copied = 1
+    log.mark_copied(1)
     log.append(b"a", b"b", b"c")
     assert log.since(0) is None
     assert log.since(1) == [b"b", b"c"]
-    log.copied = None
+    log.mark_copied(None)
     log.append(b"d" * 9)
     assert log.since(1) is None
     assert b"".join(log.whole()) == b"abc" + b"d" * 9
 
 
 async def test_a_log_that_is_cut_has_no_readers_any_more() -> None:
-    log = EventBuffer()
-    counts: list[int] = []
-    log.on_readers = counts.append
+    counts = list[int]()
+    log = EventBuffer(on_readers=counts.append)
     log.append(b"a")
     early = log.read()
     assert await anext(early) == b"a"
-    log.cut()
+    log.cut_off_readers()
     assert counts == [1, 0]
     assert await anext(early, None) is None
     late = log.read()

@@ -1,4 +1,4 @@
-"""Whether this process is one of several workers of a server, as far as that can be seen from inside."""
+"""Worker check: warns if this process is one of several workers of a server and their run logs are not shared."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ from typing import Final
 logger = logging.getLogger(__name__)
 
 _SERVERS: Final = re.compile(r"\b(?:uvicorn|gunicorn|hypercorn|granian)\b")
-"""Servers whose main process starts workers and serves nothing itself."""
+"""Servers whose main process only starts workers."""
 
 WARNING: Final = (
     "This is one of several workers, and each has a MemoryRunLog of its own: resuming, stopping and keeping two runs "
@@ -18,19 +18,19 @@ WARNING: Final = (
 
 
 def warn_of_other_workers() -> None:
-    """Logs a warning if other workers, which know nothing of the runs in this one, serve the same app."""
-    if _declared() or _has_sibling():
+    """Logs a warning if other workers serve the same app. To be called for a service with a ``MemoryRunLog``."""
+    if _several_configured() or _other_worker_runs():
         logger.warning(WARNING)
 
 
-def _declared() -> bool:
-    """What uvicorn and gunicorn take the number of their workers from."""
+def _several_configured() -> bool:
+    """Whether ``WEB_CONCURRENCY``, which uvicorn and gunicorn read, asks for several workers."""
     workers = os.environ.get("WEB_CONCURRENCY", "")
     return workers.isdecimal() and int(workers) > 1
 
 
-def _has_sibling() -> bool:
-    """Whether a known server has another child that was started as this one was. Linux tells."""
+def _other_worker_runs() -> bool:
+    """Whether this process's parent is a known server with another child of the same command. Works on Linux only."""
     parent = os.getppid()
     if not _SERVERS.search(_command(parent)):
         return False
@@ -38,12 +38,12 @@ def _has_sibling() -> bool:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     except OSError:
         return False
-    own = _shape(os.getpid())
-    return any(child != str(os.getpid()) and _shape(int(child)) == own for child in children)
+    own = _command_pattern(os.getpid())
+    return any(child != str(os.getpid()) and _command_pattern(int(child)) == own for child in children)
 
 
-def _shape(process: int) -> str:
-    """The command without its numbers: workers are given pipes of their own."""
+def _command_pattern(process: int) -> str:
+    """The command of a process with all digits as 0: workers get different file descriptors."""
     return re.sub(r"\d+", "0", _command(process))
 
 

@@ -1,4 +1,4 @@
-"""A URI -> an ADK session service that answers."""
+"""Makes the ADK session service of a URI, and checks that it answers."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ if TYPE_CHECKING:
     from google.adk.sessions import BaseSessionService
 
 ASYNC_DRIVERS: Final = (("postgres://", "postgresql+asyncpg://"), ("postgresql://", "postgresql+asyncpg://"))
-"""What people write, and what SQLAlchemy needs for it: ADK takes no driver that blocks."""
+"""The usual schemes, and the asynchronous drivers that ADK needs for them."""
 
 PROBE_SECONDS: Final = 10.0
+"""How long a service may take to answer."""
 
 BETWEEN_PROBES: Final = (0.1, 0.2, 0.4, 0.8)
-"""Seconds. Workers that start at once on an empty database all make its tables, and the database lets only one; the
-others may find tables that are not filled yet, which ADK takes for malformed (``ValueError``)."""
+"""Seconds. Workers that start together on an empty database all create its tables. Only one succeeds; others may find
+tables that are still empty, for which ADK raises ``ValueError``. So they try again."""
 
 
 class SessionServiceError(Exception):
-    """The service cannot be had. ``str(error)`` is one line without the URI's password."""
+    """The service cannot be used. ``str(error)`` is one line, without the URI's password."""
 
 
 def load_session_service(uri: str) -> BaseSessionService:
-    """The service of ``memory://``, ``sqlite:///chat.db``, ``postgresql://user@host/db``, or of a scheme known to ADK.
+    """The service of ``memory://``, ``sqlite:///chat.db``, ``postgresql://user@host/db``, or another scheme of ADK's.
 
-    Asks it once whether it answers, so that a server that cannot store anything does not start. Must be called where no
-    event loop runs. Raises ``SessionServiceError``.
+    It is asked once, so that a server whose store does not work does not start. To be called where no event loop runs.
+    Raises ``SessionServiceError``.
     """
-    for written, meant in ASYNC_DRIVERS:
-        if uri.startswith(written):
-            uri = meant + uri.removeprefix(written)
+    for scheme, driver in ASYNC_DRIVERS:
+        if uri.startswith(scheme):
+            uri = driver + uri.removeprefix(scheme)
     try:
         asyncio.run(_prepare(uri))
-        return _make(uri)  # a new one: connections belong to the loop that made them
+        return _make(uri)  # a new service: connections belong to the loop that made them
     except Exception as error:
         reason = next(iter(str(error).splitlines()), "")
-        raise SessionServiceError(f"cannot use {_shown(uri)}: {type(error).__name__}: {reason}") from error
+        raise SessionServiceError(f"cannot use {_without_password(uri)}: {type(error).__name__}: {reason}") from error
 
 
 @runtime_checkable
@@ -68,7 +69,7 @@ async def _probe(uri: str) -> None:
         async with asyncio.timeout(PROBE_SECONDS):
             await service.get_session(app_name="-", user_id="-", session_id="-")
     except sqlite3.Error:
-        # The thread of a connection that failed still reports to this loop, and must not find it closed.
+        # The thread of a failed connection still calls this loop: wait for it before the loop is closed.
         for thread in set(threading.enumerate()) - threads:
             await asyncio.to_thread(thread.join, PROBE_SECONDS)
         raise
@@ -89,10 +90,10 @@ def _make(uri: str) -> BaseSessionService:
 
 
 def _names_driver(uri: str) -> bool:
-    """Whether it is SQLAlchemy's: that comes with an extra."""
+    """Whether the URI is one for SQLAlchemy, which is an extra."""
     return "+" in urlsplit(uri).scheme
 
 
-def _shown(uri: str) -> str:
+def _without_password(uri: str) -> str:
     scheme, separator, rest = uri.partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}".partition("?")[0]

@@ -1,0 +1,100 @@
+"""The ADK sessions of chats: find, create, rewind, seal, delete, or restore one from the client's history."""
+
+from __future__ import annotations
+
+import time
+from copy import copy
+from typing import TYPE_CHECKING, Any, Literal
+
+from google.adk.events import Event, EventActions
+from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
+from google.adk.sessions import InMemorySessionService
+
+from stream_protocol.serving.adk_runner import agent_names
+from stream_protocol.session import interruption_events, restore_client_history
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from google.adk.runners import Runner
+    from google.adk.sessions import Session
+
+    from stream_protocol.convert import Ending
+    from stream_protocol.session import AnsweredCalls, NewUserTurn, RunOutput
+    from stream_protocol.wire import ChatRequest
+
+
+async def find_session(runner: Runner, user_id: str, chat_id: str) -> Session | None:
+    """The session of this user's chat, with all its events."""
+    return await runner.session_service.get_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
+
+
+async def create_session(runner: Runner, user_id: str, chat_id: str) -> Session:
+    """A new session for a chat of this user."""
+    return await runner.session_service.create_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
+
+
+async def delete_session(runner: Runner, session: Session) -> None:
+    """Deletes the session and its artifacts. Artifacts of the user (``user:``) stay: other chats may show them."""
+    key = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
+    if (artifacts := runner.artifact_service) is not None:
+        for name in await artifacts.list_artifact_keys(**key):
+            if not name.startswith("user:"):
+                await artifacts.delete_artifact(**key, filename=name)
+    await runner.session_service.delete_session(**key)
+
+
+async def rewind_session(runner: Runner, session: Session, invocation_id: str) -> Session | None:
+    """Takes back this invocation and all later ones, with their state and artifacts, as ADK does it.
+
+    Returns the session as it is then.
+    """
+    user_id, session_id = session.user_id, session.id
+    await runner.rewind_async(user_id=user_id, session_id=session_id, rewind_before_invocation_id=invocation_id)
+    rewound = await find_session(runner, user_id, session_id)
+    if rewound is not None and (repair := _upload_plugin_state(runner, rewound.state)):
+        event = Event(author="user", actions=EventActions(state_delta=repair))
+        await runner.session_service.append_event(rewound, event)
+    return rewound
+
+
+def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
+    """The state to set again after a rewind for ADK's plugin for uploads (as of ADK 2.13).
+
+    A rewind sets newer keys of the state to ``None``. The plugin adds to a mapping under such a key, so the next upload
+    would fail.
+    """
+    plugins = runner.plugin_manager.plugins
+    keys = [f"{plugin.name}:pending_delta" for plugin in plugins if isinstance(plugin, SaveFilesAsArtifactsPlugin)]
+    return {key: {} for key in keys if state.get(key, {}) is None}
+
+
+async def seal_session(runner: Runner, before: Session, output: RunOutput, outcome: Ending, *, agent: str) -> None:
+    """Stores what a run that ended early has shown to the page and ADK has not stored.
+
+    ``before``: the session when the run began. ``agent``: the name of its root agent.
+    """
+    session = await find_session(runner, before.user_id, before.id)
+    if session is None:
+        return
+    for event in interruption_events(
+        session.events, output, outcome, begun_at=len(before.events), agent=agent, now=time.time()
+    ):
+        await runner.session_service.append_event(session, event)
+
+
+async def restore_session(
+    runner: Runner, request: ChatRequest, *, user_id: str, mode: Literal["client", "text"]
+) -> tuple[Runner, Session, NewUserTurn | AnsweredCalls]:
+    """Makes a session, in memory and for this request only, from the history that the client sends.
+
+    Returns a runner like ``runner`` with this one session, the session, and the request's turn. Raises
+    ``ChatRequestError`` for a request that is refused.
+    """
+    restored = restore_client_history(request, agent=runner.agent.name, agents=agent_names(runner.agent), mode=mode)
+    own = copy(runner)
+    own.session_service = InMemorySessionService()
+    session = await create_session(own, user_id, request.id)
+    for event in restored.events:
+        await own.session_service.append_event(session, event)
+    return own, session, restored.turn

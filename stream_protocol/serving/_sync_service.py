@@ -1,0 +1,131 @@
+"""The chat service for servers without an event loop: Flask, Django under WSGI, any thread."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
+from concurrent.futures import Future
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+import anyio
+from anyio.from_thread import BlockingPortal
+
+from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving._service import ChatService
+from stream_protocol.serving.http import KEEP_ALIVE
+from stream_protocol.wire import SSE_HEADERS, SSE_KEEP_ALIVE
+
+if TYPE_CHECKING:
+    from stream_protocol.wire import ChatRequest
+
+T = TypeVar("T")
+
+WSGI_SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
+    {name: value for name, value in SSE_HEADERS.items() if name != "connection"}
+)
+"""``SSE_HEADERS`` without ``connection``: PEP 3333 leaves that header to the WSGI server."""
+
+
+class SyncChatService:
+    """A ``ChatService`` on an event loop of its own, in one background thread per process.
+
+    All requests share this loop, because the connections of a model's client belong to the loop that made them.
+
+    ``make``: builds the service. Called on the loop when the first request comes; once more in a process that was
+    forked after that. So a server may fork at any time.
+    ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never. A WSGI server notices
+    that its client has left only when it writes.
+    """
+
+    def __init__(self, make: Callable[[], ChatService], *, keep_alive: float | None = KEEP_ALIVE) -> None:
+        self._make = make
+        self._keep_alive = keep_alive
+        self._lock = threading.Lock()
+        self._started: _Started | None = None
+        os.register_at_fork(after_in_child=self._forget)
+
+    def respond(
+        self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
+    ) -> Generator[bytes, None, None]:
+        """``ChatService.respond``: the SSE events of the response. ``parse_sse`` makes chunks of them.
+
+        Closing the iterator counts as a disconnect: every WSGI server closes it when the client leaves. Raises
+        ``ChatRequestError`` at once for a request that is refused.
+        """
+        events = self.run(lambda service: service.respond(request, user_id=user_id, overrides=overrides))
+        return self._iterate(events)
+
+    def run(self, do: Callable[[ChatService], Awaitable[T]]) -> T:
+        """Calls and awaits anything else of the service: ``run(lambda service: service.chats(user_id="ann"))``."""
+        portal, service = self._start()
+        return portal.call(do, service)
+
+    def close(self) -> None:
+        """Stops all runs and waits for them. Their streams end with ``abort``; later requests are refused.
+
+        The background thread goes on, for streams that are still read. It is a daemon: it does not keep the process.
+        """
+        self.run(ChatService.aclose)
+
+    def _iterate(self, events: AsyncIterator[bytes]) -> Generator[bytes, None, None]:
+        portal, _ = self._start()
+        coming: Future[bytes] | None = None
+        try:
+            while True:
+                coming = coming or portal.start_task_soon(_next, events)
+                try:
+                    piece = coming.result(self._keep_alive)
+                except TimeoutError:
+                    yield SSE_KEEP_ALIVE
+                    continue
+                coming = None
+                if not piece:
+                    return
+                yield piece
+        finally:
+            if coming is not None:
+                coming.cancel()
+            if isinstance(events, AsyncGenerator):
+                portal.call(events.aclose)
+
+    def _start(self) -> _Started:
+        """Starts the loop and makes the service, unless that has been done."""
+        with self._lock:
+            if self._started is None:
+                portal = _start_portal()
+                self._started = _Started(portal, portal.call(self._make))
+            return self._started
+
+    def _forget(self) -> None:
+        """In a forked process: it has no such thread, and the lock may be one that nobody releases."""
+        self._lock = threading.Lock()
+        self._started = None
+
+
+class _Started(NamedTuple):
+    portal: BlockingPortal
+    service: ChatService
+
+
+def _start_portal() -> BlockingPortal:
+    """A portal to a new event loop in a daemon thread, which never ends.
+
+    anyio's own ``start_blocking_portal`` waits for its thread when it is left or collected. In a forked process, which
+    has no such thread, that would take for ever.
+    """
+    portal: Future[BlockingPortal] = Future()
+
+    async def serve() -> None:
+        async with BlockingPortal() as opened:
+            portal.set_result(opened)
+            await opened.sleep_until_stopped()
+
+    threading.Thread(target=anyio.run, args=(serve,), name="adk-ui-stream", daemon=True).start()
+    return portal.result()
+
+
+async def _next(events: AsyncIterator[bytes]) -> bytes:
+    """The next piece; nothing at the end."""
+    return await anext(events, b"")

@@ -1,0 +1,25 @@
+"""From what an app names or hands over to an ADK ``Runner`` with its session service."""
+
+from stream_protocol.serving.adk_runner._load_target import TargetError, load_target
+from stream_protocol.serving.adk_runner._runner import (
+    Target,
+    agent_names,
+    announces_user_message,
+    as_runner,
+    delegation_tools,
+    runner_for,
+)
+from stream_protocol.serving.adk_runner._session_services import SessionServiceError, load_session_service
+
+__all__ = [
+    "SessionServiceError",
+    "Target",
+    "TargetError",
+    "agent_names",
+    "announces_user_message",
+    "as_runner",
+    "delegation_tools",
+    "load_session_service",
+    "load_target",
+    "runner_for",
+]

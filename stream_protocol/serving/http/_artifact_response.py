@@ -1,0 +1,60 @@
+"""Artifacts over HTTP, sent so that they cannot run in the page's origin.
+
+An artifact is whatever a model or a tool has made: HTML with scripts, an SVG, a file of another type than it says. So
+the browser is told to trust the media type, to run nothing, and to download all but plain images, sound, film and text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from stream_protocol.serving._artifacts import UNKNOWN_TYPE, artifact_content
+
+if TYPE_CHECKING:
+    from google.genai import types
+    from starlette.requests import Request
+
+INLINE_TYPES: Final = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)|(audio|video)/.+|text/plain")
+"""Media types that a browser may show; all others are downloads. An ``<img>`` shows an SVG all the same; opened as a
+page of its own, an SVG can run scripts."""
+
+SAFE_HEADERS: Final = (
+    ("x-content-type-options", "nosniff"),
+    ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
+    ("cache-control", "private, no-cache"),
+)
+
+
+def artifact_response(part: types.Part, name: str) -> Response:
+    """A response with the artifact's bytes or text, under its file name."""
+    content, media_type = artifact_content(part) or (b"", UNKNOWN_TYPE)
+    disposition = "inline" if INLINE_TYPES.fullmatch(media_type) else "attachment"
+    filename = quote(name.removeprefix("user:").rpartition("/")[2], safe="")
+    return Response(
+        content,
+        media_type=media_type,
+        headers={**dict(SAFE_HEADERS), "content-disposition": f"{disposition}; filename*=utf-8''{filename}"},
+    )
+
+
+def artifact_base(request: Request, path: str) -> str | None:
+    """The URL of the chat endpoint, at ``path``, as the page that sent this request must use it.
+
+    ``None`` if the page signs in with an ``Authorization`` header: a browser does not send it for an image. A page of
+    another origin gets the whole URL. Other pages get the path, which is right behind any proxy.
+    """
+    if "authorization" in request.headers:
+        return None
+    return str(request.url.replace(path=path, query="", fragment="")) if _is_cross_origin(request) else path
+
+
+def _is_cross_origin(request: Request) -> bool:
+    """Whether the page is of another origin. Over plain HTTP browsers send no ``Sec-Fetch-Site``, but ``Origin``."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is None and origin is not None:
+        return origin.partition("://")[2] != request.headers.get("host")
+    return site in ("same-site", "cross-site")

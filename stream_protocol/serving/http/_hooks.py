@@ -1,0 +1,64 @@
+"""The app's hooks on a request: ``identify`` says whose chats it may see, ``prepare`` how it is run.
+
+Both may be plain functions or coroutine functions.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
+
+from starlette.requests import Request
+
+from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.wire import ChatRequest, ChatRequestError
+
+LOCAL_USER: Final = "local"
+
+Identify: TypeAlias = Callable[[Request], str | Awaitable[str]]
+"""HTTP request -> the user's id. Raise ``starlette.exceptions.HTTPException(401)`` for a request without a user."""
+
+Prepare: TypeAlias = Callable[[Request, ChatRequest], RunOverrides | Awaitable[RunOverrides]]
+"""HTTP request, chat request -> how to run it. Raise ``ChatRequestError`` to refuse it."""
+
+
+def local_user(_request: Request) -> str:
+    """The user of a server that has only one: ``"local"``."""
+    return LOCAL_USER
+
+
+def header_user(name: str) -> Identify:
+    """Takes the user's id from a header that a proxy sets after it has signed the user in.
+
+    Use it only where all requests come through that proxy, and the proxy removes this header from what clients send. A
+    request without the header, or with it twice (from the client and from the proxy), gets 401.
+    """
+
+    def identify(request: Request) -> str:
+        match [value.strip() for value in request.headers.getlist(name)]:
+            case [user_id] if user_id:
+                return user_id
+        raise ChatRequestError("Sign in first.", status=401)
+
+    return identify
+
+
+async def identify_user(identify: Identify, request: Request) -> str:
+    """Returns the user's id.
+
+    Raises ``ChatRequestError`` (401) for an empty id: all users without an id would share their chats.
+    """
+    user_id = identify(request)
+    user_id = await user_id if inspect.isawaitable(user_id) else user_id
+    if not user_id:
+        raise ChatRequestError("Sign in first.", status=401)
+    return user_id
+
+
+async def prepare_run(prepare: Prepare | None, request: Request, chat_request: ChatRequest) -> RunOverrides:
+    """Returns what the hook returns; no overrides without a hook."""
+    if prepare is None:
+        return NO_OVERRIDES
+    overrides = prepare(request, chat_request)
+    return await overrides if inspect.isawaitable(overrides) else overrides
