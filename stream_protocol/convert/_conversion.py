@@ -54,7 +54,7 @@ class Conversion(Generic[T]):
         """Returns what the response wrote since the last call, oldest first, and forgets it."""
         self._settings = settings
         self.message_id = message_id
-        """The message that the response is of; ``None`` until an event has told it."""
+        """The message that the response is of; ``None`` until an event names it."""
         self._speaker = Speaker(NO_SPEAKER, sink)
         """The speaker of the newest event."""
         self._speakers: dict[SpeakerKey, Speaker] = {NO_SPEAKER: self._speaker}

@@ -58,7 +58,7 @@ def iter_chunks(
 ) -> Iterator[AnyChunk]:
     """``stream_chunks`` over a synchronous iterable.
 
-    A list or tuple is taken for a run that is over: it tells which calls are delegations to task-mode agents, and these
+    A list or tuple counts as a run that is over: it shows which calls are delegations to task-mode agents, and these
     are hidden.
     """
     past = tuple(past)
