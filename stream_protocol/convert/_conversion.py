@@ -9,7 +9,6 @@ redacted it) is not shown on top of it.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -25,7 +24,7 @@ from stream_protocol.convert._sources import Sources
 from stream_protocol.convert._speakers import NO_SPEAKER, PartKind, Speaker, SpeakerKey
 from stream_protocol.convert._steps import Steps
 from stream_protocol.convert._warnings import WarnOnce
-from stream_protocol.convert.calls import CallRegistry, ToolCall
+from stream_protocol.convert.calls import CallRegistry
 from stream_protocol.wire import Sink, StreamProtocolError, json_value, to_well_formed
 
 if TYPE_CHECKING:
@@ -51,9 +50,11 @@ class Conversion(Generic[T]):
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None = None) -> None:
         self._sink = sink
+        self.take = sink.take
+        """Returns what the response wrote since the last call, oldest first, and forgets it."""
         self._settings = settings
         self.message_id = message_id
-        """The message that the response is of; ``None`` until an event has told it."""
+        """The message that the response is of; ``None`` until an event names it."""
         self._speaker = Speaker(NO_SPEAKER, sink)
         """The speaker of the newest event."""
         self._speakers: dict[SpeakerKey, Speaker] = {NO_SPEAKER: self._speaker}
@@ -93,10 +94,6 @@ class Conversion(Generic[T]):
         self._steps.has_content = False
         self._summary.end_response()
         self.take()
-
-    def take(self) -> list[T]:
-        """Returns what the response wrote since the last call, oldest first, and forgets it."""
-        return self._sink.take()
 
     def finish(self) -> None:
         """The events are over: ends the response by what they said."""
@@ -194,7 +191,7 @@ class Conversion(Generic[T]):
             self._responses.add_user_event(event)
             return
         speaker = self._speaker
-        branch, path = fields["branch"], fields["node_info"].path
+        branch, path = fields["branch"], fields["node_info"].__dict__["path"]
         if author != speaker.author or branch != speaker.branch or path != speaker.path:
             speaker = self._change_speaker((author, branch, path), event)
         if (reason := fields["finish_reason"]) is not None:
@@ -203,8 +200,7 @@ class Conversion(Generic[T]):
             if not self._responses.add_progress(event):
                 self._add_complete(event, speaker)
         elif (content := fields["content"]) is not None:
-            mentioned: list[ToolCall] = []
-            for part in content.parts or ():
+            for part in content.__dict__["parts"] or ():
                 if speaker.deferred_parts:
                     speaker.deferred_parts.append(part)
                     continue
@@ -218,7 +214,7 @@ class Conversion(Generic[T]):
                     if thought and part.thought_signature:
                         speaker.sign(part.thought_signature)
                 else:
-                    self._add_fragment(speaker, part, mentioned)
+                    self._add_fragment(event, speaker, part)
 
     def _change_speaker(self, key: SpeakerKey, event: "Event") -> Speaker:
         """The speaker of this event and of those that follow."""
@@ -229,10 +225,10 @@ class Conversion(Generic[T]):
         self._speaker = speaker
         return speaker
 
-    def _add_fragment(self, speaker: Speaker, part: "Part", mentioned: list[ToolCall]) -> None:
-        """A fragment without text. ``mentioned``: the calls that this event has spoken of already."""
+    def _add_fragment(self, event: "Event", speaker: Speaker, part: "Part") -> None:
+        """A fragment without text."""
         if (function_call := part.function_call) is not None:
-            self._calls.add_fragment(speaker, part, function_call, mentioned)
+            self._calls.add_fragment(event, speaker, part, function_call)
             return
         if self._settings.options["artifact_url"] is not None and is_media(part):
             # Only the complete event tells whether the file was saved, or what stands in its place.
@@ -240,7 +236,8 @@ class Conversion(Generic[T]):
             return
         if part.text is None:
             self._add_whole(speaker, part, None)
-            speaker.streamed_others[_content_of(part)] += 1
+            content = _content_of(part)
+            speaker.streamed_others[content] = speaker.streamed_others.get(content, 0) + 1
         if part.thought_signature:
             speaker.sign(part.thought_signature)
 
@@ -299,7 +296,7 @@ class Conversion(Generic[T]):
     def _add_parts(self, event: "Event", speaker: Speaker, parts: list["Part"]) -> None:
         """The parts of a complete event, less what was streamed of them."""
         repeated = [_repeated_length(speaker, kind, parts) for kind in PART_KINDS]
-        repeated_others = Counter(speaker.streamed_others)
+        repeated_others = dict(speaker.streamed_others)
         call_ids = {part.function_call.id for part in parts if part.function_call is not None}
         for part in parts:
             if part.text:
@@ -313,8 +310,8 @@ class Conversion(Generic[T]):
             else:
                 if part.function_response is not None:
                     self._responses.add_response(event, part.function_response, speaker.calls_by_id)
-                elif part.text is None and repeated_others[_content_of(part)] > 0:
-                    repeated_others[_content_of(part)] -= 1
+                elif part.text is None and repeated_others.get(content := _content_of(part), 0) > 0:
+                    repeated_others[content] -= 1
                 elif part.text is None:
                     self._add_whole(speaker, part, event)
                 if part.thought_signature:

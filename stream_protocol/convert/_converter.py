@@ -44,13 +44,13 @@ class StreamProtocolConverter:
         return self._conversion.take()
 
     def finish(self) -> list[AnyChunk]:
-        """The run is over. Ends with ``finish``, or with ``error`` or ``abort`` where the events told of one."""
+        """The run is over. Ends with ``finish``, or with ``error`` or ``abort`` where the events report one."""
         self._conversion.finish()
         return self._conversion.take()
 
     def fail(self, error: BaseException) -> list[AnyChunk]:
         """The run raised ``error``. Open parts and calls are ended, then comes the one ``error`` chunk, masked by
-        ``on_error``; ADK's own event about the same failure is not told twice."""
+        ``on_error``; ADK's own event about the same failure is not reported twice."""
         self._conversion.fail(error)
         return self._conversion.take()
 

@@ -1,6 +1,6 @@
 """Calls by which an agent hands over to a task-mode agent.
 
-Nothing in such a call tells it from any other tool's: only what follows it does, once the task agent speaks. Its output
+Such a call looks like any other tool's. Only what follows it, when the task agent speaks, shows what it is. Its output
 comes turns later, in another message than the one that holds it. So it is hidden wherever all events are at hand.
 """
 

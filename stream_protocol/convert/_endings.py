@@ -38,7 +38,7 @@ FINISH_REASONS: dict[str, FinishReason] = {
 """google-genai's ``FinishReason`` -> the AI SDK's; a reason that is not here is ``other``."""
 
 DEFAULT_ERROR_TEXT = "An error occurred."
-"""What a client is told of a failure unless the app says otherwise: the text of the official server."""
+"""What the client sees of a failure unless the app supplies ``on_error``: the text of the official server."""
 
 
 class AgentRunError(Exception):
@@ -70,7 +70,7 @@ class Usage:
         self._cached += usage.cached_content_token_count or 0
 
     def as_metadata(self) -> dict[str, Any] | None:
-        """``None`` if no response told its usage."""
+        """``None`` if no response had its usage."""
         if not self._counted:
             return None
         return {

@@ -39,20 +39,26 @@ class FunctionCalls:
         self._settings = settings
         self._registry = registry
         self._steps = steps
+        self._event: Event | None = None
+        """The newest event with fragments of calls."""
+        self._mentioned: list[ToolCall] = []
+        """The calls that this event has spoken of."""
 
-    def add_fragment(self, speaker: Speaker, part: "Part", fragment: "FunctionCall", mentioned: list[ToolCall]) -> None:
-        """A streamed piece of a call. ``mentioned``: the calls that this event has spoken of already; adds this one."""
+    def add_fragment(self, event: "Event", speaker: Speaker, part: "Part", fragment: "FunctionCall") -> None:
+        """A streamed piece of a call."""
+        if event is not self._event:
+            self._event, self._mentioned = event, []
         adk_id = fragment.id
         call = speaker.calls_by_id.get(adk_id) if adk_id else None
         if call is not None and call.is_open:
             return
         if call is None or call not in speaker.streaming_calls:
-            call = _continued(speaker, fragment, mentioned)
+            call = _continued(speaker, fragment, self._mentioned)
             if call is None:
                 call = self._registry.new(adk_id, speaker.calls_by_id)
                 speaker.streaming_calls.append(call)
             self._registry.alias(adk_id, call, speaker.calls_by_id)
-        mentioned.append(call)
+        self._mentioned.append(call)
         if call.provider is None or part.thought_signature:
             _sign(call, speaker, part)
         call.add_fragment(fragment)

@@ -44,7 +44,7 @@ def is_media(part: "Part") -> bool:
 
 
 def document_type(name: str) -> str:
-    """The media type that a document's name tells, as the AI SDK's Google provider has it."""
+    """The media type for a document's name, as the AI SDK's Google provider has it."""
     return _DOCUMENT_TYPES.get(name.lower().rpartition(".")[2], UNKNOWN_MEDIA_TYPE)
 
 
@@ -65,7 +65,7 @@ def write_media(
 
 
 def _artifact(blob: "Blob | FunctionResponseBlob", event: "Event") -> str | None:
-    """The name of the artifact that holds the same bytes, as far as the event tells.
+    """The name of the artifact that holds the same bytes, as far as the event shows.
 
     It is the one of the blob's display name. ADK drops that from what a tool returns: there it is the one artifact that
     the one tool saved, if its name is that of an image of the same type and nothing else was returned.

@@ -9,7 +9,6 @@ only the difference may be shown.
 """
 
 from base64 import b64encode
-from collections import Counter
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +75,7 @@ class Speaker:
         """Appends to ``streamed`` of the open part's kind."""
         self.streamed: list[list[str]] = [[] for _ in PartKind]
         """The fragments of the current response, by kind."""
-        self.streamed_others: Counter[str] = Counter()
+        self.streamed_others: dict[str, int] = {}
         """How many parts of other kinds were streamed in that response, by kind."""
         self.deferred_parts: list[Part] = []
         """RunOutput that wait for the complete event: a file that may have been saved by then, and all behind it."""

@@ -77,8 +77,11 @@ class Steps:
 
     def _is_held_back(self, *, requests_credential: bool) -> bool:
         """Whether a call must stay behind the last ``start-step``."""
-        free = {CallState.AWAITING_CREDENTIAL, CallState.RUNNING if requests_credential else None}
-        return any(call.state not in free for call in self._registry.waiting())
+        return any(
+            call.state is not CallState.AWAITING_CREDENTIAL
+            and not (requests_credential and call.state is CallState.RUNNING)
+            for call in self._registry.waiting()
+        )
 
     def _start(self) -> None:
         self._sink.start_step()

@@ -58,7 +58,7 @@ def iter_chunks(
 ) -> Iterator[AnyChunk]:
     """``stream_chunks`` over a synchronous iterable.
 
-    A list or tuple is taken for a run that is over: it tells which calls are delegations to task-mode agents, and these
+    A list or tuple counts as a run that is over: it shows which calls are delegations to task-mode agents, and these
     are hidden.
     """
     past = tuple(past)
@@ -84,28 +84,30 @@ def _settings(events: "Iterable[Event]", past: "Iterable[Event]", options: Conve
 
 
 async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tail: list[T]) -> AsyncGenerator[T, None]:
+    feed, take = conversion.feed, conversion.take
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
-                conversion.feed(event)
-                for item in conversion.take():
+                feed(event)
+                for item in take():
                     yield item
         conversion.finish()
     except Exception as error:
         _fail(conversion, error)
-    for item in conversion.take() + tail:
+    for item in take() + tail:
         yield item
 
 
 def _iterate(conversion: Conversion[T], events: "Iterable[Event]", tail: list[T]) -> Iterator[T]:
+    feed, take = conversion.feed, conversion.take
     try:
         for event in events:
-            conversion.feed(event)
-            yield from conversion.take()
+            feed(event)
+            yield from take()
         conversion.finish()
     except Exception as error:
         _fail(conversion, error)
-    yield from conversion.take() + tail
+    yield from take() + tail
 
 
 def _fail(conversion: Conversion[T], error: Exception) -> None:

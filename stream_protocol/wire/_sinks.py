@@ -334,27 +334,25 @@ class SseSink(Sink[bytes]):
 
     def __init__(self) -> None:
         self._written: list[bytes] = []
-        """Always the same list: the functions that write deltas hold it."""
 
     def emit(self, chunk: AnyChunk) -> None:
         self._written.append(encode_sse(chunk))
 
     def take(self) -> list[bytes]:
-        taken = self._written.copy()
-        self._written.clear()
+        taken, self._written = self._written, []
         return taken
 
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         keys = ("toolCallId", "inputTextDelta") if kind == "tool-input-delta" else ("id", "delta")
         head = f'data: {{"type":"{kind}","{keys[0]}":'.encode()
         front = head + orjson.dumps(to_well_formed(part_id)) + f',"{keys[1]}":'.encode()
-        append, dumps = self._written.append, orjson.dumps
+        dumps = orjson.dumps
 
         def write(delta: str) -> None:
             try:
-                append(front + dumps(delta) + b"}\n\n")
+                self._written.append(front + dumps(delta) + b"}\n\n")
             except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
-                append(front + dumps(to_well_formed(delta)) + b"}\n\n")
+                self._written.append(front + dumps(to_well_formed(delta)) + b"}\n\n")
 
         return write
 

@@ -1,4 +1,4 @@
-"""Which tool a nameless streamed call means, told by the JSON paths of its arguments."""
+"""Finds the tool of a streamed call without a name by the JSON paths of its arguments."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
