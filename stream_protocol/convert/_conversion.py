@@ -3,7 +3,7 @@
 A response is fed event by event and ends exactly once: ``finish``, ``fail`` or ``abort``. Everything here is plain
 computation over what was fed before, so the same events give the same chunks.
 
-An ADK event is a fragment (``partial``) or complete. RunOutput are shown as they come. A complete event repeats what
+An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what
 its speaker's fragments said, so only the difference is shown; an event that differs from what was streamed (a callback
 redacted it) is not shown on top of it.
 """
@@ -50,8 +50,8 @@ class Conversion(Generic[T]):
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None = None) -> None:
         self._sink = sink
-        self.take = sink.take
-        """Returns what the response wrote since the last call, oldest first, and forgets it."""
+        self.queue, self.take = sink.queue, sink.take
+        """What the response has written and nobody has taken: see ``Sink``."""
         self._settings = settings
         self.message_id = message_id
         """The message that the response is of; ``None`` until an event names it."""
@@ -183,7 +183,7 @@ class Conversion(Generic[T]):
         """Writes what this event adds to the stream."""
         if not self._running:
             self._start(event.invocation_id)
-        # RunOutput are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps
+        # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps
         # fields in the instance's dict; reading them there costs a fourth of its attribute access.
         fields = event.__dict__
         author = fields["author"]

@@ -32,7 +32,7 @@ def write_artifacts(sink: Sink[Any], event: "Event", settings: Settings) -> None
 def write_actions(sink: Sink[Any], event: "Event", settings: Settings) -> None:
     """Writes what else a complete event did besides speaking.
 
-    RunOutput must not come here: their ``actions`` object is shared with, and changed by, the later complete event.
+    Fragments must not come here: their ``actions`` object is shared with, and changed by, the later complete event.
     """
     actions = event.actions
     if actions.transfer_to_agent:

@@ -58,7 +58,7 @@ class Usage:
         self._counted = False
 
     def add(self, usage: "GenerateContentResponseUsageMetadata") -> None:
-        """Counts one model response. RunOutput must not be counted: theirs is cumulative."""
+        """Counts one model response. Fragments must not be counted: theirs is cumulative."""
         self._counted = True
         reasoning = usage.thoughts_token_count or 0
         prompt = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)

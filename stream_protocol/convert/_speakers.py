@@ -78,7 +78,7 @@ class Speaker:
         self.streamed_others: dict[str, int] = {}
         """How many parts of other kinds were streamed in that response, by kind."""
         self.deferred_parts: list[Part] = []
-        """RunOutput that wait for the complete event: a file that may have been saved by then, and all behind it."""
+        """Fragments that wait for the complete event: a file that may have been saved by then, and all behind it."""
         self.artifact_events: list[Event] = []
         """Events without content that name artifacts: the content which they were saved from is still to come."""
         self.calls_by_id: CallsById = {}

@@ -84,30 +84,31 @@ def _settings(events: "Iterable[Event]", past: "Iterable[Event]", options: Conve
 
 
 async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tail: list[T]) -> AsyncGenerator[T, None]:
-    feed, take = conversion.feed, conversion.take
+    feed, queue = conversion.feed, conversion.queue
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
                 feed(event)
-                for item in take():
-                    yield item
+                while queue:
+                    yield queue.popleft()
         conversion.finish()
     except Exception as error:
         _fail(conversion, error)
-    for item in take() + tail:
+    for item in conversion.take() + tail:
         yield item
 
 
 def _iterate(conversion: Conversion[T], events: "Iterable[Event]", tail: list[T]) -> Iterator[T]:
-    feed, take = conversion.feed, conversion.take
+    feed, queue = conversion.feed, conversion.queue
     try:
         for event in events:
             feed(event)
-            yield from take()
+            while queue:
+                yield queue.popleft()
         conversion.finish()
     except Exception as error:
         _fail(conversion, error)
-    yield from take() + tail
+    yield from conversion.take() + tail
 
 
 def _fail(conversion: Conversion[T], error: Exception) -> None:

@@ -11,6 +11,7 @@ such a chunk once, when the part starts. A property test holds ``SseSink`` to th
 """
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Literal, TypeVar, cast
 
@@ -57,21 +58,28 @@ T = TypeVar("T")
 class Sink(ABC, Generic[T]):
     """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` are kept."""
 
+    def __init__(self, queue: deque[T] | None = None) -> None:
+        self.queue: deque[T] = deque() if queue is None else queue
+        """What was written and nobody has taken. The sink appends on the right, its one reader takes from the left."""
+
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:
         """Takes one finished chunk."""
 
-    @abstractmethod
     def take(self) -> list[T]:
-        """Returns what was written since the last call, oldest first, and forgets it."""
+        """Empties the queue. Returns what was in it, oldest first."""
+        taken = [*self.queue]
+        self.queue.clear()
+        return taken
 
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         """Returns the function that writes the deltas of this part."""
+        emit = self.emit
         if kind == "text-delta":
-            return lambda delta: self.emit({"type": "text-delta", "id": part_id, "delta": to_well_formed(delta)})
+            return lambda delta: emit({"type": "text-delta", "id": part_id, "delta": to_well_formed(delta)})
         if kind == "reasoning-delta":
-            return lambda delta: self.emit({"type": "reasoning-delta", "id": part_id, "delta": to_well_formed(delta)})
-        return lambda delta: self.emit(
+            return lambda delta: emit({"type": "reasoning-delta", "id": part_id, "delta": to_well_formed(delta)})
+        return lambda delta: emit(
             {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": to_well_formed(delta)}
         )
 
@@ -318,41 +326,27 @@ class Sink(ABC, Generic[T]):
 class ChunkSink(Sink[AnyChunk]):
     """Keeps chunks as dictionaries."""
 
-    def __init__(self) -> None:
-        self._written: list[AnyChunk] = []
-
     def emit(self, chunk: AnyChunk) -> None:
-        self._written.append(chunk)
-
-    def take(self) -> list[AnyChunk]:
-        taken, self._written = self._written, []
-        return taken
+        self.queue.append(chunk)
 
 
 class SseSink(Sink[bytes]):
     """Keeps each chunk as the bytes of one SSE event."""
 
-    def __init__(self) -> None:
-        self._written: list[bytes] = []
-
     def emit(self, chunk: AnyChunk) -> None:
-        self._written.append(encode_sse(chunk))
-
-    def take(self) -> list[bytes]:
-        taken, self._written = self._written, []
-        return taken
+        self.queue.append(encode_sse(chunk))
 
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
         keys = ("toolCallId", "inputTextDelta") if kind == "tool-input-delta" else ("id", "delta")
         head = f'data: {{"type":"{kind}","{keys[0]}":'.encode()
         front = head + orjson.dumps(to_well_formed(part_id)) + f',"{keys[1]}":'.encode()
-        dumps = orjson.dumps
+        append, dumps = self.queue.append, orjson.dumps
 
         def write(delta: str) -> None:
             try:
-                self._written.append(front + dumps(delta) + b"}\n\n")
+                append(front + dumps(delta) + b"}\n\n")
             except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
-                self._written.append(front + dumps(to_well_formed(delta)) + b"}\n\n")
+                append(front + dumps(to_well_formed(delta)) + b"}\n\n")
 
         return write
 
@@ -365,6 +359,7 @@ class TransformedSink(Sink[T]):
     """
 
     def __init__(self, target: Sink[T], transform: Transform | None = None) -> None:
+        super().__init__(target.queue)
         self._target = target
         self.transform = transform
         """``None``: chunks pass as they are."""
@@ -374,9 +369,6 @@ class TransformedSink(Sink[T]):
         for item in _listed(chunk if transform is None else transform(chunk)):
             self._target.emit(item)
         self.transform = transform
-
-    def take(self) -> list[T]:
-        return self._target.take()
 
 
 def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:

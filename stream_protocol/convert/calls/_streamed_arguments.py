@@ -306,7 +306,7 @@ def _utf16(text: str) -> bytes:
 
 
 class RawText:
-    """RunOutput that are JSON text already."""
+    """Fragments that are JSON text already."""
 
     def __init__(self) -> None:
         self._written: list[str] = []
