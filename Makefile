@@ -10,6 +10,12 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 HOST ?= 127.0.0.1
 PORT ?= 8000
 ARGS ?=
+SEED ?=
+ROUNDS ?= 3
+MINUTES ?= 10
+
+# Sets are in the same order in each run of the tests.
+test test-python test-oldest test-versions: export PYTHONHASHSEED = 0
 
 BIN := .venv/bin
 PYTHON_READY := .venv/.ready
@@ -17,6 +23,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --all-extras --universal --pytho
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 OLDEST := .venv-oldest/bin
 OLDEST_READY := .venv-oldest/.ready
+VERSIONS ?= $(shell sed -n 's/.*:: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml)
 NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard \
 	frontend-fixtures/package-lock.json server/page/package-lock.json examples/frontend-tests/package-lock.json))
 NODE_VERSION := $(shell node --version 2>/dev/null)
@@ -26,10 +33,10 @@ PYTHON_ALONE := not node and not browser and not store
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup setup-oldest demo test test-python test-oldest check static coverage bench lock page clean python-there node-missing
+.PHONY: help setup setup-oldest demo test test-python test-oldest test-versions hunt check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(PYTHON_READY) $(NODE_READY)  ## make .venv with the locked packages; npm ci where Node is there
 setup-oldest: $(OLDEST_READY)
@@ -41,6 +48,12 @@ $(PYTHON_READY): pyproject.toml requirements/ci.txt | python-there
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --requirement requirements/ci.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv-3.%/.ready: pyproject.toml requirements/ci.txt | $(PYTHON_READY)
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(@D)
+	$(BIN)/uv pip install --quiet --python $(@D) --no-deps --requirement requirements/ci.txt
+	$(BIN)/uv pip install --quiet --python $(@D) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(OLDEST_READY): pyproject.toml requirements/oldest.txt | python-there
@@ -68,6 +81,27 @@ test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis or 
 test-oldest: $(OLDEST_READY)  ## the tests that meet ADK, on the oldest versions that pyproject.toml permits
 	$(OLDEST)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 --dist loadfile $(if $(ARGS),$(ARGS),$(MEET_ADK))
 
+# A pyenv has a command for each Python of its own on the PATH; those that it was not told to use do not run.
+test-versions: $(PYTHON_READY)  ## test-python on each supported Python that is here, but SKIP="3.11"
+	@ran="" missing="" failed=""; \
+	for version in $(filter-out $(SKIP),$(VERSIONS)); do \
+		python=$$(for python in python$$version "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$$version.*/bin/python; do \
+			"$$python" -c "" 2>/dev/null && echo "$$python" && break; done) || { missing+=" $$version"; continue; }; \
+		ran+=" $$version"; \
+		$(MAKE) --no-print-directory .venv-$$version/.ready PYTHON="$$python"; \
+		.venv-$$version/bin/python -m pytest -m "$(PYTHON_ALONE)" -n 2 --dist loadfile $(ARGS) || failed+=" $$version"; \
+	done; \
+	echo "Python versions that ran:$${ran:- none}. Not found:$${missing:- none}. Failed:$${failed:- none}."; \
+	[ -z "$$failed" ]
+
+hunt: setup  ## tests that draw by chance, by new seeds: ROUNDS=3, MINUTES=10 at most; or by one, SEED=7
+	@for seed in $(or $(SEED),$$($(BIN)/python -c 'import random; print(*random.sample(range(2**32), $(ROUNDS)))')); do \
+		(( SECONDS < 60 * $(MINUTES) )) || break; \
+		echo "The seed of this round is $$seed."; \
+		PYTHONHASHSEED=$$seed $(BIN)/python -m pytest -m hunt -n 2 --hypothesis-seed=$$seed $(ARGS) \
+			|| { echo "The same again: make hunt SEED=$$seed$(if $(ARGS), ARGS='$(ARGS)')"; exit 1; }; \
+	done
+
 check: static coverage  ## format, lint, types, import rules, then the tests and what they cover
 
 static: $(PYTHON_READY)
@@ -93,5 +127,5 @@ page: $(NODE_READY)  ## build server/page into stream_protocol/page
 	cd server/page && npm run build
 
 clean:  ## remove what the other targets made
-	rm -rf .venv .venv-oldest .coverage .coverage.* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* .coverage .coverage.* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf $(NODE_PROJECTS:%=%/node_modules)

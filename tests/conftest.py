@@ -1,23 +1,18 @@
-import os
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.postgres import Postgres, postgres_server
 from tests.redis_server import RedisServer, redis_server
 
-# No test asserts a time, neither of an example nor of making one. CI tries the same examples each time: what fails
-# there is what a change broke. Other runs look for new ones.
-settings.register_profile(
-    "project",
-    deadline=None,
-    derandomize=os.environ.get("CI") == "true",
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("project")
-
+SEED_OPTION = "--hypothesis-seed"
+"""What a hunt gives, for everything that draws by chance. Without it the same is tried each time: what fails is what a
+change broke."""
 
 STORES = {"redis", "shared_redis", "cluster", "postgres"}
 """Fixtures that start a server."""
@@ -26,16 +21,40 @@ SHRINKING_SECONDS = 900
 """For a property that was refuted, to find the smallest example: that takes minutes."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Says how properties draw. No test asserts a time, neither of an example nor of making one."""
+    settings.register_profile(
+        "project",
+        database=None,
+        deadline=None,
+        derandomize=config.getoption(SEED_OPTION) is None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("project")
+    # Hypothesis would draw constants of the modules that have been imported, too: those that earlier tests needed.
+    pytest.MonkeyPatch().setattr(providers, "_get_local_constants", Constants)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need a Redis or a PostgreSQL server, and gives properties their time."""
+    """Marks the tests that need a Redis or a PostgreSQL server or draw by chance, and gives properties their time."""
     for item in items:
         if isinstance(item, pytest.Function):
             params = item.callspec.params if hasattr(item, "callspec") else {}
             if STORES & {*item.fixturenames, params.get("new_sessions")}:
                 item.add_marker("store")
-            if getattr(item.obj, "is_hypothesis_test", False):
+            is_property = getattr(item.obj, "is_hypothesis_test", False)
+            if is_property:
                 item.add_marker(pytest.mark.timeout(SHRINKING_SECONDS))
+            if is_property or "rng" in item.fixturenames:
+                item.add_marker("hunt")
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> Random:
+    """For what a test draws by chance."""
+    return Random(f"{request.config.getoption(SEED_OPTION)} {request.node.name}")
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ class Recorder(Protocol):
 class NoRecorder:
     """A ``Recorder`` and ``TurnRecorder`` that records nothing."""
 
-    def turn(self, _request: ChatRequest, **_how: object) -> NoRecorder:
+    def turn(self, request: ChatRequest, **_how: object) -> NoRecorder:
         """Itself."""
         return self
 

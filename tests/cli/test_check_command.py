@@ -1,6 +1,6 @@
 import json
-import os
 from pathlib import Path
+from random import Random
 
 import pytest
 from click.testing import CliRunner, Result
@@ -65,9 +65,9 @@ def test_findings_are_not_printed_if_the_file_turns_out_unreadable(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", [".", "missing", "empty", "rubbish"])
-def test_what_cannot_be_read_is_exit_2_with_one_line(name: str, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_exit_2_with_one_line(name: str, tmp_path: Path, rng: Random) -> None:
     (tmp_path / "empty").touch()
-    (tmp_path / "rubbish").write_bytes(os.urandom(2000).replace(b":", b"?"))
+    (tmp_path / "rubbish").write_bytes(rng.randbytes(2000).replace(b":", b"?"))
     result = run(str(tmp_path / name))
     assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -196,10 +197,12 @@ def test_what_is_not_there_is_one_line_and_nothing_is_printed(
 
 @pytest.mark.parametrize("pace", ["instant", "100"])
 @pytest.mark.parametrize("name", [".", "missing", "broken", "rubbish", "empty", "a\0b"])
-def test_what_cannot_be_read_is_one_line_and_nothing_is_printed(name: str, pace: str, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_one_line_and_nothing_is_printed(
+    name: str, pace: str, tmp_path: Path, rng: Random
+) -> None:
     good = json.dumps(TURNS[0][1])
     (tmp_path / "broken").write_text(f"{good}\n" * 3000 + good[:-5])
-    (tmp_path / "rubbish").write_bytes(os.urandom(2000))
+    (tmp_path / "rubbish").write_bytes(rng.randbytes(2000))
     (tmp_path / "empty").touch()
     result = run(str(tmp_path / name), "--pace", pace)
     assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)

@@ -69,11 +69,10 @@ def without_library_detail(result: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.node
-def test_random_streams_become_the_same_message_and_the_same_error() -> None:
+def test_random_streams_become_the_same_message_and_the_same_error(rng: random.Random) -> None:
     if shutil.which("node") is None or not (FIXTURES / "node_modules" / "ai-v6").exists():
         assert os.environ.get("CI") != "true", "CI must have Node and the packages of frontend-fixtures"
         pytest.skip("needs Node and `npm ci` in frontend-fixtures")
-    rng = random.Random(20)
     cases = [random_case(rng) for _ in range(RUNS)]
     for case, expected in zip(cases, theirs(cases), strict=True):
         assert ours(case) == without_library_detail(expected), orjson.dumps(case).decode()

@@ -1,7 +1,9 @@
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import orjson
 import pytest
 from google.genai.types import PartialArg
 
@@ -226,6 +228,11 @@ STOPPED: dict[str, tuple[list[PartialArg], dict[str, Any], str]] = {
     "a string that is taken back": ([fragment("$.a", "x"), fragment("$.b", "y")], {"b": "y"}, '{"a":"x","b":"y"'),
     "an array that is shorter in the end": ([fragment("$.l[0]", 1), fragment("$.l[1]", 2)], {"l": [1]}, '{"l":[1,2'),
     "a string of which less is left": ([part("$.a", "Boston")], {"a": "Bos"}, '{"a":"Boston'),
+    "an integer beyond 64 bits, whose digits are text": (
+        [fragment("$.a", 2.0**64)],
+        {"a": "18446744073709551616"},
+        f'{{"a":{orjson.dumps(2.0**64).decode()}',
+    ),
     "a fragment for the whole": ([fragment("$.a", 1), fragment("$", "x"), fragment("$.b", 2)], {"a": 2}, '{"a":1'),
 }
 
@@ -261,6 +268,52 @@ def test_the_finished_call_fills_what_fragments_left_out(
     text, sent = written(fragments)
     assert text.complete(arguments) == rest
     assert json.loads(sent + rest) == arguments
+
+
+NUMBERS: list[tuple[float, float]] = [
+    (3.0, 3),
+    (3, 3.0),
+    (-0.0, 0),
+    (0, -0.0),
+    (2.0**53 - 1, 2**53 - 1),
+    (2.0**53, 2**53),
+    (2.0**53, 2**53 + 1),
+    (-(2.0**53), -(2**53) - 1),
+    (2.0**63, 2**63 - 1),
+    (2**64 - 1, 2.0**64),
+    (1.0421180106917754e16, 10421180106917754),
+    (1.0421180106917754e16, 1.0421180106917754e16),
+    (1e22, 1e22),
+    (1.7976931348623157e308, 1.7976931348623157e308),
+    (5e-324, 5e-324),
+    (0.1 + 0.2, 0.30000000000000004),
+]
+"""As fragments tell it, and as the finished call has it."""
+
+
+def by_path(number: float) -> tuple[PathText, str]:
+    return written([fragment("$.a[0]", number), fragment("$.b", "x")])
+
+
+def as_raw(number: float) -> tuple[RawText, str]:
+    text = RawText()
+    return text, text.write(PartialArg(string_value=json.dumps({"a": [number], "b": "x"})))
+
+
+def by_growth(number: float) -> tuple[GrowingText, str]:
+    text = GrowingText()
+    return text, "".join(text.write(state, streaming=True) for state in ({"a": [number]}, {"a": [number], "b": "x"}))
+
+
+@pytest.mark.parametrize("streamed", [by_path, as_raw, by_growth])
+@pytest.mark.parametrize(("told", "final"), NUMBERS)
+def test_a_number_is_the_one_that_a_client_reads(
+    streamed: Callable[[float], tuple[PathText | RawText | GrowingText, str]], told: float, final: float
+) -> None:
+    text, sent = streamed(told)
+    rest = text.complete(integral({"a": [final], "b": "x"}))
+    assert rest is not None
+    assert json.loads(sent + rest, parse_int=float) == {"a": [float(final)], "b": "x"}
 
 
 @pytest.mark.parametrize("fragments", [[], [fragment("$.o")], [fragment("$.l[1]", 2)]], ids=["none", "empty", "late"])

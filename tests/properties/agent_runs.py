@@ -7,9 +7,18 @@ from typing import Any, Literal
 from google.adk.events import Event, EventActions
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai.types import Blob, Content, FinishReason, FunctionCall, FunctionResponse, Part, PartialArg
-from hypothesis import strategies as st
+from hypothesis import assume, strategies as st
 
-from tests.properties.json_pieces import ANY_OBJECTS, FULL_OBJECTS, model_texts, pieces, tracked, vertex_fragments
+from tests.properties.json_pieces import (
+    ANY_OBJECTS,
+    FULL_OBJECTS,
+    ended_too_early,
+    grown_states,
+    model_texts,
+    pieces,
+    tracked,
+    vertex_fragments,
+)
 
 Speaker = tuple[str, str | None]
 """Author and branch."""
@@ -21,7 +30,7 @@ IN_PARALLEL: list[Speaker] = [("left", "both.left"), ("right", "both.right"), ("
 
 OUTCOMES: list[Outcome] = ["result", "approval", "client", "failure", "result"]
 
-FORMS = ["echoed", "renamed", "vertex", "tracked", "raw", "nameless", "whole"]
+FORMS = ["echoed", "renamed", "vertex", "tracked", "raw", "grown", "nameless", "whole"]
 """How a call is streamed; the last two have no fragments."""
 
 TEXTS = st.text(min_size=1, max_size=12)
@@ -66,7 +75,7 @@ class Run:
     calls: list[Call]
 
     def __repr__(self) -> str:
-        told = (item.model_dump_json(exclude_defaults=True, exclude={"id", "timestamp"}) for item in self.events)
+        told = (repr(item.model_dump(exclude_defaults=True, exclude={"id", "timestamp"})) for item in self.events)
         return "Run:\n" + "\n".join(told) + "\n"
 
     def whole(self) -> list[Event]:
@@ -106,12 +115,20 @@ def calls(draw: st.DrawFn, number: str, *, last: bool) -> Call:
             draw(vertex_calls(call, arguments))
         case "tracked":
             call.args, cut = draw(model_texts(FULL_OBJECTS))
-            tracked_calls(call, [[argument] for argument in tracked(cut)])
+            arguments = tracked(cut)
+            assume(not ended_too_early(arguments))
+            tracked_calls(call, [[argument] for argument in arguments])
         case "echoed":
             call.fragments = [call.complete]
         case "raw":
             call.args, cut = draw(model_texts(FULL_OBJECTS))
             tracked_calls(call, [[PartialArg(string_value=piece)] for piece in cut if piece])
+        case "grown":
+            states = draw(grown_states())
+            call.args = states[-1]
+            call.fragments = [
+                FunctionCall(id=call.id, name=call.name, args=state, will_continue=True) for state in states
+            ]
     return call
 
 

@@ -2,11 +2,21 @@ import json
 from typing import Any
 
 from google.genai.types import PartialArg
-from hypothesis import example, given, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from stream_protocol.convert.calls._streamed_arguments import GrowingText, PathText, integral
 from stream_protocol.wire import json_value
-from tests.properties.json_pieces import ANY_OBJECTS, FULL_OBJECTS, model_texts, tracked, vertex_fragments
+from tests.properties.json_pieces import (
+    ANY_OBJECTS,
+    FULL_OBJECTS,
+    NUMBERS,
+    closed,
+    ended_too_early,
+    grown_states,
+    model_texts,
+    tracked,
+    vertex_fragments,
+)
 
 
 def final_arguments(value: dict[str, Any]) -> Any:
@@ -18,37 +28,15 @@ def as_client_reads(text: str) -> Any:
     return json.loads(text, parse_int=float)
 
 
-def closing(text: str) -> str:
-    """What closes the string and the brackets that this beginning of a JSON text leaves open."""
-    closers, in_string, escaped = "", False, False
-    for character in text:
-        if in_string:
-            in_string = escaped or character != '"'
-            escaped = character == "\\" and not escaped
-        elif character == '"':
-            in_string = True
-        elif character in "{[":
-            closers = ("}" if character == "{" else "]") + closers
-        elif character in "}]":
-            closers = closers[1:]
-    return ('"' if in_string else "") + closers
-
-
-def closed(text: str) -> Any:
-    """The value that the text is once it is closed; ``None`` if it is none."""
-    try:
-        return json.loads(text + closing(text))
-    except json.JSONDecodeError:
-        return None
-
-
 @given(model_texts(FULL_OBJECTS))
 @example(({"a": "x😀y", "b": 1}, ['{"a": "x\\ud83d', '\\ude00y", "b": 1', "}"]))
 @example(({"a": ["", ""]}, ['{"a": ["', '", "', '"]}']))
 def test_arguments_that_adk_tracks_concatenate_in_any_chunking(given_text: tuple[dict[str, Any], list[str]]) -> None:
     value, cut = given_text
+    fragments = tracked(cut)
+    assume(not ended_too_early(fragments))
     text = PathText()
-    sent = "".join(text.write(fragment) for fragment in tracked(cut))
+    sent = "".join(map(text.write, fragments))
     rest = text.complete(final_arguments(value))
     assert rest is not None
     assert as_client_reads(sent + rest) == as_client_reads(json.dumps(final_arguments(value)))
@@ -68,6 +56,14 @@ def test_arguments_as_vertex_streams_them_concatenate_in_any_chunking(
     assert set(rest.removeprefix('"')) <= set("]}"), (
         "at most the quote of an unclosed string stands before the brackets"
     )
+
+
+def test_adk_ends_a_string_too_early_where_the_quote_behind_the_next_key_comes_alone() -> None:
+    fragments = tracked(['{"a": "x', 'y", "b', '"', ": 1}"])
+    assert ended_too_early(fragments)  # once ADK does not, nothing need be assumed of its fragments
+    text = PathText()
+    assert "".join(map(text.write, fragments)) == '{"a":"x"'
+    assert text.complete({"a": "xy", "b": 1}) is None
 
 
 @given(model_texts(ANY_OBJECTS))
@@ -101,24 +97,27 @@ def test_fragments_in_any_order_never_write_what_is_no_json(
     )
 
 
-@st.composite
-def grown_states(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """An object as a model repeats it: each state is what a lenient parser makes of the text so far."""
-    text = json.dumps(draw(ANY_OBJECTS), ensure_ascii=False)
-    cuts = sorted(draw(st.lists(st.integers(1, len(text)), max_size=8)))
-    return [lenient(text[:cut]) for cut in [*cuts, len(text)]]
-
-
-def lenient(text: str) -> dict[str, Any]:
-    """The longest beginning of the text that is an object once it is closed."""
-    values = (closed(text[:end]) for end in range(len(text), 0, -1))
-    return next(value for value in values if isinstance(value, dict))
-
-
 @given(grown_states())
 def test_arguments_that_repeat_and_grow_concatenate_to_the_last_state(states: list[dict[str, Any]]) -> None:
     text = GrowingText()
     sent = "".join(text.write(json_value(state, lossy=True), streaming=True) for state in states)
-    rest = text.complete(json_value(states[-1], lossy=True))
+    rest = text.complete(final_arguments(states[-1]))
     assert rest is not None
-    assert as_client_reads(sent + rest) == as_client_reads(json.dumps(json_value(states[-1], lossy=True)))
+    assert as_client_reads(sent + rest) == as_client_reads(json.dumps(final_arguments(states[-1])))
+
+
+@given(st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=4))
+def test_numbers_are_those_that_a_client_reads_whatever_fragments_make_of_them(
+    numbers: list[tuple[float, bool]],
+) -> None:
+    final = final_arguments({"n": [number for number, _ in numbers], "end": "x"})
+    told = [float(number) if becomes_float else number for number, becomes_float in numbers]
+    by_path, by_growth = PathText(), GrowingText()
+    pieces = [PartialArg(json_path=f"$.n[{index}]", number_value=number) for index, number in enumerate(told)]
+    states: list[dict[str, Any]] = [{"n": told[: index + 1]} for index in range(len(told))]
+    sent_by_path = "".join(map(by_path.write, pieces))
+    sent_by_growth = "".join(by_growth.write(state, streaming=True) for state in [*states, {"n": told, "end": "x"}])
+    for text, sent in ((by_path, sent_by_path), (by_growth, sent_by_growth)):
+        rest = text.complete(final)
+        assert rest is not None
+        assert as_client_reads(sent + rest) == as_client_reads(json.dumps(final))

@@ -20,7 +20,6 @@ from stream_protocol.serving import ChatService, create_app, emit_data
 from stream_protocol.testing import Call, ScriptedLlm, Thought, token_usage
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
-from tests.properties.effort import examples
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chunks
 
@@ -227,7 +226,7 @@ async def converse(chat: Chat, acts: list[Act]) -> None:
     assert not any(chat.half_asked)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 @given(
     script=scripts,
     acts=actions,

@@ -10,7 +10,6 @@ from stream_protocol import ChatRequest, ChatRequestError
 from stream_protocol.session import AnsweredCalls, messages_to_events, restore_client_history
 from stream_protocol.wire import UIMessage
 from stream_protocol.wire._messages import ToolState
-from tests.properties.effort import examples
 
 AGENTS = ("root", "expert")
 
@@ -84,7 +83,7 @@ def check(events: list[Any]) -> None:
         assert event.invocation_id
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=150)
 @given(messages)
 def test_an_imported_history_is_sound(chat: list[Any]) -> None:
     try:
@@ -95,7 +94,7 @@ def test_an_imported_history_is_sound(chat: list[Any]) -> None:
     assert messages_to_events(chat, agent="root", agents=AGENTS) == events
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=150)
 @given(messages)
 def test_a_request_that_brings_its_history_is_refused_or_leaves_no_call_open(chat: list[Any]) -> None:
     told = tuple(cast("UIMessage", {"id": "", **message}) for message in chat)

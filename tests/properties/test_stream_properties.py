@@ -10,7 +10,6 @@ from stream_protocol.convert.calls._streamed_arguments import integral
 from stream_protocol.wire import SSE_DONE, AiSdkVersion, json_value
 from stream_protocol.wire.client import MessageReducer
 from tests.properties.agent_runs import ALONE, Call, Run, Speaker, continuation, event, runs, spoken
-from tests.properties.effort import examples
 from tests.stream_order import check_order
 
 VERSIONS: st.SearchStrategy[AiSdkVersion] = st.sampled_from([6, 7])
@@ -99,7 +98,7 @@ STATES = {
 }
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(run=runs(), ai_sdk=VERSIONS)
 def test_any_run_becomes_a_message_in_which_all_is_said_once(run: Run, ai_sdk: AiSdkVersion) -> None:
     chunks = converted(run.events, ai_sdk)
@@ -118,7 +117,7 @@ def test_any_run_becomes_a_message_in_which_all_is_said_once(run: Run, ai_sdk: A
             assert part["output"] == json_value(call.response)
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(run=runs())
 def test_the_deltas_of_a_call_concatenate_to_its_input(run: Run) -> None:
     deltas: dict[str, str] = {}
@@ -137,14 +136,14 @@ def as_client_reads(value: Any) -> Any:
     return json.loads(json.dumps(value), parse_int=float, parse_float=lambda number: float(number) + 0.0)
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(run=runs(), ai_sdk=VERSIONS)
 def test_bytes_and_dictionaries_agree(run: Run, ai_sdk: AiSdkVersion) -> None:
     chunks = converted(run.events, ai_sdk)
     assert list(iter_sse(run.events, ai_sdk=ai_sdk)) == [*map(encode_sse, chunks), SSE_DONE]
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(run=runs(speakers=[ALONE]))
 def test_one_agent_says_the_same_with_and_without_streaming(run: Run) -> None:
     streamed, whole = (folded(converted(events, 6), 6)["parts"] for events in (run.events, run.whole()))
@@ -175,7 +174,7 @@ ENDS: dict[str, Callable[[list[Event]], Iterable[Event]]] = {
 TERMINALS = {"ends": "finish", "is aborted": "abort"}
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(run=runs(), end=st.sampled_from([*ENDS]), data=st.data())
 def test_a_run_that_stops_anywhere_leaves_nothing_open(run: Run, end: str, data: st.DataObject) -> None:
     events = run.events[: data.draw(st.integers(1, len(run.events)))]
@@ -193,7 +192,7 @@ def test_a_run_that_stops_anywhere_leaves_nothing_open(run: Run, end: str, data:
             assert all(is_settled(part) for part in shown)
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(run=runs(), ai_sdk=VERSIONS)
 def test_a_page_sends_by_itself_only_what_a_person_answered(run: Run, ai_sdk: AiSdkVersion) -> None:
     parts = folded(converted(run.events, ai_sdk), ai_sdk)["parts"]
@@ -216,7 +215,7 @@ def answer(part: dict[str, Any], call: Call, *, approved: bool) -> None:
         part["output"] = call.response
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(run=runs(speakers=[ALONE]), ai_sdk=VERSIONS, approved=st.booleans())
 def test_answers_are_taken_up_in_the_same_message(run: Run, ai_sdk: AiSdkVersion, approved: bool) -> None:
     message = folded(converted(run.events, ai_sdk), ai_sdk)

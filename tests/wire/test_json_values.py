@@ -17,7 +17,7 @@ from uuid import UUID
 import orjson
 import pydantic
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from stream_protocol.wire import (
     MAX_DEPTH,
@@ -341,13 +341,11 @@ anything = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(plain_json.filter(lambda value: not has_forbidden_key(value)))
 def test_plain_json_is_what_the_standard_encoder_says(value: Any) -> None:
     assert repr(json_value(value)) == repr(json.loads(json.dumps(value)))
 
 
-@settings(deadline=None)
 @given(anything)
 def test_every_result_encodes_is_final_and_passes_the_clients_parser(value: Any) -> None:
     plain = json_value(value)
@@ -357,7 +355,6 @@ def test_every_result_encodes_is_final_and_passes_the_clients_parser(value: Any)
     assert json_value(value, lossy=True) == plain
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(codec=None, categories=["Cs", "Ll", "So"])))
 def test_text_is_always_encodable_and_loses_only_halves(text: str) -> None:
     whole = to_well_formed(text)

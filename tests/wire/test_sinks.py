@@ -2,7 +2,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from stream_protocol.wire import ChunkSink, Sink, SseSink, Transform, TransformedSink, encode_sse
 from stream_protocol.wire.client._chunk_schema import check_chunk
@@ -89,7 +89,6 @@ CALLS: dict[str, st.SearchStrategy[Call]] = {
 }
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(*CALLS.values()), max_size=8))
 def test_the_bytes_are_those_of_the_chunks(calls: list[Call]) -> None:
     chunks, sse = ChunkSink(), SseSink()
@@ -100,7 +99,6 @@ def test_the_bytes_are_those_of_the_chunks(calls: list[Call]) -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-@settings(deadline=None)
 @given(data=st.data())
 def test_every_chunk_is_one_that_the_client_accepts(name: str, data: st.DataObject) -> None:
     sink = ChunkSink()

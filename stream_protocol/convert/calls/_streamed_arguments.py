@@ -364,16 +364,21 @@ class GrowingText:
     def complete(self, arguments: dict[str, Any]) -> str | None:
         if not self._sent:
             return ""
-        final = _dumps(arguments)
+        final = _canonical(arguments)
         return final[len(self._sent) :] if final.startswith(self._sent) else None
 
     def so_far(self) -> Any:
         return self._latest
 
 
+def _canonical(arguments: dict[str, Any]) -> str:
+    """JSON with the numbers that a client reads: where fragments have floats, the finished call may have integers."""
+    return _dumps(integral(_floats(arguments)))
+
+
 def _stable(arguments: dict[str, Any]) -> str:
     """The canonical JSON up to where a later state can differ."""
-    text = _dumps(arguments).rstrip("]}")
+    text = _canonical(arguments).rstrip("]}")
     if text.endswith('"'):
         return text[:-1]
     return text.rstrip(_NUMBER_CHARACTERS) if text[-1:].isdigit() else text

@@ -208,7 +208,7 @@ def tangled(message: Any) -> bool:
 
 
 @pytest.mark.parametrize("ai_sdk", BOTH)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(seed=st.integers(0, 2**32))
 def test_whatever_a_stream_builds_comes_back(seed: int, ai_sdk: AiSdkVersion) -> None:
     message = reduce_chunks(legal_stream(random.Random(seed), ai_sdk), ai_sdk=ai_sdk)

@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from stream_protocol.wire.client._partial_json import parse_partial_json, repair_json
 
@@ -87,7 +87,6 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(json_values.filter(lambda value: isinstance(value, dict | list)), st.data())
 def test_every_beginning_of_an_object_or_array_is_shown_with_its_root(value: Any, data: st.DataObject) -> None:
     text = json.dumps(value)
