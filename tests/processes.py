@@ -33,11 +33,11 @@ FORKS.set_forkserver_preload(
         "sqlalchemy.ext.asyncio",
         "stream_protocol.recording",
         "stream_protocol.replay_server",
-        "stream_protocol.serving.adk_runner._load_target",
         "stream_protocol.serving._service",
+        "stream_protocol.serving.adk_runner._load_target",
         "stream_protocol.serving.adk_runner._session_services",
+        "stream_protocol.serving.http._uvicorn_server",
         "stream_protocol.testing",
-        "uvicorn.protocols.http.h11_impl",
     ]
 )
 
