@@ -17,6 +17,9 @@ MINUTES ?= 10
 # Sets are in the same order in each run of the tests.
 test test-python test-oldest test-versions: export PYTHONHASHSEED = 0
 
+# A module is compiled once, not by every worker and server of the tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := .venv/bin
 PYTHON_READY := .venv/.ready
 COMPILE := $(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --quiet \
@@ -28,6 +31,8 @@ NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard \
 	frontend-fixtures/package-lock.json server/page/package-lock.json examples/frontend-tests/package-lock.json))
 NODE_VERSION := $(shell node --version 2>/dev/null)
 MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing cli)
+# As tests/conftest.py orders them: not the files with most tests first.
+BY_FILE := --dist loadfile --no-loadscope-reorder
 PYTHON_ALONE := not node and not browser and not store
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
@@ -73,13 +78,13 @@ demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.
 	@$(BIN)/python -m server --host $(HOST) --port $(PORT)
 
 test: setup  ## every test, with coverage; make test ARGS="-k name" for some
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 3 --dist loadfile --cov)
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 4 $(BY_FILE) --cov)
 
 test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis or PostgreSQL
-	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(ARGS)
 
 test-oldest: $(OLDEST_READY)  ## the tests that meet ADK, on the oldest versions that pyproject.toml permits
-	$(OLDEST)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 --dist loadfile $(if $(ARGS),$(ARGS),$(MEET_ADK))
+	$(OLDEST)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(if $(ARGS),$(ARGS),$(MEET_ADK))
 
 # A pyenv has a command for each Python of its own on the PATH; those that it was not told to use do not run.
 test-versions: $(PYTHON_READY)  ## test-python on each supported Python that is here, but SKIP="3.11"
@@ -89,7 +94,7 @@ test-versions: $(PYTHON_READY)  ## test-python on each supported Python that is 
 			"$$python" -c "" 2>/dev/null && echo "$$python" && break; done) || { missing+=" $$version"; continue; }; \
 		ran+=" $$version"; \
 		$(MAKE) --no-print-directory .venv-$$version/.ready PYTHON="$$python"; \
-		.venv-$$version/bin/python -m pytest -m "$(PYTHON_ALONE)" -n 2 --dist loadfile $(ARGS) || failed+=" $$version"; \
+		.venv-$$version/bin/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(ARGS) || failed+=" $$version"; \
 	done; \
 	echo "Python versions that ran:$${ran:- none}. Not found:$${missing:- none}. Failed:$${failed:- none}."; \
 	[ -z "$$failed" ]

@@ -17,6 +17,24 @@ change broke."""
 STORES = {"redis", "shared_redis", "cluster", "postgres"}
 """Fixtures that start a server."""
 
+TESTS = Path(__file__).parent
+
+FIRST = (
+    "fleet/test_faults.py",
+    "fleet/test_fleet_pages.py",
+    "browser/test_demo_page.py",
+    "serving/run_logs/test_redis_run_log.py",
+    "test_frontend_example.py",
+    "conformance/test_real_client.py",
+    "properties/test_stream_properties.py",
+    "conformance/test_next_turn_on_the_wire.py",
+    "check/test_check_file.py",
+    "recording/test_read_records.py",
+)
+"""The files that take longest, those that mostly wait before the others: who starts last makes the others wait."""
+
+PROPERTIES = TESTS / "properties"
+
 SHRINKING_SECONDS = 900
 """For a property that was refuted, to find the smallest example: that takes minutes."""
 
@@ -38,7 +56,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need a Redis or a PostgreSQL server or draw by chance, and gives properties their time."""
+    """Marks the tests that need a Redis or a PostgreSQL server or draw by chance, gives properties their time, and puts
+    long files first.
+
+    What the properties run is not counted as covered: each line has a test that says what it does, and counting takes
+    as long as they do.
+    """
     for item in items:
         if isinstance(item, pytest.Function):
             params = item.callspec.params if hasattr(item, "callspec") else {}
@@ -49,6 +72,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.timeout(SHRINKING_SECONDS))
             if is_property or "rng" in item.fixturenames:
                 item.add_marker("hunt")
+            if item.path.parent == PROPERTIES:
+                item.add_marker("no_cover")
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    name = item.path.relative_to(TESTS).as_posix()
+    return FIRST.index(name) if name in FIRST else len(FIRST)
 
 
 @pytest.fixture

@@ -89,14 +89,14 @@ def _signed_in(name: str) -> str:
 def flask_url() -> Iterator[str]:
     """The Flask example under waitress, on a port of its own."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = create_server(flask_app.app, sockets=[listener], threads=4)
+    server: Any = create_server(flask_app.app, sockets=[listener], threads=4)  # its stubs know no trigger
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         flask_app.service.close()
-        server.close()
+        server.trigger.pull_trigger(server.close)  # in its own thread, which would find its sockets closed otherwise
         thread.join(HANG)
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import HANG_MS
 from tests.browser.test_demo_page import say
-from tests.cli.processes import serve, serving
+from tests.processes import serving
 
 pytestmark = pytest.mark.browser
 
@@ -56,7 +56,7 @@ root_agent = LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[ca
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "agent.py").write_text(AGENT)
-    with serving(serve("agent:root_agent"), tmp_path) as (_, url):
+    with serving("agent:root_agent", cwd=tmp_path) as (_, url):
         yield url
 
 

@@ -1,7 +1,5 @@
 """The demo page before the replay server, which holds each chunk until the test lets it go."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +8,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import HANG_MS, ROOT
+from tests.browser.conftest import HANG_MS
+from tests.processes import ROOT, serving
 from tests.replay_server.fixture_recordings import write_recordings
 
 pytestmark = pytest.mark.browser
@@ -22,14 +21,8 @@ RECORDINGS: Final = ("streamed_arguments_nested", "approval_after_stream")
 def replay_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a replay server that holds."""
     folder = write_recordings(tmp_path_factory.mktemp("recordings"), *RECORDINGS)
-    command = [sys.executable, "-m", "stream_protocol.cli", "serve", "--replay", str(folder), "--pace", "held"]
-    with subprocess.Popen([*command, "--port", "0"], cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            yield server.stdout.readline().split()[-1]
-        finally:
-            server.terminate()
-            server.wait(HANG_MS / 1000)
+    with serving("--replay", str(folder), "--pace", "held", cwd=ROOT) as (_, url):
+        yield url
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from stream_protocol import SSE_DONE, encode_sse
 from stream_protocol.check import Finding, Rule, Severity, _check_file as check_module, check_file, check_stream
 from stream_protocol.recording.read import UnreadableError
 from stream_protocol.wire import AiSdkVersion
+from tests.batch import batch
 from tests.check import bad_streams
 
 FIXTURES = Path(__file__).parents[2] / "frontend-fixtures" / "fixtures"
@@ -85,9 +86,7 @@ def test_there_is_a_bad_stream_for_every_rule_and_no_other() -> None:
 # the fixtures
 
 
-@pytest.mark.parametrize("name", FIXTURE_NAMES)
-@pytest.mark.parametrize("form", ["sse", "jsonl"])
-@pytest.mark.parametrize("ai_sdk", [6, 7])
+@batch(name=FIXTURE_NAMES, form=["sse", "jsonl"], ai_sdk=[6, 7])
 def test_what_the_converter_writes_is_legal(name: str, form: str, ai_sdk: AiSdkVersion) -> None:
     turns: list[list[Any]] = [*chunks_of(name, ai_sdk)]
     body = b"".join(jsonl(*turn) if form == "jsonl" else b"".join(map(encode_sse, turn)) + SSE_DONE for turn in turns)
@@ -413,17 +412,22 @@ def many_responses(count: int) -> Iterator[bytes]:
         yield sse({**START, "messageId": f"m{number}"}, STEP, *call, STEP_END, *ANSWER)
 
 
+@pytest.mark.no_cover  # each allocation is followed already
 @pytest.mark.parametrize("made", [one_long_response, many_responses])
 def test_memory_does_not_grow_with_the_file(made: Callable[[int], Iterator[bytes]], tmp_path: Path) -> None:
-    def peak(count: int) -> int:
+    def file_of(count: int) -> Path:
         file = tmp_path / str(count)
         with file.open("wb") as out:
             out.writelines(made(count))
+        return file
+
+    def peak(count: int) -> int:
         tracemalloc.reset_peak()
         before, _ = tracemalloc.get_traced_memory()
-        assert list(check_file(file, versions=(6,))) == []
+        assert list(check_file(files[count], versions=(6,))) == []
         return tracemalloc.get_traced_memory()[1] - before
 
+    files = {count: file_of(count) for count in (100, 200, 2000)}
     tracemalloc.start()
     try:
         peak(100)

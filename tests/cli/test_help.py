@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.cli.processes import ENV, HANG
+from tests.processes import ENV, HANG
 
 PROGRAM = """
 import sys

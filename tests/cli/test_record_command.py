@@ -1,14 +1,13 @@
 """Recording on the command line, in a process of its own, and what a killed server leaves."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.cli.processes import ENV, HANG, cli, command
+from tests.processes import HANG, cli, serving
 from tests.recording.recordings import turns
 
 AGENT = """
@@ -35,7 +34,7 @@ def say(text: str) -> dict[str, Any]:
 
 def test_a_conversation_is_recorded_turn_by_turn(folder: Path) -> None:
     done = cli("record", "mine:root_agent", "--say", "hi", "--say", "bye", "--to", "chat.jsonl", cwd=folder)
-    assert (done.returncode, done.stdout) == (0, "Recorded 2 turns in chat.jsonl\n"), done.stderr
+    assert (done.exit_code, done.stdout) == (0, "Recorded 2 turns in chat.jsonl\n"), done.stderr
     first, second = turns(folder / "chat.jsonl")
     said = {"id": "user-1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
     assert first.request == {"id": "recorded", "messages": [said], "trigger": "submit-message"}
@@ -46,7 +45,7 @@ def test_a_conversation_is_recorded_turn_by_turn(folder: Path) -> None:
 
 def test_a_turn_that_fails_is_told_and_recorded(folder: Path) -> None:
     done = cli("record", "mine:failing", "--say", "hi", "--say", "again", "--to", "chat.jsonl", cwd=folder)
-    assert done.returncode == 0
+    assert done.exit_code == 0
     assert "turn 1 ended in an error" in done.stderr
     assert [turn.end for turn in turns(folder / "chat.jsonl")] == ["error", "finish"]
 
@@ -63,30 +62,23 @@ def test_a_turn_that_fails_is_told_and_recorded(folder: Path) -> None:
 def test_what_cannot_be_recorded_is_one_line(folder: Path, arguments: list[str], reason: str) -> None:
     before = sorted(folder.iterdir())
     done = cli("record", *arguments, cwd=folder)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(f"adk-ui-stream: {reason}")
     assert done.stderr.count("\n") == 1
     assert [path for path in sorted(folder.iterdir()) if path.name != "__pycache__"] == before
 
 
 def test_a_server_that_is_killed_leaves_all_that_it_had_sent(folder: Path) -> None:
-    serve = command("serve", "mine:root_agent", "--port", "0", "--record", "recordings")
-    process = subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV, cwd=folder)
     seen = []
-    try:
-        assert process.stdout is not None
-        url = process.stdout.readline().split()[-1] + "/api/chat"
-        httpx.post(url, json=say("hi"), timeout=HANG)
-        with httpx.stream("POST", url, json=say("wait"), timeout=HANG) as response:
+    with serving("mine:root_agent", "--record", "recordings", cwd=folder) as (process, url):
+        httpx.post(f"{url}/api/chat", json=say("hi"), timeout=HANG)
+        with httpx.stream("POST", f"{url}/api/chat", json=say("wait"), timeout=HANG) as response:
             for line in response.iter_lines():
                 if line:
                     seen.append(json.loads(line.removeprefix("data: ")))
                 if "Half" in line:
                     break
             process.kill()
-    finally:
-        process.kill()
-        process.communicate(timeout=HANG)
     (path,) = (folder / "recordings").iterdir()
     whole, broken = turns(path)
     assert (whole.end, broken.end) == ("finish", None)
@@ -95,5 +87,5 @@ def test_a_server_that_is_killed_leaves_all_that_it_had_sent(folder: Path) -> No
 
 def test_a_folder_that_cannot_be_recorded_into_is_one_line(folder: Path) -> None:
     done = cli("serve", "mine:root_agent", "--port", "0", "--record", "mine.py/recordings", cwd=folder)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "adk-ui-stream: cannot record into mine.py/recordings: Not a directory\n"

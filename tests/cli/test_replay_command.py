@@ -2,7 +2,6 @@ import io
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +15,7 @@ from stream_protocol import message_to_chunks, reduce_chunks
 from stream_protocol.check import check_file
 from stream_protocol.cli.replay_command import replay
 from stream_protocol.recording import _pace as waiting, load_recording, replay as replay_recording
-from tests.cli.processes import ENV, HANG, cli
+from tests.processes import COMMAND, ENV, HANG, cli, fresh_cli
 
 
 def event(author: str, text: str, turn: int, at: float | None) -> dict[str, Any]:
@@ -249,14 +248,14 @@ def recording(*texts: str) -> str:
 def test_a_recording_is_printed_as_its_stream(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     file.write_text(recording("Hello."))
-    done = cli("replay", str(file))
-    assert (done.returncode, done.stderr) == (0, "")
+    done = cli("replay", str(file), cwd=tmp_path)
+    assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.startswith('data: {"type":"start","messageId":"e-1"}\n\n')
     assert done.stdout.endswith("data: [DONE]\n\n")
 
 
 def test_a_recording_may_come_through_a_pipe() -> None:
-    done = cli("replay", "/dev/stdin", stdin=recording("Hello."))
+    done = fresh_cli("replay", "/dev/stdin", stdin=recording("Hello."))
     assert done.returncode == 0
     assert '"delta":"Hello."' in done.stdout
 
@@ -264,7 +263,7 @@ def test_a_recording_may_come_through_a_pipe() -> None:
 def test_a_pipe_that_is_closed_early_is_no_error(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     file.write_text(recording(*(f"Line {number}. " for number in range(3000))))
-    command = [sys.executable, "-m", "stream_protocol.cli", "replay", str(file)]
+    command = [*COMMAND, "replay", str(file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -3,6 +3,8 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import repeat
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from stream_protocol.cli import main
-from tests.cli.processes import HANG, cli, serve, serving
+from tests.processes import COMMAND, ENV, HANG, PythonModule, cli, fresh_cli, serving
 from tests.redis_server import RedisServer, free_port
 
 AGENT = """
@@ -20,6 +22,18 @@ from stream_protocol.testing import ScriptedLlm, Wait
 root_agent = LlmAgent(name="mine", model=ScriptedLlm(respond=lambda request: ["Hello there. ", Wait({pause}), "Bye."]))
 """
 BODY = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}]}
+
+
+@contextmanager
+def serving_fresh(*arguments: str, cwd: Path) -> Iterator[str]:
+    """As ``serving``, by a Python that has imported nothing yet."""
+    command = [*COMMAND, "serve", *arguments, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENV, cwd=cwd) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().split()[-1]
+        finally:
+            process.kill()
 
 
 def test_the_version_of_the_client_is_six_or_seven(tmp_path: Path) -> None:
@@ -32,21 +46,21 @@ def test_a_bad_target_is_one_line_on_stderr(tmp_path: Path, target: str) -> None
     (tmp_path / "broken.py").write_text("1 / 0\n")
     (tmp_path / "empty").mkdir()
     done = cli("serve", target, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(f"adk-ui-stream: cannot load {target}: ")
     assert done.stderr.count("\n") == 1
 
 
 def test_a_grace_that_is_no_time_is_one_line_on_stderr(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    done = cli("serve", "agent:root_agent", "--disconnect-grace", "nan", cwd=tmp_path)
+    done = fresh_cli("serve", "agent:root_agent", "--disconnect-grace", "nan", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "adk-ui-stream: `disconnect_grace` must be 0 or more seconds, or None.\n"
 
 
 def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    with serving(serve("agent:root_agent", "--cors-origin", "https://page.example"), tmp_path) as (_, url):
+    with serving_fresh("agent:root_agent", "--cors-origin", "https://page.example", cwd=tmp_path) as url:
         headers = {"origin": "https://page.example"}
         with httpx.stream("POST", f"{url}/api/chat", json=BODY, headers=headers, timeout=HANG) as response:
             assert response.headers["access-control-allow-origin"] == "https://page.example"
@@ -56,7 +70,7 @@ def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken
         assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
         port = url.rpartition(":")[2]
         taken = cli("serve", "agent:root_agent", "--port", port, cwd=tmp_path)
-    assert (taken.returncode, taken.stdout) == (2, "")
+    assert (taken.exit_code, taken.stdout) == (2, "")
     assert taken.stderr == f"adk-ui-stream: cannot listen on 127.0.0.1:{port}: Address already in use\n"
 
 
@@ -64,7 +78,7 @@ def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken
 def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "agent.py").write_text(AGENT.format(pause=3600))
-    with serving(serve("folder", "--no-page"), tmp_path) as (process, url):
+    with serving("folder", "--no-page", cwd=tmp_path) as (process, url):
         with httpx.stream("POST", f"{url}/api/chat", json=BODY, timeout=HANG) as response:
             lines = (line for line in response.iter_lines() if line)
             while "text-delta" not in next(lines):
@@ -72,10 +86,10 @@ def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort(tmp_path: Pat
             process.send_signal(number)
             rest = list(lines)
         assert rest[-2:] == ['data: {"type":"abort"}', "data: [DONE]"]
-        process.wait(HANG)
+        process.wait()
 
 
-def peak_memory(process: subprocess.Popen[str]) -> int:
+def peak_memory(process: PythonModule) -> int:
     """Bytes."""
     (line,) = (line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if "VmHWM" in line)
     return int(line.split()[1]) * 1024
@@ -87,7 +101,7 @@ def test_a_server_refuses_100_mb_and_does_not_keep_them(announced: bool, tmp_pat
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     size, piece = 100_000_000, b" " * 100_000
     headers = {"content-type": "application/json"} | ({"content-length": str(size)} if announced else {})
-    with serving(serve("agent:root_agent", "--no-page"), tmp_path) as (process, url):
+    with serving("agent:root_agent", "--no-page", cwd=tmp_path) as (process, url):
         assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).status_code == 200
         before = peak_memory(process)
         body = repeat(piece, size // len(piece))
@@ -99,7 +113,7 @@ def test_a_server_refuses_100_mb_and_does_not_keep_them(announced: bool, tmp_pat
 
 def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    with serving(serve("agent:root_agent", "--no-page", "--user-header", "X-User"), tmp_path) as (_, url):
+    with serving("agent:root_agent", "--no-page", "--user-header", "X-User", cwd=tmp_path) as (_, url):
         refused = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG)
         accepted = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG, headers={"X-User": "ann"})
     assert (refused.status_code, refused.text) == (401, "Sign in first.")
@@ -109,7 +123,7 @@ def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> 
 def test_a_redis_that_cannot_be_reached_is_told_in_one_line_without_its_password(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     done = cli("serve", "agent:root_agent", "--redis", f"redis://:s3cret@127.0.0.1:{free_port()}/0", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     assert "redis://127.0.0.1" in done.stderr
     assert "s3cret" not in done.stderr
@@ -117,10 +131,10 @@ def test_a_redis_that_cannot_be_reached_is_told_in_one_line_without_its_password
 
 def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, shared_redis: RedisServer) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
-    command = serve("agent:root_agent", "--no-page", "--redis", shared_redis.url)
+    options = ("agent:root_agent", "--no-page", "--redis", shared_redis.url)
     with (
-        serving(command, tmp_path) as (_, one),
-        serving(command, tmp_path) as (_, two),
+        serving(*options, cwd=tmp_path) as (_, one),
+        serving(*options, cwd=tmp_path) as (_, two),
         httpx.stream("POST", f"{one}/api/chat", json=BODY, timeout=HANG) as first,
     ):
         pieces = first.iter_text()
@@ -131,11 +145,11 @@ def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, sha
 
 def test_the_readers_of_a_server_that_was_killed_are_told_by_another(tmp_path: Path, shared_redis: RedisServer) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
-    command = serve("agent:root_agent", "--no-page", "--redis", shared_redis.url, "--lease", "5")
+    options = ("agent:root_agent", "--no-page", "--redis", shared_redis.url, "--lease", "5")
     body = {**BODY, "id": "killed"}
     with (
-        serving(command, tmp_path) as (process, one),
-        serving(command, tmp_path) as (_, two),
+        serving(*options, cwd=tmp_path) as (process, one),
+        serving(*options, cwd=tmp_path) as (_, two),
         httpx.stream("POST", f"{one}/api/chat", json=body, timeout=HANG) as first,
     ):
         assert '"start"' in next(first.iter_text())
@@ -154,10 +168,10 @@ def test_the_readers_of_a_server_that_was_killed_are_told_by_another(tmp_path: P
 def test_chats_are_kept_where_the_uri_says(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     uri = request.getfixturevalue("postgres").new_database() if database == "postgres" else "sqlite:///chat.db"
-    command = serve("agent:root_agent", "--no-page", "--session-service-uri", uri)
-    with serving(command, tmp_path) as (_, url):
+    options = ("agent:root_agent", "--no-page", "--session-service-uri", uri)
+    with serving(*options, cwd=tmp_path) as (_, url):
         assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).status_code == 200
-    with serving(command, tmp_path) as (_, url):
+    with serving(*options, cwd=tmp_path) as (_, url):
         (kept,) = httpx.get(f"{url}/api/chats", timeout=HANG).json()["chats"]
     assert (kept["id"], kept["title"]) == ("c1", "hi")
 
@@ -165,6 +179,6 @@ def test_chats_are_kept_where_the_uri_says(database: str, tmp_path: Path, reques
 def test_a_session_service_that_cannot_be_had_is_one_line_on_stderr(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     done = cli("serve", "agent:root_agent", "--session-service-uri", "sqlite:///no/such/chat.db", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("adk-ui-stream: cannot use sqlite:///no/such/chat.db: ")
     assert done.stderr.count("\n") == 1

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from click.testing import CliRunner
 from starlette.applications import Starlette
 
 from stream_protocol.cli import main
-from tests.cli.processes import HANG, ROOT, serve, serving
 from tests.conformance.fixtures import FOLDER
+from tests.processes import HANG, ROOT, serving
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import chat, chunks, said, text
 
@@ -50,8 +51,8 @@ def test_a_folder_is_served_and_nothing_is_written(tmp_path: Path) -> None:
     (folder / "README.md").write_text("Recordings of the weather agent.\n")
     before = digests(tmp_path)
     origin = {"origin": "http://localhost:5173"}
-    command = serve("--replay", str(folder), "--cors-origin", origin["origin"])
-    with serving(command, tmp_path) as (process, url), httpx.Client(base_url=url, timeout=HANG) as http:
+    command = ("--replay", str(folder), "--cors-origin", origin["origin"])
+    with serving(*command, cwd=tmp_path) as (process, url), httpx.Client(base_url=url, timeout=HANG) as http:
         assert http.get("/healthz").json() == {"status": "ok"}
         listed = http.get("/api/chats").json()["chats"]
         assert [(one["id"], one["title"]) for one in listed] == [
@@ -70,8 +71,9 @@ def test_a_folder_is_served_and_nothing_is_written(tmp_path: Path) -> None:
         assert http.delete("/api/chat/c1").status_code == 204
         assert "<html" in http.get("/").text
         assert http.post("/api/chat", content=b"{").status_code == 400
-        process.terminate()
-        assert "README.md is skipped: " in process.communicate(timeout=HANG)[1]
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+        assert "README.md is skipped: " in process.log.read_text()
     assert digests(tmp_path) == before
 
 
@@ -79,17 +81,15 @@ def test_the_environment_needs_no_key(tmp_path: Path, monkeypatch: pytest.Monkey
     for name in [name for name in os.environ if name.startswith(("GOOGLE_", "GEMINI_"))]:
         monkeypatch.delenv(name)
     write_recordings(tmp_path, "text")
-    with serving(serve("--replay", str(tmp_path / "text.jsonl"), "--pace", "recorded", "--ai-sdk", "7"), tmp_path) as (
-        _,
-        url,
-    ):
+    options = ("--replay", str(tmp_path / "text.jsonl"), "--pace", "recorded", "--ai-sdk", "7")
+    with serving(*options, cwd=tmp_path) as (_, url):
         words = httpx.get(f"{url}/api/chats", timeout=HANG).json()["chats"][0]["title"]
         assert chunks(httpx.post(f"{url}/api/chat", json=chat(said(words)), timeout=HANG).text)
 
 
 def test_one_of_several_conversations_in_a_file_is_served(tmp_path: Path) -> None:
     (tmp_path / "several.json").write_text(SEVERAL)
-    with serving(serve("--replay", "several.json", "--session", "b"), tmp_path) as (_, url):
+    with serving("--replay", "several.json", "--session", "b", cwd=tmp_path) as (_, url):
         answer = httpx.post(f"{url}/api/chat", json=chat(said("hi b")), timeout=HANG)
     assert text(chunks(answer.text)) == "I am b."
 

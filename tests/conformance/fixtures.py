@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,9 @@ def fixture_names() -> list[str]:
     return sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
 
 
+@cache
 def load_fixture(name: str) -> Fixture:
+    """The fixture, read once: who needs other events makes another fixture."""
     about = json.loads((FOLDER / name / "fixture.json").read_text(encoding="utf-8"))
     turns: list[Turn] = []
     for number, turn in enumerate(about["turns"], 1):

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from functools import cache
+from typing import Any
 
 import pytest
 
 from stream_protocol.convert import find_task_agents
 from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_library
 from stream_protocol.wire import AiSdkVersion
+from tests.batch import batch
 from tests.comparable_messages import comparable
 from tests.conformance.fixtures import VERSIONS, fixture_names, load_fixture
 from tests.conformance.node_scripts import run_script
@@ -28,7 +30,10 @@ def is_played(name: str) -> bool:
     return told and not any(event.error_code for event in events) and not find_task_agents(events)
 
 
-NAMES: Final = [name for name in fixture_names() if is_played(name)]
+@cache
+def names() -> list[str]:
+    return [name for name in fixture_names() if is_played(name)]
+
 
 Played = Mapping[str, Mapping[str, Any]]
 """By name, what ``play-chats.mjs`` tells."""
@@ -43,15 +48,15 @@ def version(request: pytest.FixtureRequest) -> AiSdkVersion:
 @pytest.fixture(scope="module")
 def played(version: AiSdkVersion, tmp_path_factory: pytest.TempPathFactory) -> Played:
     """All fixtures by one version of the client, in one process, before one server."""
-    library = load_library(write_recordings(tmp_path_factory.mktemp("recordings"), *NAMES))
+    library = load_library(write_recordings(tmp_path_factory.mktemp("recordings"), *names()))
     with served(create_replay_app(Chats(library, INSTANT, version), page=False)) as url:
-        turns = {name: [turn.actions for turn in load_fixture(name).turns] for name in NAMES}
-        asked = [{"ai": version, "url": url, "id": f"{name}--1", "turns": turns[name]} for name in NAMES]
+        turns = {name: [turn.actions for turn in load_fixture(name).turns] for name in names()}
+        asked = [{"ai": version, "url": url, "id": f"{name}--1", "turns": turns[name]} for name in names()]
         told = run_script("play-chats.mjs", asked)
-    return dict(zip(NAMES, told, strict=True))
+    return dict(zip(names(), told, strict=True))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@batch(name=names)
 def test_the_page_has_the_messages_of_the_recording(name: str, played: Played, version: AiSdkVersion) -> None:
     seen = played[name]
     expected = json.loads(load_fixture(name).expected_path(version).read_text("utf-8"))["messages"]
@@ -59,6 +64,6 @@ def test_the_page_has_the_messages_of_the_recording(name: str, played: Played, v
     assert [message for message in seen["messages"] if message["role"] == "assistant"] == expected
 
 
-@pytest.mark.parametrize("name", NAMES)
+@batch(name=names)
 def test_the_server_has_the_messages_of_the_page(name: str, played: Played) -> None:
     assert comparable(played[name]["stored"]) == comparable(played[name]["messages"])

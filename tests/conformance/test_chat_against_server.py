@@ -1,6 +1,5 @@
 """The AI SDK's own chat before the running app, over many turns, with people in the loop."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -13,16 +12,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import create_app
 from stream_protocol.wire import AiSdkVersion
+from tests.batch import batch
 from tests.comparable_messages import comparable
 from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_visits import VISITS, Step, Visit
 from tests.conformance.node_scripts import run_script
 from tests.served import served
+from tests.serving.watched import WatchedService
 
-pytestmark = [pytest.mark.node, pytest.mark.parametrize("visit", VISITS, ids=[visit.name for visit in VISITS])]
+pytestmark = pytest.mark.node
 
+each_visit = batch(visit={visit.name: visit for visit in VISITS})
 
 CHAT = ("local", "c1")
 """The user and the chat of every visit."""
@@ -43,7 +45,7 @@ class House:
         self.desks = {visit.name: Desk(visit.turns) for visit in VISITS}
         self._services = {
             # Without a reader a run ends: so "stop" on the page is one for the agent, too.
-            name: ChatService(desk.agent, ai_sdk=ai_sdk, disconnect_grace=0)
+            name: WatchedService(desk.agent, ai_sdk=ai_sdk, disconnect_grace=0)
             for name, desk in self.desks.items()
         }
         self.app = Starlette(routes=[self._door(*visit) for visit in enumerate(self.desks)], lifespan=self._lifespan)
@@ -53,8 +55,7 @@ class House:
 
         async def at_rest(_request: Request) -> JSONResponse:
             """What has run, once nothing does: a server hears late that somebody left."""
-            if service._tasks:
-                await asyncio.wait(service._tasks)
+            await service.runs.free()
             return JSONResponse(desk.ran)
 
         return Mount(f"/{number}", routes=[Route("/at-rest", at_rest), Mount("/", create_app(service, page=False))])
@@ -100,6 +101,7 @@ def ids(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     return [message["id"] for message in messages]
 
 
+@each_visit
 def test_each_step_takes_its_requests_and_runs_its_tools_and_shows_what_it_should(visit: Visit, visits: Visits) -> None:
     for step, seen in steps_of(visit, visits):
         assert [shown(message) for message in seen["messages"]] == list(step.shows)
@@ -108,6 +110,7 @@ def test_each_step_takes_its_requests_and_runs_its_tools_and_shows_what_it_shoul
         assert (seen["status"], seen["error"]) == ("error" if step.error else "ready", step.error)
 
 
+@each_visit
 def test_the_page_asks_for_what_was_done(visit: Visit, visits: Visits) -> None:
     before: list[str] = []
     for step, seen in steps_of(visit, visits):
@@ -131,6 +134,7 @@ def asked(do: Mapping[str, Any], before: Sequence[str]) -> dict[str, str]:
             return {"trigger": "submit-message", "messageId": before[-1]}
 
 
+@each_visit
 def test_messages_keep_their_ids_and_places(visit: Visit, visits: Visits) -> None:
     before: list[str] = []
     for step, seen in steps_of(visit, visits):
@@ -142,6 +146,7 @@ def test_messages_keep_their_ids_and_places(visit: Visit, visits: Visits) -> Non
         before = now
 
 
+@each_visit
 def test_what_is_stored_is_what_is_shown(visit: Visit, visits: Visits) -> None:
     for step, seen in steps_of(visit, visits):
         if step.stored is None:
@@ -150,6 +155,7 @@ def test_what_is_stored_is_what_is_shown(visit: Visit, visits: Visits) -> None:
             assert [shown(message) for message in seen["stored"]] == list(step.stored)
 
 
+@each_visit
 def test_the_model_is_shown_no_call_without_its_response(visit: Visit, visits: Visits) -> None:
     requests = visits[visit.name][0].model.requests
     assert len(requests) == len(visit.turns)

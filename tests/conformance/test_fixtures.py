@@ -3,7 +3,6 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 
-import pytest
 from google.adk.events import Event
 
 from stream_protocol import (
@@ -17,6 +16,7 @@ from stream_protocol import (
 )
 from stream_protocol.wire import AiSdkVersion
 from stream_protocol.wire.client._reducer import reduce_chunks
+from tests.batch import batch
 from tests.conformance.fixtures import (
     FOLDER,
     README,
@@ -51,8 +51,7 @@ UNFINISHED_DELTAS = {
 }
 """Fixtures with argument deltas that can't add up to the input, and why."""
 
-each_fixture = pytest.mark.parametrize("fixture", [pytest.param(load_fixture(name), id=name) for name in NAMES])
-each_version = pytest.mark.parametrize("ai_sdk", VERSIONS)
+each_case = batch(name=NAMES, ai_sdk=VERSIONS)
 
 
 def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> Json:
@@ -72,22 +71,22 @@ async def arriving(events: Iterable[Event]) -> AsyncIterator[Event]:
         yield event
 
 
-@each_version
-@each_fixture
-def test_a_fixture_becomes_what_its_expectation_says(fixture: Fixture, ai_sdk: AiSdkVersion) -> None:
+@each_case
+def test_a_fixture_becomes_what_its_expectation_says(name: str, ai_sdk: AiSdkVersion) -> None:
+    fixture = load_fixture(name)
     assert fixture.convert(ai_sdk) == [chunks for _, chunks in expected_turns(fixture, ai_sdk)]
 
 
-@each_version
-@each_fixture
-def test_the_python_reducer_folds_it_to_the_expected_messages(fixture: Fixture, ai_sdk: AiSdkVersion) -> None:
+@each_case
+def test_the_python_reducer_folds_it_to_the_expected_messages(name: str, ai_sdk: AiSdkVersion) -> None:
+    fixture = load_fixture(name)
     turns = [chunks for _, chunks in expected_turns(fixture, ai_sdk)]
     assert fold(fixture, turns, ai_sdk) == expected(fixture, ai_sdk)["messages"]
 
 
-@each_version
-@each_fixture
-async def test_all_four_functions_say_the_same(fixture: Fixture, ai_sdk: AiSdkVersion) -> None:
+@each_case
+async def test_all_four_functions_say_the_same(name: str, ai_sdk: AiSdkVersion) -> None:
+    fixture = load_fixture(name)
     for turn, chunks in expected_turns(fixture, ai_sdk):
         response: dict[str, Any] = {"past": turn.past, "message_id": turn.message_id, **fixture.options_for(ai_sdk)}
         body = b"".join(map(encode_sse, chunks)) + SSE_DONE
@@ -96,9 +95,9 @@ async def test_all_four_functions_say_the_same(fixture: Fixture, ai_sdk: AiSdkVe
         assert b"".join([item async for item in stream_sse(arriving(turn.run()), **response)]) == body
 
 
-@each_version
-@each_fixture
-def test_a_converter_fed_by_hand_says_the_same(fixture: Fixture, ai_sdk: AiSdkVersion) -> None:
+@each_case
+def test_a_converter_fed_by_hand_says_the_same(name: str, ai_sdk: AiSdkVersion) -> None:
+    fixture = load_fixture(name)
     for turn, chunks in expected_turns(fixture, ai_sdk):
         options = fixture.options_for(ai_sdk)
         converter = StreamProtocolConverter(past=turn.past, message_id=turn.message_id, **options)
@@ -107,9 +106,9 @@ def test_a_converter_fed_by_hand_says_the_same(fixture: Fixture, ai_sdk: AiSdkVe
         assert written == chunks
 
 
-@each_version
-@each_fixture
-def test_a_response_has_one_start_and_one_terminal(fixture: Fixture, ai_sdk: AiSdkVersion) -> None:
+@each_case
+def test_a_response_has_one_start_and_one_terminal(name: str, ai_sdk: AiSdkVersion) -> None:
+    fixture = load_fixture(name)
     terminals = {"finish", "abort", "error"}
     for _, chunks in expected_turns(fixture, ai_sdk):
         types = [chunk["type"] for chunk in chunks]
@@ -118,9 +117,9 @@ def test_a_response_has_one_start_and_one_terminal(fixture: Fixture, ai_sdk: AiS
         assert [kind for kind in types if kind in terminals] == types[-1:]
 
 
-@each_version
-@each_fixture
-def test_nothing_is_left_open_but_what_waits_for_a_person(fixture: Fixture, ai_sdk: AiSdkVersion) -> None:
+@each_case
+def test_nothing_is_left_open_but_what_waits_for_a_person(name: str, ai_sdk: AiSdkVersion) -> None:
+    fixture = load_fixture(name)
     for message in expected(fixture, ai_sdk)["messages"]:
         states = [part["state"] for part in message["parts"] if "state" in part]
         assert "streaming" not in states
@@ -128,12 +127,16 @@ def test_nothing_is_left_open_but_what_waits_for_a_person(fixture: Fixture, ai_s
         assert "approval-responded" not in states
 
 
-def is_continued(fixture: Fixture) -> bool:
-    return any(turn.continues for turn in fixture.turns) and not any(turn.raised for turn in fixture.turns)
+def continued() -> list[str]:
+    """Fixtures with a message that is continued."""
+    return [
+        name
+        for name, turns in ((name, load_fixture(name).turns) for name in NAMES)
+        if any(turn.continues for turn in turns) and not any(turn.raised for turn in turns)
+    ]
 
 
-@each_version
-@pytest.mark.parametrize("name", [name for name in NAMES if is_continued(load_fixture(name))])
+@batch(name=continued, ai_sdk=VERSIONS)
 def test_a_continued_message_is_the_same_in_one_go_but_for_the_approvals(name: str, ai_sdk: AiSdkVersion) -> None:
     fixture = load_fixture(name)
     for turns, message in zip(messages_of(fixture), expected(fixture, ai_sdk)["messages"], strict=True):
@@ -185,9 +188,9 @@ def argument_texts(chunks: list[Any]) -> dict[str, str]:
     return texts
 
 
-@each_version
-@each_fixture
-def test_no_secret_of_a_recording_is_in_its_stream(fixture: Fixture, ai_sdk: AiSdkVersion) -> None:
+@each_case
+def test_no_secret_of_a_recording_is_in_its_stream(name: str, ai_sdk: AiSdkVersion) -> None:
+    fixture = load_fixture(name)
     assert not SECRETS.search(fixture.expected_path(ai_sdk).read_text(encoding="utf-8"))
 
 
@@ -196,16 +199,15 @@ def test_there_are_secrets_in_recordings_to_look_for() -> None:
     assert {"credential", "credential_with_secret", "tool_raises", "error_in_workflow"} <= recorded
 
 
-@each_version
-@each_fixture
-def test_an_expectation_is_written_as_it_goes_over_the_wire(fixture: Fixture, ai_sdk: AiSdkVersion) -> None:
+@each_case
+def test_an_expectation_is_written_as_it_goes_over_the_wire(name: str, ai_sdk: AiSdkVersion) -> None:
+    fixture = load_fixture(name)
     loaded = expected(fixture, ai_sdk)
     rendered = render(loaded["turns"], loaded["messages"])
     assert rendered == fixture.expected_path(ai_sdk).read_text(encoding="utf-8")
 
 
-@each_version
-@pytest.mark.parametrize("name", [name for name in NAMES if any(turn.reloads for turn in load_fixture(name).turns)])
+@batch(name=lambda: [name for name in NAMES if any(turn.reloads for turn in load_fixture(name).turns)], ai_sdk=VERSIONS)
 def test_a_page_that_reloads_gets_what_it_had(name: str, ai_sdk: AiSdkVersion) -> None:
     fixture = load_fixture(name)
     turns = expected(fixture, ai_sdk)["turns"]

@@ -15,10 +15,10 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai.types import UserContent
 
 from stream_protocol import ChatRequest
-from stream_protocol.serving import ChatService
-from stream_protocol.serving._run import Run
+from stream_protocol.serving.run_logs import Owner
 from stream_protocol.testing import Call
 from tests.conformance.model_wires import WIRES, Broken, Said
+from tests.serving.watched import WatchedService, let_time_out
 
 pytestmark = pytest.mark.filterwarnings("ignore:Accessing the .model_(computed_)?fields. attribute")  # litellm does
 
@@ -47,10 +47,10 @@ class Chat:
     mode: StreamingMode
     digging: asyncio.Event = field(default_factory=asyncio.Event)
     """A tool has begun that does not end by itself."""
-    service: ChatService = field(init=False)
+    service: WatchedService = field(init=False)
 
     def __post_init__(self) -> None:
-        self.service = ChatService(self.runner, run_config=RunConfig(streaming_mode=self.mode))
+        self.service = WatchedService(self.runner, run_config=RunConfig(streaming_mode=self.mode))
 
     async def dig(self) -> str:
         """Takes for ever."""
@@ -63,13 +63,11 @@ class Chat:
         async for _ in await self.service.respond(ChatRequest(id="c1", messages=(message,)), user_id="u"):
             pass
 
-    async def say_and(self, end: Callable[[Run], None]) -> None:
+    async def say_and(self, end: Callable[[Owner], None]) -> None:
         """Says something and ends the run when it digs."""
         saying = asyncio.create_task(self.say("Go"))
         await asyncio.wait_for(self.digging.wait(), HANG)
-        run = self.service._runs._runs.get(("u", "c1"))
-        assert run is not None
-        end(run)
+        end(self.service.runs.run)
         await saying
 
 
@@ -81,11 +79,11 @@ async def ends(chat: Chat) -> None:
 
 
 async def is_stopped(chat: Chat) -> None:
-    await chat.say_and(Run.stop)
+    await chat.say_and(lambda run: run.stop())
 
 
 async def times_out(chat: Chat) -> None:
-    await chat.say_and(Run._expire)
+    await chat.say_and(lambda _: let_time_out())
 
 
 async def loses_its_worker(chat: Chat) -> None:

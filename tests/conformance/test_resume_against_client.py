@@ -23,6 +23,7 @@ from tests.comparable_messages import comparable
 from tests.conformance.fixtures import VERSIONS
 from tests.conformance.node_scripts import run_script
 from tests.served import served
+from tests.serving.watched import WatchedService
 
 pytestmark = pytest.mark.node
 
@@ -123,12 +124,12 @@ class House:
             return f"paid {to}"
 
         tools: list[Any] = [write, FunctionTool(pay, require_confirmation=True), LongRunningFunctionTool(where)]
-        service = ChatService(LlmAgent(name="root", model=model, tools=tools), ai_sdk=ai_sdk)
+        service = WatchedService(LlmAgent(name="root", model=model, tools=tools), ai_sdk=ai_sdk)
         self._services.append(service)
 
         async def gate(_request: Request) -> JSONResponse:
             waits = any(gate.reached and not gate.is_set() for gate in gates)
-            return JSONResponse({"waits": waits, "runs": bool(service._tasks)})
+            return JSONResponse({"waits": waits, "runs": bool(service.runs.running)})
 
         async def release(_request: Request) -> Response:
             next(event for event in gates if not event.is_set()).set()

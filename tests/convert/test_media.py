@@ -5,7 +5,7 @@ from google.adk.events import EventActions
 from google.genai.types import Blob, FileData, FunctionCall, FunctionResponse, FunctionResponsePart, Part
 
 from stream_protocol.convert._media import document_type, is_web_url
-from tests.convert.building import call, event, fragment, picture, text, thought
+from tests.convert.building import arg, call, event, fragment, picture, piece, text, thought
 from tests.convert.running import body, kinds, only, run
 
 
@@ -117,3 +117,13 @@ def test_what_waits_behind_a_file_whose_stream_breaks_off_is_shown_as_it_is(*, s
     assert [chunk["providerMetadata"]["google"] for chunk in chunks if chunk["type"] == "reasoning-end"] == (
         [{"thoughtSignature": "c2lnbmVk"}] if send_reasoning else []
     )
+
+
+def test_a_half_call_that_waits_behind_a_file_whose_stream_breaks_off_is_not_shown() -> None:
+    events = [fragment(picture()), fragment(piece("look", "A", arg("$.x", 1))), fragment(text("So."))]
+    chunks = run(events, error=RuntimeError("gone"), artifact_url=lambda *_: "/a")
+    assert [chunk["type"] for chunk in chunks if "tool" in chunk["type"] or "text" in chunk["type"]] == [
+        "text-start",
+        "text-delta",
+        "text-end",
+    ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from stream_protocol.wire import AiSdkVersion
 from tests.conformance.fixtures import PROJECT
-from tests.fleet.workers import HANG
+from tests.processes import HANG
 from tests.tools import require_node_project
 
 LINE_BYTES = 2**24

@@ -18,7 +18,8 @@ from tests.conformance.test_resume_against_client import without_approvals
 from tests.fleet.gremlin import Gremlin
 from tests.fleet.ledger import Deed
 from tests.fleet.person import REST, TERMINALS, Person, Reading
-from tests.fleet.workers import HANG, Fleet
+from tests.fleet.workers import Fleet
+from tests.processes import HANG
 
 SECONDS = float(os.environ.get("FLEET_SECONDS", "35"))
 CHATS = 4

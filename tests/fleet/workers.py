@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,15 +10,11 @@ from typing import Final
 
 from stream_protocol.wire import AiSdkVersion
 from tests.fleet.ledger import Ledger
+from tests.processes import ROOT, PythonModule
 from tests.redis_server import RedisServer, free_port, redis_server
-
-ROOT: Final = Path(__file__).parents[2]
 
 LEASE: Final = 3.0
 """Seconds. Short, because tests wait for it; long enough for a machine that is busy."""
-
-HANG: Final = 60.0
-"""Seconds after which a test has failed, whatever it waits for."""
 
 
 class Worker:
@@ -28,11 +22,10 @@ class Worker:
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.port = free_port()
-        serve = [sys.executable, "-m", "stream_protocol.cli", "serve", "tests.fleet.agent:root_agent"]
-        self._command = [*serve, "--port", str(self.port), "--no-page", *options]
-        self._env = {**os.environ, "PYTHONPATH": str(ROOT), "FLEET_FOLDER": str(folder)}
-        self.errors = folder / f"worker-{self.port}.log"
-        self._process: subprocess.Popen[str] | None = None
+        self._options = ["tests.fleet.agent:root_agent", "--port", str(self.port), "--no-page", *options]
+        self._env = {**os.environ, "FLEET_FOLDER": str(folder)}
+        self.log = folder / f"worker-{self.port}.log"
+        self._process: PythonModule | None = None
 
     @property
     def running(self) -> bool:
@@ -40,22 +33,18 @@ class Worker:
 
     def start(self) -> None:
         """Does not wait: see ``ready``."""
-        with self.errors.open("a") as errors:
-            self._process = subprocess.Popen(
-                self._command, stdout=subprocess.PIPE, stderr=errors, text=True, env=self._env, cwd=ROOT
-            )
+        serve = ("stream_protocol.cli", "serve", *self._options)
+        self._process = PythonModule(*serve, cwd=ROOT, log=self.log, env=self._env)
 
     def ready(self) -> None:
         """Waits until it listens."""
         assert self._process is not None
-        assert self._process.stdout is not None
-        assert "http://" in self._process.stdout.readline(), self.errors.read_text()
+        assert "http://" in self._process.read_line(), self.log.read_text()
 
     def kill(self) -> None:
         """As ``kill -9`` does."""
         if self._process is not None:
             self._process.kill()
-            self._process.communicate(timeout=HANG)
             self._process = None
 
     def freeze(self) -> None:
@@ -93,7 +82,7 @@ class Fleet:
 
     def said(self) -> str:
         """What the workers have logged."""
-        return "\n".join(worker.errors.read_text() for worker in self.workers)
+        return "\n".join(worker.log.read_text() for worker in self.workers)
 
 
 @contextmanager

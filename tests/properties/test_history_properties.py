@@ -16,12 +16,13 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from hypothesis import given, settings, strategies as st
 
-from stream_protocol.serving import ChatService, create_app, emit_data
+from stream_protocol.serving import create_app, emit_data
 from stream_protocol.testing import Call, ScriptedLlm, Thought, token_usage
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chunks
+from tests.serving.watched import WatchedService, let_time_out
 
 MAX_ACTIONS = 6
 MAX_EVENTS = 40
@@ -160,7 +161,7 @@ class Chat:
             tools=tools,
             after_model_callback=keep if keeps else None,
         )
-        self._service = ChatService(agent, ai_sdk=ai_sdk, run_config=RunConfig(streaming_mode=mode))
+        self._service = WatchedService(agent, ai_sdk=ai_sdk, run_config=RunConfig(streaming_mode=mode))
         self._app = create_app(self._service)
         self.page = Page(self._app, ai_sdk=ai_sdk)
 
@@ -209,9 +210,8 @@ class Chat:
             await exchange.status()
             while (event := await exchange.event()) and event != "data: [DONE]":
                 received += chunks(f"{event}\n\ndata: [DONE]\n\n")
-                run = self._service._runs._runs.get(("local", self.page.chat_id))
-                if len(received) == after and run is not None:
-                    run.stop() if how == "stop" else run._expire()
+                if len(received) == after and self._service.runs.running:
+                    self._service.runs.run.stop() if how == "stop" else let_time_out()
         self.page.take(received)
 
     async def assert_stored_is_shown(self) -> None:

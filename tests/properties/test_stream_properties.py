@@ -100,10 +100,22 @@ STATES = {
 
 @settings(max_examples=60)
 @given(run=runs(), ai_sdk=VERSIONS)
-def test_any_run_becomes_a_message_in_which_all_is_said_once(run: Run, ai_sdk: AiSdkVersion) -> None:
+def test_what_holds_for_any_run(run: Run, ai_sdk: AiSdkVersion) -> None:
+    """One test, for to make a run takes ten times as long as to judge it."""
     chunks = converted(run.events, ai_sdk)
-    check_order(chunks, pending=[known for call in run.calls if call.outcome == "client" for known in call.ids])
+    bytes_and_dictionaries_agree(run, ai_sdk, chunks)
+    the_deltas_of_a_call_concatenate_to_its_input(run, chunks)
     parts = folded(chunks, ai_sdk)["parts"]
+    all_is_said_once(run, chunks, parts)
+    a_page_sends_by_itself_only_what_a_person_answered(run, parts)
+
+
+def bytes_and_dictionaries_agree(run: Run, ai_sdk: AiSdkVersion, chunks: list[AnyChunk]) -> None:
+    assert list(iter_sse(run.events, ai_sdk=ai_sdk)) == [*map(encode_sse, chunks), SSE_DONE]
+
+
+def all_is_said_once(run: Run, chunks: list[AnyChunk], parts: Parts) -> None:
+    check_order(chunks, pending=[known for call in run.calls if call.outcome == "client" for known in call.ids])
     assert heard(parts, "text") == spoken(run.events, thoughts=False)
     assert heard(parts, "reasoning") == spoken(run.events, thoughts=True)
     assert all(part["state"] == "done" for part in parts if part["type"] in {"text", "reasoning"})
@@ -117,11 +129,9 @@ def test_any_run_becomes_a_message_in_which_all_is_said_once(run: Run, ai_sdk: A
             assert part["output"] == json_value(call.response)
 
 
-@settings(max_examples=60)
-@given(run=runs())
-def test_the_deltas_of_a_call_concatenate_to_its_input(run: Run) -> None:
+def the_deltas_of_a_call_concatenate_to_its_input(run: Run, chunks: list[AnyChunk]) -> None:
     deltas: dict[str, str] = {}
-    for chunk in converted(run.events, 6):
+    for chunk in chunks:
         if chunk["type"] == "tool-input-delta":
             said: dict[str, Any] = dict(chunk)
             deltas[said["toolCallId"]] = deltas.get(said["toolCallId"], "") + said["inputTextDelta"]
@@ -136,11 +146,25 @@ def as_client_reads(value: Any) -> Any:
     return json.loads(json.dumps(value), parse_int=float, parse_float=lambda number: float(number) + 0.0)
 
 
-@settings(max_examples=60)
-@given(run=runs(), ai_sdk=VERSIONS)
-def test_bytes_and_dictionaries_agree(run: Run, ai_sdk: AiSdkVersion) -> None:
-    chunks = converted(run.events, ai_sdk)
-    assert list(iter_sse(run.events, ai_sdk=ai_sdk)) == [*map(encode_sse, chunks), SSE_DONE]
+def a_page_sends_by_itself_only_what_a_person_answered(run: Run, parts: Parts) -> None:
+    """The parts are those of the page: the answers are put into them."""
+    assert not page_sends(parts)
+    waiting = [call for call in run.calls if call.outcome in {"client", "approval"}]
+    for call in waiting:
+        assert not page_sends(parts)
+        (part,) = tools_of(parts, call)
+        answer(part, call, approved=True)
+    assert page_sends(parts) == bool(waiting)
+
+
+def answer(part: dict[str, Any], call: Call, *, approved: bool) -> None:
+    """What the page does to the part when a person answers, or the client's own tool."""
+    if call.outcome == "approval":
+        part["state"] = "approval-responded"
+        part["approval"]["approved"] = approved
+    else:
+        part["state"] = "output-available"
+        part["output"] = call.response
 
 
 @settings(max_examples=60)
@@ -190,29 +214,6 @@ def test_a_run_that_stops_anywhere_leaves_nothing_open(run: Run, end: str, data:
         assert len(shown) <= 1
         if call.outcome in {"result", "failure"}:
             assert all(is_settled(part) for part in shown)
-
-
-@settings(max_examples=60)
-@given(run=runs(), ai_sdk=VERSIONS)
-def test_a_page_sends_by_itself_only_what_a_person_answered(run: Run, ai_sdk: AiSdkVersion) -> None:
-    parts = folded(converted(run.events, ai_sdk), ai_sdk)["parts"]
-    assert not page_sends(parts)
-    waiting = [call for call in run.calls if call.outcome in {"client", "approval"}]
-    for call in waiting:
-        assert not page_sends(parts)
-        (part,) = tools_of(parts, call)
-        answer(part, call, approved=True)
-    assert page_sends(parts) == bool(waiting)
-
-
-def answer(part: dict[str, Any], call: Call, *, approved: bool) -> None:
-    """What the page does to the part when a person answers, or the client's own tool."""
-    if call.outcome == "approval":
-        part["state"] = "approval-responded"
-        part["approval"]["approved"] = approved
-    else:
-        part["state"] = "output-available"
-        part["output"] = call.response
 
 
 @settings(max_examples=60)

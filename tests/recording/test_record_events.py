@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from stream_protocol import StreamProtocolError, iter_chunks
 from stream_protocol.recording import record
 from stream_protocol.recording.write._event_json import event_json
+from tests.batch import batch
 from tests.conformance.fixtures import VERSIONS, Fixture, RunRaisedError, fixture_names, load_fixture
 from tests.recording.recordings import Ticks, Written, drained, files, lines, said, source, texts, turns
 
@@ -86,12 +87,12 @@ def replayed(turn: Written, past: list[Event], fixture: Fixture, ai_sdk: Any) ->
     return list(iter_chunks(run(), past=past, message_id=turn.message_id, **fixture.options_for(ai_sdk)))
 
 
-@pytest.mark.parametrize("name", fixture_names())
+@batch(name=fixture_names())
 async def test_the_events_of_a_recording_give_its_chunks_again(name: str, tmp_path: Path) -> None:
     fixture = load_fixture(name)
     for ai_sdk in VERSIONS:
         past: dict[str | None, list[Event]] = {}
-        written = await recorded(fixture, tmp_path / f"v{ai_sdk}.jsonl", ai_sdk)
+        written = await recorded(fixture, tmp_path / f"{name}.v{ai_sdk}.jsonl", ai_sdk)
         assert len(written) == len(fixture.turns)
         for turn in written:
             message = past.setdefault(turn.message_id, [])
@@ -99,10 +100,10 @@ async def test_the_events_of_a_recording_give_its_chunks_again(name: str, tmp_pa
             message += turn.events
 
 
-@pytest.mark.parametrize("name", [name for name in fixture_names() if "credential" not in name])
+@batch(name=[name for name in fixture_names() if "credential" not in name])
 async def test_what_holds_no_secret_is_written_as_it_was(name: str, tmp_path: Path) -> None:
     fixture = load_fixture(name)
-    written = await recorded(fixture, tmp_path / "chat.jsonl", 6)
+    written = await recorded(fixture, tmp_path / f"{name}.jsonl", 6)
     assert [turn.events for turn in written] == [turn.events for turn in fixture.turns]
     assert [turn.chunks for turn in written] == fixture.convert(6)
 

@@ -19,7 +19,7 @@ class Page:
     """One chat as one page has it: ``messages`` is what is on the screen."""
 
     def __init__(self, app: ASGIApp, *, chat_id: str = "c1", ai_sdk: AiSdkVersion = 6) -> None:
-        self._app = app
+        self.app = app
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._sent = 0
         self.chat_id = chat_id
@@ -74,7 +74,7 @@ class Page:
 
     async def submit(self, **more: Any) -> None:
         """Posts the chat as it stands and takes in the response, which must be accepted."""
-        response = await post(self._app, self.body(**more))
+        response = await post(self.app, self.body(**more))
         assert response.status_code == 200, response.text
         self.take(chunks(response.text))
 
@@ -92,7 +92,7 @@ class Page:
 
     async def stored(self) -> Messages:
         """``GET /api/chat/{id}``."""
-        async with client(self._app) as http:
+        async with client(self.app) as http:
             response = await http.get(f"/api/chat/{self.chat_id}")
         assert response.status_code == 200, response.text
         messages: Messages = response.json()["messages"]

@@ -48,7 +48,7 @@ async def test_two_identical_answers_at_once_run_the_tool_once_and_both_are_told
     await page.send("pay")
     page.approve(True)
     bank.may_pay.clear()
-    posts = [asyncio.create_task(post(page._app, page.body())) for _ in range(2)]
+    posts = [asyncio.create_task(post(page.app, page.body())) for _ in range(2)]
     await asyncio.sleep(0)
     bank.may_pay.set()
     responses = [await one for one in posts]
@@ -63,11 +63,11 @@ async def test_two_different_answers_at_once_run_the_first_alone() -> None:
     page = page_for(Call("pay", {"amount": 5}), "Not paid.", tools=[bank.tool])
     await page.send("pay")
     page.approve(False)
-    first = post(page._app, page.body())
+    first = post(page.app, page.body())
     part = page.messages[-1]["parts"][-1]
     other = {**part, "approval": {**part["approval"], "approved": True}}
     message = {**page.messages[-1], "parts": [*page.messages[-1]["parts"][:-1], other]}
-    second = post(page._app, page.body(messages=[page.messages[0], message]))
+    second = post(page.app, page.body(messages=[page.messages[0], message]))
     responses = await asyncio.gather(first, second)
     assert [response.status_code for response in responses] == [200, 409]
     assert bank.paid == []
@@ -86,7 +86,7 @@ async def test_a_confirmation_can_bring_the_payload_that_the_tool_asks_for() -> 
     (request,) = page.parts("approval-requested")
     page.approve(True)
     body = page.body()
-    refusal = await post(page._app, {**body, "approvalPayloads": ["x"]})
+    refusal = await post(page.app, {**body, "approvalPayloads": ["x"]})
     assert refusal.status_code == 422
     await page.submit(messageId=body["messageId"], approvalPayloads={request["approval"]["id"]: {"seat": "12A"}})
     (part,) = page.parts("output-available")
@@ -117,7 +117,7 @@ async def test_an_answer_that_does_not_fit_leaves_the_request_open(
     await page.send("hi")
     before = await page.stored()
     page.answer("adk_request_input", answer)
-    refusal = await post(page._app, page.body())
+    refusal = await post(page.app, page.body())
     assert (refusal.status_code, refusal.text) == (422, f"The answer is not what was asked for: {says}")
     assert await page.stored() == before
 
@@ -207,7 +207,7 @@ async def test_an_answered_credential_request_may_come_back_with_the_history() -
     page.approve(True)
     body = page.body()
     await page.submit()
-    again = await post(page._app, body)
+    again = await post(page.app, body)
     assert again.status_code == 200
     assert bank.paid == [1]
 
@@ -230,7 +230,7 @@ async def test_a_credential_that_is_none_leaves_the_request_open(config: AuthCon
     before = await page.stored()
     assert "hunter2" not in str(before)
     page.answer("adk_request_credential", output)
-    refusal = await post(page._app, page.body())
+    refusal = await post(page.app, page.body())
     assert refusal.status_code == 422
     assert "hunter2" not in refusal.text
     assert await page.stored() == before
@@ -243,4 +243,4 @@ async def test_an_answer_to_a_superseded_client_tool_is_refused() -> None:
     page.answer("adk_request_input", "Ann")
     late = page.body() | {"messages": list(page.messages)}
     await page.send("wait")
-    assert (await post(page._app, late)).status_code == 409
+    assert (await post(page.app, late)).status_code == 409

@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from stream_protocol.serving import ChatService, RunOverrides, chat_routes
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.support import begin, chat, client, said
+from tests.serving.watched import WatchedService
 
 
 def app_for(service: ChatService) -> Starlette:
@@ -125,7 +126,7 @@ def talking_in_memory() -> ChatService:
 
 async def test_what_runs_in_a_chat_is_stopped_before_it_is_deleted(sessions: BaseSessionService) -> None:
     model = ScriptedLlm(turns=[["Well. ", Wait(asyncio.Event())]])
-    service = ChatService(LlmAgent(name="root", model=model), session_service=sessions)
+    service = WatchedService(LlmAgent(name="root", model=model), session_service=sessions)
     app = app_for(service)
     async with begin(app, chat(said("hi"))) as exchange, client(app) as http:
         await exchange.status()
@@ -133,4 +134,4 @@ async def test_what_runs_in_a_chat_is_stopped_before_it_is_deleted(sessions: Bas
         assert (await delete(http, "c1")).status_code == 204
         await exchange.until("abort")
         assert await titles(http) == []
-    assert len(service._runs._runs) == 0
+    assert not service.runs.running

@@ -17,6 +17,7 @@ from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chunks, client, soon
+from tests.serving.watched import WatchedService
 
 VERSIONS: tuple[AiSdkVersion, ...] = (6, 7)
 each_version = pytest.mark.parametrize("ai_sdk", VERSIONS)
@@ -186,8 +187,7 @@ async def test_a_turn_that_fails_and_the_next(ai_sdk: AiSdkVersion, turn: Any) -
 
 async def stop_at(page: Page, text: str, kind: str, ready: asyncio.Event | None = None) -> None:
     """Sends, and stops the run on the server as soon as this chunk has come."""
-    app: Any = page._app
-    service = app.state.service
+    app: Any = page.app
     page.messages.append({"id": "stopped", "role": "user", "parts": [{"type": "text", "text": text}]})
     async with begin(app, page.body()) as exchange:
         await exchange.status()
@@ -198,14 +198,13 @@ async def stop_at(page: Page, text: str, kind: str, ready: asyncio.Event | None 
             if received[-1]["type"] == kind and not stopped:
                 if ready is not None:
                     await soon(ready)
-                (run,) = service._runs._runs.values()
-                run.stop()
+                app.state.service.runs.run.stop()
                 stopped = True
     page.take(received)
 
 
 def stoppable(target: Any, ai_sdk: AiSdkVersion) -> Page:
-    service = ChatService(target, ai_sdk=ai_sdk)
+    service = WatchedService(target, ai_sdk=ai_sdk)
     app = create_app(service)
     app.state.service = service
     return Page(app, ai_sdk=ai_sdk)
@@ -243,13 +242,12 @@ async def test_a_tool_that_is_stopped_and_an_approval_that_waited_beside_it(ai_s
     model = ScriptedLlm(turns=[Call("pay_if_small", {"amount": 1}), ["Now I dig.", Call("dig")], "Better."])
     page = stoppable(LlmAgent(name="root", model=model, tools=[*tools(), dig]), ai_sdk)
     page.messages.append({"id": "u", "role": "user", "parts": [{"type": "text", "text": "go"}]})
-    app: Any = page._app
+    app: Any = page.app
     async with begin(app, page.body()) as exchange:
         await exchange.status()
         received = [await exchange.until("start")]
         await soon(started)
-        (run,) = app.state.service._runs._runs.values()
-        run.stop()
+        app.state.service.runs.run.stop()
         while (event := await exchange.event()) and event != "data: [DONE]":
             received += chunks(f"{event}\n\ndata: [DONE]\n\n")
     page.take(received)

@@ -81,7 +81,7 @@ def shown(page: Page, kind: str) -> list[Message]:
 
 
 async def loaded(page: Page, url: str) -> bytes:
-    async with client(page._app) as http:
+    async with client(page.app) as http:
         response = await http.get(url)
     assert response.status_code == 200
     return response.content
@@ -179,7 +179,7 @@ async def test_an_image_whose_stream_was_stopped_is_kept() -> None:
     service = ChatService(LlmAgent(name="root", model=model), recorder=Listener())
     page = Page(create_app(service))
     page.messages.append(said("draw"))
-    async with begin(page._app, page.body()) as exchange:
+    async with begin(page.app, page.body()) as exchange:
         await exchange.status()
         await soon(taken)
         await service.stop("c1", user_id="local")
@@ -294,7 +294,7 @@ async def test_a_link_stands_for_a_file_once_and_all_files_together_are_bounded(
     for parts, status in (([first, first], 422), ([first, second], 413)):
         monkeypatch.setattr(artifacts, "MAX_FILES_BYTES", 9)
         body = chat({**stored[0], "parts": parts}, messageId=stored[0]["id"])
-        assert (await post(page._app, body)).status_code == status
+        assert (await post(page.app, body)).status_code == status
     assert await page.stored() == stored
 
 
@@ -315,7 +315,7 @@ async def test_an_edit_may_link_to_the_files_of_its_own_message_only(way: str) -
     url = "/api/chat/c1/artifacts/cat.png?version=0"
     file = {"type": "file", "mediaType": "image/png", "url": url}
     body = chat({"id": stored[2]["id"], "role": "user", "parts": [file]}, messageId=stored[2]["id"])
-    response = await post(page._app, body)
+    response = await post(page.app, body)
     assert (response.status_code, response.text) == (422, "Attached files must be data URLs or http(s) URLs.")
     assert await page.stored() == stored
 

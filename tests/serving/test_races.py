@@ -8,9 +8,10 @@ from google.adk.agents import LlmAgent
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol import parse_chat_request
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import create_app
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.support import HANG, begin, chat, chunks, client, post, said, stream
+from tests.serving.watched import WatchedService
 
 
 class Gated(InMemorySessionService):
@@ -32,14 +33,8 @@ class Gated(InMemorySessionService):
         await super().delete_session(**which)
 
 
-def service_for(*turns: Any, **options: Any) -> ChatService:
-    return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns))), **options)
-
-
-async def free(service: ChatService) -> None:
-    if service._tasks:
-        await asyncio.wait(service._tasks, timeout=HANG)
-    assert len(service._runs._runs) == 0
+def service_for(*turns: Any, **options: Any) -> WatchedService:
+    return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns))), **options)
 
 
 async def test_a_chat_that_is_deleted_several_times_at_once_is_deleted_once() -> None:
@@ -49,7 +44,7 @@ async def test_a_chat_that_is_deleted_several_times_at_once_is_deleted_once() ->
     async with client(app) as http:
         answers = await asyncio.gather(*(http.delete("/api/chat/c1") for _ in range(4)))
     assert sorted(answer.status_code for answer in answers) == [204, 404, 404, 404]
-    assert len(service._runs._runs) == 0
+    assert not service.runs.running
 
 
 async def test_a_request_that_is_stopped_before_its_run_begins_ends_in_abort_for_all_who_sent_it() -> None:
@@ -66,7 +61,7 @@ async def test_a_request_that_is_stopped_before_its_run_begins_ends_in_abort_for
     sessions.gate.set()
     for answer in (await first, await second):
         assert chunks(answer.text) == [{"type": "start"}, {"type": "abort"}]
-    await free(service)
+    await service.runs.free()
     assert told == ["aborted"]
 
 
@@ -91,5 +86,5 @@ async def test_who_leaves_with_the_whole_response_cancels_nothing(monkeypatch: p
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("finish")
-    await free(service)
+    await service.runs.free()
     assert told == ["finished"]

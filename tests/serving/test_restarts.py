@@ -56,7 +56,7 @@ class House:
         self.model = ScriptedLlm(turns=turns)
         tools: list[Any] = [FunctionTool(self.pay, require_confirmation=True), LongRunningFunctionTool(where)]
         service = ChatService(LlmAgent(name="root", model=self.model, tools=tools), session_service=sessions)
-        self.page._app = create_app(service)
+        self.page.app = create_app(service)
         try:
             yield self.page
         finally:
@@ -66,7 +66,7 @@ class House:
 
     async def stop_in_text(self, words: str) -> None:
         """Says something, and stops the answer in mid-text, as the page's button does."""
-        page, app = self.page, self.page._app
+        page, app = self.page, self.page.app
         page.messages.append({"id": words, "role": "user", "parts": [{"type": "text", "text": words}]})
         async with begin(app, page.body()) as exchange, client(app) as http:
             await exchange.status()
@@ -119,7 +119,7 @@ async def test_what_waited_for_people_when_a_process_ended_is_answered_in_the_ne
         assert house.paid == [5]
         assert shown(page).endswith("Paid in Oslo.")
     async with house.process("Bye.") as page:
-        assert (await post(page._app, body)).status_code == 200
+        assert (await post(page.app, body)).status_code == 200
         await page.send("bye")
         await assert_stored_is_shown(page)
     assert house.paid == [5]
@@ -166,7 +166,7 @@ async def test_nothing_that_a_chat_can_do_makes_a_session_stale(uri: str) -> Non
             await page.send("pay")
             page.approve(True)
             body = page.body()
-            answers = await asyncio.gather(*(post(page._app, body) for _ in range(3)))
+            answers = await asyncio.gather(*(post(page.app, body) for _ in range(3)))
             assert [answer.status_code for answer in answers] == [200] * 3
             page.messages = await page.stored()
         await page.send("end")
@@ -177,10 +177,10 @@ async def test_nothing_that_a_chat_can_do_makes_a_session_stale(uri: str) -> Non
 
 async def test_a_chat_that_was_deleted_is_gone_for_the_next_process(uri: str) -> None:
     house = House(uri)
-    async with house.process("One.") as page, client(page._app) as http:
+    async with house.process("One.") as page, client(page.app) as http:
         await page.send("first")
         assert (await http.delete("/api/chat/c1")).status_code == 204
-    async with house.process("Nobody asked.") as page, client(page._app) as http:
+    async with house.process("Nobody asked.") as page, client(page.app) as http:
         assert (await http.get("/api/chats")).json()["chats"] == []
         assert (await http.get("/api/chat/c1")).status_code == 404
 

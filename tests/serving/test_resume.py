@@ -10,7 +10,7 @@ from google.adk.tools.function_tool import FunctionTool
 from starlette.types import ASGIApp
 
 from stream_protocol import parse_chat_request, reduce_chunks
-from stream_protocol.serving import ChatService, LogBounds, MemoryRunLog, create_app, header_user
+from stream_protocol.serving import LogBounds, MemoryRunLog, create_app, header_user
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.serving.support import (
     HANG,
@@ -28,10 +28,11 @@ from tests.serving.support import (
     text,
     types,
 )
+from tests.serving.watched import WatchedService
 
 
-def service_for(*turns: Any, tools: Any = (), **options: Any) -> ChatService:
-    return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns)), tools=list(tools)), **options)
+def service_for(*turns: Any, tools: Any = (), **options: Any) -> WatchedService:
+    return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns)), tools=list(tools)), **options)
 
 
 async def resumed(app: ASGIApp, chat_id: str = "c1", **headers: str) -> httpx.Response:
@@ -54,8 +55,7 @@ async def test_an_idle_chat_an_unknown_one_and_somebody_elses_have_nothing_to_re
         idle = [await resumed(app, "none", **{"x-user": "ann"}), await resumed(app, "c1", **{"x-user": "bob"})]
         go_on.set()
         await exchange.until("finish")
-        while service._tasks:
-            await asyncio.wait(service._tasks)
+        await service.runs.free()
         idle.append(await resumed(app, "c1", **{"x-user": "ann"}))
     assert [(answer.status_code, answer.content) for answer in idle] == [(204, b"")] * 3
 

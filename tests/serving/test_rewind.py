@@ -71,7 +71,7 @@ async def send_the_last_message_alone(page: Page) -> None:
     """``prepareSendMessagesRequest`` as the guides show it, after an edit."""
     del page.messages[3:]
     body = {"id": page.chat_id, "message": page.messages[2]}
-    assert (await post(page._app, body)).status_code == 200
+    assert (await post(page.app, body)).status_code == 200
     page.messages = await page.stored()
 
 
@@ -162,7 +162,7 @@ async def test_a_turn_within_an_earlier_invocation_is_not_taken_back() -> None:
     await page.send("book")
     await page.send("Monday")
     before = await page.stored()
-    refusal = await post(page._app, page.body(trigger="regenerate-message") | {"messages": page.messages[:3]})
+    refusal = await post(page.app, page.body(trigger="regenerate-message") | {"messages": page.messages[:3]})
     assert (refusal.status_code, refusal.text) == (
         409,
         "This message belongs to an answer that began earlier; it stays.",
@@ -175,7 +175,7 @@ async def test_a_turn_within_an_earlier_invocation_is_not_taken_back() -> None:
 async def test_an_answer_alone_cannot_be_regenerated() -> None:
     page = page_for("one")
     await page.send("hi")
-    refusal = await post(page._app, page.body(trigger="regenerate-message"))
+    refusal = await post(page.app, page.body(trigger="regenerate-message"))
     assert (refusal.status_code, refusal.text) == (409, "There is no message of yours to answer again.")
     assert texts(await page.stored()) == ["hi", "one"]
 
@@ -193,5 +193,5 @@ async def test_an_approval_that_was_taken_back_cannot_be_given() -> None:
     page.approve(True)
     late = page.body() | {"messages": list(page.messages)}
     await page.regenerate()
-    assert (await post(page._app, late)).status_code == 409
+    assert (await post(page.app, late)).status_code == 409
     assert paid == []

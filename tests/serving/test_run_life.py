@@ -11,10 +11,11 @@ from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import StreamProtocolError, parse_chat_request
 from tests.serving.support import HANG, begin, chat, chunks, post, said, soon, stream, text
+from tests.serving.watched import WatchedService
 
 
-def service_for(*turns: Any, tools: Any = (), **options: Any) -> ChatService:
-    return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=list(tools)), **options)
+def service_for(*turns: Any, tools: Any = (), **options: Any) -> WatchedService:
+    return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=list(tools)), **options)
 
 
 async def stored_texts(service: ChatService) -> list[str]:
@@ -24,13 +25,6 @@ async def stored_texts(service: ChatService) -> list[str]:
     return [part.text for part in parts if part.text]
 
 
-async def free(service: ChatService) -> None:
-    """Waits until nothing runs any more."""
-    if service._tasks:
-        await asyncio.wait(service._tasks, timeout=HANG)
-    assert len(service._runs._runs) == 0
-
-
 async def test_a_run_goes_on_to_its_end_when_its_reader_leaves() -> None:
     go_on = asyncio.Event()
     service = service_for(["Half ", Wait(go_on), "and whole."])
@@ -38,7 +32,7 @@ async def test_a_run_goes_on_to_its_end_when_its_reader_leaves() -> None:
         await exchange.status()
         await exchange.until("text-delta")
     go_on.set()
-    await free(service)
+    await service.runs.free()
     assert await stored_texts(service) == ["hi", "Half and whole."]
 
 
@@ -49,7 +43,7 @@ async def test_without_grace_the_run_is_stopped_when_its_reader_leaves() -> None
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("text-delta")
-    await free(service)
+    await service.runs.free()
     assert text(await stream(app, chat(said("next", "u2")))) == "Next."
 
 
@@ -58,7 +52,7 @@ async def test_a_run_whose_response_is_never_read_is_stopped_too(monkeypatch: py
     never = asyncio.Event()
     service = service_for([Wait(never), "Hello."], disconnect_grace=0)
     await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
-    await free(service)
+    await service.runs.free()
 
 
 async def test_a_second_reader_in_time_keeps_the_run_alive() -> None:
@@ -67,8 +61,7 @@ async def test_a_second_reader_in_time_keeps_the_run_alive() -> None:
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("text-delta")
-    (run,) = service._runs._runs.values()
-    reader = aiter(run.log.read())
+    reader = aiter(service.runs.run.log.read())
     assert b'"start"' in await anext(reader)
     go_on.set()
     whole = b"".join([batch async for batch in reader])
@@ -93,8 +86,7 @@ async def test_stop_ends_the_stream_with_abort_at_once_and_cancels_the_tool() ->
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
         await soon(started)
-        (run,) = service._runs._runs.values()
-        run.stop()
+        service.runs.run.stop()
         assert (await exchange.until("abort"))["type"] == "abort"
         assert await exchange.event() == "data: [DONE]"
         await soon(cancelled)
@@ -116,12 +108,11 @@ async def test_stop_does_not_wait_for_a_thread_that_cannot_be_stopped() -> None:
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
         await soon(started)
-        (run,) = service._runs._runs.values()
-        run.stop()
+        service.runs.run.stop()
         await exchange.until("abort")
     assert not release.is_set()
     release.set()
-    await free(service)
+    await service.runs.free()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see its end
@@ -144,10 +135,9 @@ async def test_a_run_that_does_not_listen_is_cancelled_in_the_end(monkeypatch: p
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
         await soon(started)
-        (run,) = service._runs._runs.values()
-        run.stop()
+        service.runs.run.stop()
         await exchange.until("abort")
-    await free(service)
+    await service.runs.free()
     assert ignored.is_set()
     gc.collect()  # what ADK leaves of a run that was cancelled while it waited must not surface in another test
 
@@ -156,7 +146,7 @@ async def test_a_run_that_takes_too_long_ends_in_an_error() -> None:
     service = service_for([Wait(asyncio.Event()), "Never."], run_timeout=0.01)
     response = await post(create_app(service), chat(said("hi")))
     assert chunks(response.text)[-1] == {"type": "error", "errorText": "An error occurred."}
-    await free(service)
+    await service.runs.free()
 
 
 async def test_a_second_request_to_a_chat_that_answers_gets_409_and_changes_nothing() -> None:
@@ -208,8 +198,7 @@ async def test_a_request_waits_for_a_run_that_is_stopping_but_not_for_ever(stopp
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
         await soon(started)
-        (run,) = service._runs._runs.values()
-        run.stop()
+        service.runs.run.stop()
         await exchange.until("abort")
         waiting = asyncio.create_task(post(app, chat(said("next", "u2"))))
         if status == 200:
@@ -218,7 +207,7 @@ async def test_a_request_waits_for_a_run_that_is_stopping_but_not_for_ever(stopp
             release.set()
         assert (await waiting).status_code == status
         release.set()
-    await free(service)
+    await service.runs.free()
 
 
 async def test_a_finished_run_is_forgotten() -> None:
@@ -226,8 +215,9 @@ async def test_a_finished_run_is_forgotten() -> None:
     app = create_app(service)
     for number in range(2):
         await stream(app, chat(said("hi"), chat_id=f"c{number}"))
-    assert len(service._runs._runs) == 0
-    assert not service._tasks
+    await service.runs.free()
+    gc.collect()
+    assert not service.runs.remembered
 
 
 async def test_a_reader_that_does_not_read_stalls_neither_the_agent_nor_its_tools() -> None:
@@ -246,7 +236,7 @@ async def test_a_reader_that_does_not_read_stalls_neither_the_agent_nor_its_tool
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         exchange.may_send.clear()
         await soon(used)
-        await free(service)
+        await service.runs.free()
         exchange.may_send.set()
         await exchange.status()
         await exchange.until("finish")
@@ -262,7 +252,7 @@ async def test_closing_the_service_stops_its_runs_and_refuses_new_ones() -> None
         await exchange.until("abort")
     refusal = await post(app, chat(said("next", "u2")))
     assert refusal.status_code == 503
-    assert len(service._runs._runs) == 0
+    assert not service.runs.running
 
 
 async def test_the_apps_lifespan_closes_the_service() -> None:
@@ -271,7 +261,7 @@ async def test_the_apps_lifespan_closes_the_service() -> None:
     async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("text-delta")
-    assert len(service._runs._runs) == 0
+    assert not service.runs.running
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,19 @@
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.events import Event
 from google.adk.runners import InMemoryRunner
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools.base_tool import BaseTool
 from google.adk.workflow import Workflow
+from google.genai.types import Content, FunctionCall, Part
 
 from stream_protocol.serving import ChatService, create_app, delegation_tools
 from stream_protocol.serving.adk_runner import as_runner
 from stream_protocol.testing import ScriptedLlm
 from stream_protocol.wire import StreamProtocolError
-from tests.serving.support import chat, said, stream, text
+from tests.serving.support import chat, client, said, stream, text
 
 
 def agent(name: str, **fields: object) -> LlmAgent:
@@ -61,8 +63,18 @@ async def test_a_workflow_answers() -> None:
     ("hidden", "expected"),
     [((), {"task"}), (["mine"], {"task", "mine"}), (lambda name: name == "mine", {"task", "mine"}), ("all", None)],
 )
-def test_the_apps_hidden_tools_come_on_top(hidden: object, expected: set[str] | None) -> None:
-    root = agent("root", sub_agents=[agent("task", mode="task", description="d")])
-    service = ChatService(root, hidden_tools=hidden)  # type: ignore[arg-type]  # the table holds all three kinds
+async def test_the_apps_hidden_tools_come_on_top(hidden: Any, expected: set[str] | None) -> None:
+    root, sessions = agent("root", sub_agents=[agent("task", mode="task", description="d")]), InMemorySessionService()
+    service = ChatService(root, session_service=sessions, hidden_tools=hidden)
     names = {"task", "mine", "other"}
-    assert {name for name in names if service._settings.hides(name)} == (expected or names)
+    session = await sessions.create_session(app_name="root", user_id="local", session_id="c1")
+    for name in names:
+        await sessions.append_event(session, Event(author="root", invocation_id="e-1", content=called(name)))
+    async with client(create_app(service)) as http:
+        (message,) = (await http.get("/api/chat/c1")).json()["messages"]
+    shown = {part["type"].removeprefix("tool-") for part in message["parts"] if part["type"] != "step-start"}
+    assert names - shown == (expected or names)
+
+
+def called(tool: str) -> Content:
+    return Content(role="model", parts=[Part(function_call=FunctionCall(id=tool, name=tool, args={}))])

@@ -12,12 +12,13 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import create_app
 from stream_protocol.session import RunOutput, interruption_events, shown_events
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, post, soon
+from tests.serving.watched import WatchedService
 
 
 def pay(amount: int) -> dict[str, int]:
@@ -42,7 +43,7 @@ class Chat:
 
     def __init__(self, *turns: Any, tools: Any = TOOLS, **options: Any) -> None:
         self.model = ScriptedLlm(turns=turns)
-        self.service = ChatService(LlmAgent(name="root", model=self.model, tools=list(tools)), **options)
+        self.service = WatchedService(LlmAgent(name="root", model=self.model, tools=list(tools)), **options)
         self.app = create_app(self.service)
         self.page = Page(self.app)
 
@@ -65,9 +66,7 @@ class Chat:
             await exchange.until(kind)
             if ready is not None:
                 await soon(ready)
-            run = self.service._runs._runs.get(("local", "c1"))
-            assert run is not None
-            run.stop()
+            self.service.runs.run.stop()
             await exchange.until("abort")
 
 

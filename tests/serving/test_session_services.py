@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMemorySessionService
+from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMemorySessionService, Session
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
@@ -154,20 +154,20 @@ def test_tables_that_another_worker_is_still_filling_are_waited_for(
     times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ADK tells them by a ``ValueError``: it reads a version that is not there yet."""
-    probed = []
-    probe = session_services._probe
+    asked = []
+    get_session = DatabaseSessionService.get_session
 
-    async def early(uri: str) -> None:
-        probed.append(uri)
-        if len(probed) <= times:
+    async def early(self: DatabaseSessionService, **which: Any) -> Session | None:
+        asked.append(which)
+        if len(asked) <= times:
             raise ValueError("Schema version not found in adk_internal_metadata.")
-        await probe(uri)
+        return await get_session(self, **which)
 
-    monkeypatch.setattr(session_services, "_probe", early)
+    monkeypatch.setattr(DatabaseSessionService, "get_session", early)
     monkeypatch.setattr(session_services, "BETWEEN_PROBES", (0.0,) * 4)
     load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db")
-    assert len(probed) == times + 1
-    times, probed = 5, []
+    assert len(asked) == times + 1
+    times, asked = 5, []
     with pytest.raises(SessionServiceError, match="ValueError: Schema version not found"):
         load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db")
 

@@ -9,12 +9,13 @@ from google.adk.agents import LlmAgent
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Message, Page
 from tests.serving.support import begin, chunks, post, soon
+from tests.serving.watched import WatchedService, let_time_out
 
 End = Literal["abort", "timeout", "error"]
 
@@ -38,7 +39,7 @@ class Chat:
         self._stubborn = stubborn
         model = ScriptedLlm(turns=[["Let me.", *WAITING], ["Now I dig.", Call("dig", id="d1")], "Well.", "Better."])
         tools: list[Any] = [self.pay, LongRunningFunctionTool(where), self.dig]
-        self.service = ChatService(LlmAgent(name="root", model=model, tools=tools), ai_sdk=ai_sdk)
+        self.service = WatchedService(LlmAgent(name="root", model=model, tools=tools), ai_sdk=ai_sdk)
         self.app = create_app(self.service)
         self.page = Page(self.app, ai_sdk=ai_sdk)
 
@@ -69,13 +70,11 @@ class Chat:
         async with begin(self.app, self.page.body()) as exchange:
             await exchange.status()
             await soon(self.digging)
-            run = self.service._runs._runs.get(("local", "c1"))
-            assert run is not None
             match how:
                 case "abort":
-                    run.stop()
+                    self.service.runs.run.stop()
                 case "timeout":
-                    run._expire()
+                    let_time_out()
                 case "error":
                     self.fail.set()
             received: list[Any] = []

@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from google.adk.events import Event
 from google.adk.sessions import Session
 
 from stream_protocol.convert import Settings, chunk_conversion
 from stream_protocol.session import METADATA_KEY, RunOutput, interruption_events, session_to_messages
 from stream_protocol.wire import AiSdkVersion, UIMessage
+from tests.batch import batch
 from tests.comparable_messages import comparable
 from tests.conformance.fixtures import VERSIONS, Fixture, Turn, fixture_names, load_fixture
 
@@ -70,8 +70,7 @@ def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[Any]:
     return messages
 
 
-@pytest.mark.parametrize("ai_sdk", VERSIONS)
-@pytest.mark.parametrize("name", NAMES)
+@batch(name=NAMES, ai_sdk=VERSIONS)
 def test_history_equals_the_folded_stream(name: str, ai_sdk: AiSdkVersion) -> None:
     fixture = load_fixture(name)
     equal = comparable(history(fixture, ai_sdk)) == comparable(expected(fixture, ai_sdk))

@@ -1,13 +1,13 @@
 """The code of docs/testing.md is run as it stands there."""
 
 import re
-from pathlib import Path
 
 import pytest
 from google.adk.events import Event
 from google.genai import types
 
-ROOT = Path(__file__).parents[2]
+from tests.processes import ROOT, started
+
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 
 
@@ -28,11 +28,11 @@ RECORDING = "\n".join(
 
 def test_the_code_of_the_page_runs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function")
     pytester.makepyfile(test_weather="\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)))
     folder = pytester.mkdir("recordings")
     (folder / "weather.jsonl").write_text(RECORDING, encoding="utf-8")
-    arguments = ["-p", "stream_protocol.pytest_plugin"]
-    pytester.runpytest_subprocess(*arguments, "--update-recordings").assert_outcomes(passed=3)
-    pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=3)
+    for options in (["--update-recordings"], []):
+        with started("pytest", "-p", "stream_protocol.pytest_plugin", *options, cwd=pytester.path) as process:
+            assert re.search(r"= 3 passed\b", process.read())
+            assert process.wait() == 0

@@ -12,10 +12,11 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from httpx import Response
 from starlette.applications import Starlette
 
-from stream_protocol.serving import ChatService, chat_routes
+from stream_protocol.serving import chat_routes
 from stream_protocol.serving.http._routes import MAX_BODY_BYTES
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import JSON_TYPE, answered, approval, chat, chunks, client, only, said, stream, text, types
+from tests.serving.watched import WatchedService
 
 
 def where(question: str) -> None:
@@ -33,7 +34,7 @@ class Office:
             LongRunningFunctionTool(where),
         ]
         self.model = ScriptedLlm(turns=[*turns, "Fine."])
-        self.service = ChatService(LlmAgent(name="root", model=self.model, tools=tools))
+        self.service = WatchedService(LlmAgent(name="root", model=self.model, tools=tools))
         self.app = Starlette(
             routes=chat_routes(
                 self.service,
@@ -74,7 +75,7 @@ class Office:
         assert "\n" not in response.text
         assert (await self.events(), self.ran, len(self.model.requests)) == before
         assert await self.sessions() == sessions
-        assert len(self.service._runs._runs) == 0
+        assert not self.service.runs.running
         after = await self.post(chat(said("still there?"), chat_id="healthy"))
         assert after.status_code == 200
 

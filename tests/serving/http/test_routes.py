@@ -13,15 +13,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Mount
 
-from stream_protocol.serving import ChatService, chat_routes, create_app
+from stream_protocol.serving import chat_routes, create_app
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.support import JSON_TYPE, Exchange, chat, client, post, said, stream, text
+from tests.serving.watched import WatchedService
 
 BODY = json.dumps(chat(said("hi"))).encode()
 
 
-def service() -> ChatService:
-    return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello there."])))
+def service() -> WatchedService:
+    return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello there."])))
 
 
 REFUSED: list[tuple[str, Mapping[str, str], bytes, int]] = [
@@ -54,7 +55,7 @@ async def test_a_request_that_is_none_is_refused_in_one_plain_sentence(
     assert "\n" not in response.text
     sessions = await chats.runner.session_service.list_sessions(app_name="root")
     assert sessions.sessions == []
-    assert len(chats._runs._runs) == 0
+    assert not chats.runs.running
 
 
 async def test_a_body_without_a_declared_length_is_bounded_while_it_is_read() -> None:
@@ -97,13 +98,13 @@ async def test_a_session_service_that_fails_is_a_masked_500(monkeypatch: pytest.
         async def get_session(self, **_: Any) -> None:
             raise RuntimeError("password 1234")
 
-    chats = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["x"])), session_service=Broken())
+    chats = WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=["x"])), session_service=Broken())
     app = create_app(chats, allow_origins=["https://page.example"])
     async with client(app) as http:
         response = await http.post("/api/chat", json=chat(said("hi")), headers={"origin": "https://page.example"})
     assert (response.status_code, response.text) == (500, "An error occurred.")
     assert response.headers["access-control-allow-origin"] == "https://page.example"
-    assert len(chats._runs._runs) == 0
+    assert not chats.runs.running
 
 
 ORIGIN = "https://page.example"

@@ -1,62 +1,86 @@
 """Workers of a fleet in this process: each with a service, an app and a run log of its own, over one Redis."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 from google.adk.agents import LlmAgent
 from google.adk.sessions import BaseSessionService
+from redis.asyncio import Redis
 from starlette.types import ASGIApp
 
-from stream_protocol.serving import ChatService, RedisRunLog, create_app
+from stream_protocol.serving import RedisRunLog, create_app
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.support import Exchange
+from tests.serving.watched import WatchedService
 
 LEASE = 1.5
 """Seconds. Short, because a test waits for it; long enough for a machine that is busy."""
 
 
-async def die(log: RedisRunLog, *runs: asyncio.Task[None]) -> None:
-    """What is left of a worker that was killed: nothing is said or stored any more."""
-    for lease in log._leases.values():
-        lease._lost = True
-        lease._cancel_timer()
-    log._store._redis.execute_command = _silence  # type: ignore[method-assign]  # a killed worker says nothing
-    tasks = [*runs, *log._lease_tasks, *log._follower_tasks]
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks)
+class Wire(Redis):
+    """A worker's way to Redis, which a test holds up or cuts. It knows what has gone over it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.answered = Counter[Any]()
+        """How often each command was answered, and each script, by its SHA-1 hash."""
+        self.waiting = Counter[Any]()
+        """How many of them wait for their answers."""
+        self._cut = False
+        self._goes_on = asyncio.Event()
+        self._goes_on.set()
+
+    def hold(self) -> asyncio.Event:
+        """Redis hears nothing of the worker until this is set, and everything then."""
+        self._goes_on.clear()
+        return self._goes_on
+
+    def cut(self) -> None:
+        """For Redis, and so for all others, the worker is dead."""
+        self._cut = True
+
+    async def execute_command(self, *words: Any, **options: Any) -> Any:
+        await self._goes_on.wait()
+        if self._cut:
+            raise ConnectionError("this worker is dead")
+        name = words[1] if words[0] == "EVALSHA" else words[0]
+        self.waiting[name] += 1
+        try:
+            answer = await super().execute_command(*words, **options)  # type: ignore[no-untyped-call]  # redis-py's
+        finally:
+            self.waiting[name] -= 1
+        self.answered[name] += 1
+        return answer
 
 
-def delayed(log: RedisRunLog) -> asyncio.Event:
-    """Redis hears nothing of a worker until this is set, and everything then."""
-    at_once, go_on = log._store._redis.execute_command, asyncio.Event()
-
-    async def execute(*command: Any, **options: Any) -> Any:
-        await go_on.wait()
-        return await at_once(*command, **options)
-
-    log._store._redis.execute_command = execute  # type: ignore[method-assign]  # all commands go through it
-    return go_on
-
-
-async def _silence(*command: Any, **options: Any) -> Any:
-    raise ConnectionError("this worker is dead")
+@asynccontextmanager
+async def wires(url: str, count: int = 2) -> AsyncIterator[list[Wire]]:
+    """Those of so many workers."""
+    those: list[Any] = [Wire.from_url(url, protocol=2) for _ in range(count)]
+    try:
+        yield those
+    finally:
+        for wire in those:
+            await wire.aclose()
 
 
 class Worker:
     def __init__(
-        self, url: str, sessions: BaseSessionService, *turns: Any, tools: Any = (), lease: float = LEASE, **options: Any
+        self,
+        server: str | Wire,
+        sessions: BaseSessionService,
+        *turns: Any,
+        tools: Any = (),
+        lease: float = LEASE,
+        **options: Any,
     ) -> None:
-        self.log = RedisRunLog(url, lease=lease)
         agent = LlmAgent(name="root", model=ScriptedLlm(turns=turns or ["Hello."]), tools=list(tools))
-        self.service = ChatService(agent, session_service=sessions, run_log=self.log, **options)
+        log = RedisRunLog(server, lease=lease)
+        self.service = WatchedService(agent, session_service=sessions, run_log=log, **options)
         self.app: ASGIApp = create_app(self.service)
-
-    async def die(self) -> None:
-        await die(self.log, *self.service._tasks)
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -11,11 +12,14 @@ from redis.asyncio.cluster import RedisCluster
 
 from stream_protocol.serving import RedisRunLog
 from stream_protocol.serving.run_logs import RunLogError
-from stream_protocol.testing.run_log_conformance import CHAT, begin, eventually, freed, reader, rest, said, until
+from stream_protocol.testing.run_log_conformance import begin, eventually, freed, reader, rest, said, until
 from tests.redis_server import RedisServer, free_port, redis_server
 from tests.serving.run_logs.redis_workers import LEASE
 
 SLOTS = 16384
+
+LEASES = "*:lease"
+"""What the keys look like that tell who has a chat."""
 
 
 class Cluster:
@@ -37,12 +41,11 @@ class Cluster:
 
         await eventually(formed)
 
-    async def holder(self, key: str) -> RedisServer:
-        """The node that has the key."""
-        for node in self.nodes:
-            if await command(node, "KEYS", key):
-                return node
-        raise AssertionError("no node has it")
+    async def holder(self, keys: str) -> tuple[RedisServer, bytes]:
+        """The node that has the one key that looks like that, and the key."""
+        found = [(node, key) for node in self.nodes for key in await command(node, "KEYS", keys)]
+        assert len(found) == 1
+        return found[0]
 
     async def move(self, slot: int, here: RedisServer, there: RedisServer) -> None:
         """Gives a slot with its keys to another node."""
@@ -55,11 +58,9 @@ class Cluster:
             await command(node, "CLUSTER", "SETSLOT", slot, "NODE", ids[there.port])
 
 
-async def command(node: RedisServer, *words: object) -> bytes:
-    """``bytes``: or a list of them."""
+async def command(node: RedisServer, *words: object) -> Any:
     async with Redis.from_url(node.url) as client:
-        answer: bytes = await client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's
-        return answer
+        return await client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ async def test_chats_on_every_node_are_read_and_stopped_from_everywhere(cluster:
         for number in range(12):
             chat = f"chat {number}"
             owner, lease = await begin(here, chat=chat)
-            holders.add((await cluster.holder(here._store.keys(chat).lease)).port)
+            holders.add((await cluster.holder(LEASES))[0].port)
             owner.say("word")
             info = await elsewhere.current(chat)
             assert info is not None
@@ -115,14 +116,13 @@ async def test_a_chat_that_moves_to_another_node_harms_no_run(cluster: Cluster) 
         owner.say("before ")
         early = await reader(elsewhere)
         seen = await until(early, b"before")
-        key = here._store.keys(CHAT).lease
-        holder = await cluster.holder(key)
+        holder, key = await cluster.holder(LEASES)
         other = next(node for node in cluster.nodes if node is not holder)
         slot = await command(holder, "CLUSTER", "KEYSLOT", key)
         await cluster.move(int(slot), holder, other)
         owner.say("behind ")
         seen += await until(early, b"behind")
-        assert await cluster.holder(key) is other
+        assert await cluster.holder(LEASES) == (other, key)
         owner.finish()
         late = await reader(elsewhere)
         assert said(seen + await rest(early)) == said(await rest(late)) == "before behind "

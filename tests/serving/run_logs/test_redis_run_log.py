@@ -4,12 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
 from stream_protocol.serving import LogBounds, RedisRunLog
-from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, RunLogError
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError
+from stream_protocol.serving.run_logs.redis._lease import HEARTBEATS
+from stream_protocol.serving.run_logs.redis._scripts import STOP
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
     END,
@@ -30,7 +33,7 @@ from stream_protocol.testing.run_log_conformance import (
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 from stream_protocol.wire.client import MessageReducer, parse_sse
 from tests.redis_server import RedisServer, redis_server
-from tests.serving.run_logs.redis_workers import LEASE, delayed, die
+from tests.serving.run_logs.redis_workers import LEASE, Wire, wires
 
 Logs = tuple[RedisRunLog, RedisRunLog]
 
@@ -42,35 +45,60 @@ BROKEN_OFF = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"error",
 
 @pytest.fixture
 async def logs(redis: RedisServer) -> AsyncIterator[Logs]:
-    async with two_workers(redis.url) as logs:
+    async with two_workers(redis.url, redis.url) as logs:
         yield logs
 
 
 @pytest.fixture
 async def roomy_logs(redis: RedisServer) -> AsyncIterator[Logs]:
-    async with two_workers(redis.url, lease=ROOMY) as logs:
+    async with two_workers(redis.url, redis.url, lease=ROOMY) as logs:
+        yield logs
+
+
+@pytest.fixture
+async def ends(redis: RedisServer) -> AsyncIterator[list[Wire]]:
+    """The ways of two workers to Redis, of ``wired``."""
+    async with wires(redis.url) as both:
+        yield both
+
+
+@pytest.fixture
+async def wired(ends: list[Wire]) -> AsyncIterator[Logs]:
+    async with two_workers(*ends) as logs:
         yield logs
 
 
 @asynccontextmanager
 async def two_workers(
-    url: str, bounds: LogBounds | None = None, expiry: float = 60, lease: float = LEASE
+    one: str | Wire, other: str | Wire, *, expiry: float = 60, lease: float = LEASE
 ) -> AsyncIterator[Logs]:
-    logs = RedisRunLog(url, lease=lease, bounds=bounds, expiry=expiry), RedisRunLog(url, lease=lease)
+    logs = RedisRunLog(one, lease=lease, expiry=expiry), RedisRunLog(other, lease=lease)
     yield logs
     for log in logs:
         await log.aclose()
 
 
-async def command(redis: RedisServer, *words: str | int) -> object:
+async def command(redis: RedisServer, *words: str | bytes | int) -> Any:
     async with Redis.from_url(redis.url) as client:
-        answer: object = await client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's
-        return answer
+        return await client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's
+
+
+async def key(redis: RedisServer, pattern: str) -> bytes:
+    """The one key that looks like that."""
+    found: list[bytes] = await command(redis, "KEYS", pattern)
+    assert len(found) == 1
+    return found[0]
 
 
 async def happens(event: asyncio.Event) -> None:
     async with asyncio.timeout(HANG):
         await event.wait()
+
+
+def die(end: Wire, lease: Lease) -> None:
+    """What is left of a worker that was killed: nothing is said any more."""
+    end.cut()
+    lease.release()
 
 
 async def several_leases() -> None:
@@ -91,13 +119,13 @@ async def claimable(log: RedisRunLog) -> None:
     await eventually(claimed)
 
 
-async def test_who_comes_before_redis_knows_of_the_end_is_told_of_it(logs: Logs) -> None:
+async def test_who_comes_before_redis_knows_of_the_end_is_told_of_it(ends: list[Wire], wired: Logs) -> None:
     """As a page that has read the end here, and sends at once to the other worker."""
-    owner, lease = await begin(logs[0])
-    await until(await reader(logs[1]), TEXT)
-    go_on = delayed(logs[0])
+    owner, lease = await begin(wired[0])
+    await until(await reader(wired[1]), TEXT)
+    go_on = ends[0].hold()
     owner.finish()
-    claim = asyncio.create_task(begin(logs[1], request="another"))
+    claim = asyncio.create_task(begin(wired[1], request="another"))
     await asyncio.sleep(0.7)
     assert not claim.done()
     go_on.set()
@@ -105,7 +133,7 @@ async def test_who_comes_before_redis_knows_of_the_end_is_told_of_it(logs: Logs)
         await claim
     assert taken.value.run.phase == "closed"
     lease.release()
-    await freed(logs[1])
+    await freed(wired[1])
 
 
 async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: RedisServer, logs: Logs) -> None:
@@ -113,7 +141,7 @@ async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: Redis
     info = await running(logs[1])
     old.say("first")
     await until(await reader(logs[1]), b"first")
-    await command(redis, "DEL", logs[0]._store.keys(CHAT).lease)
+    await command(redis, "DEL", await key(redis, "*:lease"))
     new, new_lease = await begin(logs[1])
     old.say("late")
     await happens(old.lost)
@@ -123,10 +151,8 @@ async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: Redis
     await asyncio.sleep(LEASE)
     assert new_lease.held
     assert not new.lost.is_set()
-    assert (
-        b"late"
-        not in repr(await command(redis, "XRANGE", logs[0]._store.keys(CHAT).log(info.run_id), "-", "+")).encode()
-    )
+    written = await command(redis, "XRANGE", await key(redis, f"*:log:{info.run_id}"), "-", "+")
+    assert "late" not in repr(written)
     new.say("new")
     assert said(await until(await reader(logs[1]), b"new")) == "new"
     new.finish()
@@ -151,11 +177,11 @@ async def test_a_redis_that_forgets_everything_is_told_again(redis: RedisServer,
     await freed(roomy_logs[1])
 
 
-async def test_a_stop_that_redis_forgot_with_all_else_is_asked_for_again(redis: RedisServer) -> None:
-    async with two_workers(redis.url, lease=9) as logs:
+async def test_a_stop_that_redis_forgot_with_all_else_is_asked_for_again(redis: RedisServer, ends: list[Wire]) -> None:
+    async with two_workers(*ends, lease=9) as logs:
         owner, lease = await begin(logs[0])
         await until(await reader(logs[1]), TEXT)
-        go_on = delayed(logs[0])
+        go_on = ends[0].hold()
         assert await logs[1].stop(CHAT)
         await command(redis, "FLUSHALL")
         await asyncio.sleep(3.5)  # it is asked in vain once
@@ -167,16 +193,15 @@ async def test_a_stop_that_redis_forgot_with_all_else_is_asked_for_again(redis: 
         await freed(logs[1])
 
 
-async def test_a_stop_is_insisted_upon_once_however_often_it_is_asked_for(logs: Logs) -> None:
-    owner, lease = await begin(logs[0])
-    assert all([await logs[1].stop(CHAT) for _ in range(20)])
-    assert len(logs[1]._stop_tasks) == 1
+async def test_a_stop_is_insisted_upon_once_however_often_it_is_asked_for(ends: list[Wire], wired: Logs) -> None:
+    owner, lease = await begin(wired[0])
+    assert all([await wired[1].stop(CHAT) for _ in range(20)])
     owner.finish()
     lease.release()
-    await freed(logs[1])
-    next_owner, next_lease = await begin(logs[0])
+    await freed(wired[1])
+    next_owner, next_lease = await begin(wired[0])
     await several_leases()
-    assert not logs[1]._stop_tasks
+    assert ends[1].answered[ends[1].register_script(STOP).sha] == 20 + HEARTBEATS
     assert not next_owner.stopped.is_set()
     next_owner.finish()
     next_lease.release()
@@ -282,46 +307,46 @@ async def test_what_a_full_redis_missed_is_there_once_it_has_room(redis: RedisSe
     lease.release()
 
 
-async def test_the_readers_of_a_worker_that_died_are_told_and_the_chat_is_free(redis: RedisServer, logs: Logs) -> None:
-    owner, _ = await begin(logs[0])
+async def test_the_readers_of_a_worker_that_died_are_told_and_the_chat_is_free(ends: list[Wire], wired: Logs) -> None:
+    owner, lost = await begin(wired[0])
     owner.say("word")
-    elsewhere = await reader(logs[1])
+    elsewhere = await reader(wired[1])
     seen = await until(elsewhere, b"word")
-    await die(logs[0])
+    die(ends[0], lost)
     assert said(seen) == "word"
     assert (await rest(elsewhere)) == BROKEN_OFF + SSE_DONE
-    await claimable(logs[1])
+    await claimable(wired[1])
 
 
-async def test_readers_are_told_at_once_when_another_run_has_the_chat(redis: RedisServer, logs: Logs) -> None:
-    await begin(logs[0])
-    elsewhere = await reader(logs[1])
+async def test_readers_are_told_at_once_when_another_run_has_the_chat(ends: list[Wire], wired: Logs) -> None:
+    _, lost = await begin(wired[0])
+    elsewhere = await reader(wired[1])
     await until(elsewhere, TEXT)
-    await die(logs[0])
-    await freed(logs[1])
-    owner, lease = await begin(logs[1])
+    die(ends[0], lost)
+    await freed(wired[1])
+    owner, lease = await begin(wired[1])
     assert (await rest(elsewhere)) == BROKEN_OFF + SSE_DONE
     owner.finish()
     lease.release()
 
 
-async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(redis: RedisServer, logs: Logs) -> None:
-    owner, _ = await begin(logs[0])
+async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(ends: list[Wire], wired: Logs) -> None:
+    owner, lost = await begin(wired[0])
     owner.say("word")
-    info = await running(logs[1])
-    await until(await reader(logs[1]), b"word")
-    await die(logs[0])
-    await freed(logs[1])
-    late = await logs[1].read(CHAT, info.run_id)
+    info = await running(wired[1])
+    await until(await reader(wired[1]), b"word")
+    die(ends[0], lost)
+    await freed(wired[1])
+    late = await wired[1].read(CHAT, info.run_id)
     assert late is not None
     stream = await rest(late)
     assert stream == START + TEXT + delta("word") + BROKEN_OFF + SSE_DONE
 
 
-async def test_a_reader_elsewhere_counts_while_it_is_there(logs: Logs) -> None:
-    owner, lease = await begin(logs[0])
+async def test_a_reader_elsewhere_counts_while_it_is_there(ends: list[Wire], wired: Logs) -> None:
+    owner, lease = await begin(wired[0])
     assert not lease.read_elsewhere
-    elsewhere = await reader(logs[1])
+    elsewhere = await reader(wired[1])
     await until(elsewhere, TEXT)
 
     async def watched() -> bool:
@@ -333,15 +358,20 @@ async def test_a_reader_elsewhere_counts_while_it_is_there(logs: Logs) -> None:
     await eventually(watched)
     await elsewhere.aclose()
     await eventually(unwatched)
-    assert not logs[1]._followers
+    assert not ends[1].waiting["XREAD"]
     owner.finish()
     lease.release()
 
 
-async def test_a_run_is_followed_once_however_many_read_it(logs: Logs) -> None:
-    owner, lease = await begin(logs[0])
-    readers = await asyncio.gather(*[reader(logs[1]) for _ in range(5)])
-    assert len(logs[1]._followers) == 1
+async def test_a_run_is_followed_once_however_many_read_it(ends: list[Wire], wired: Logs) -> None:
+    owner, lease = await begin(wired[0])
+    readers = await asyncio.gather(*[reader(wired[1]) for _ in range(5)])
+
+    async def asked_for_more() -> bool:
+        return bool(ends[1].waiting["XREAD"])
+
+    await eventually(asked_for_more)
+    assert ends[1].waiting["XREAD"] == 1
     owner.say("word")
     owner.finish()
     assert {said(await rest(each)) for each in readers} == {"word"}
@@ -349,7 +379,7 @@ async def test_a_run_is_followed_once_however_many_read_it(logs: Logs) -> None:
 
 
 async def test_a_slow_reader_elsewhere_is_cut_and_holds_up_nobody(redis: RedisServer) -> None:
-    async with two_workers(redis.url) as (first, _):
+    async with two_workers(redis.url, redis.url) as (first, _):
         second = RedisRunLog(redis.url, lease=LEASE, bounds=LogBounds(max_backlog=10_000))
         owner, lease = await begin(first)
         slow, quick = await reader(second), await reader(second)
@@ -372,7 +402,7 @@ async def test_what_a_reader_elsewhere_has_missed_for_good_cuts_it_off(redis: Re
     info = await running(logs[1])
     elsewhere = await reader(logs[1])
     await until(elsewhere, TEXT)
-    log = logs[0]._store.keys(CHAT).log(info.run_id)
+    log = await key(redis, f"*:log:{info.run_id}")
     await command(redis, "XADD", log, "9-0", "after", "8", "events", delta("nine").decode())
     await happens(elsewhere.cut_off)
     owner.finish()
@@ -380,17 +410,16 @@ async def test_what_a_reader_elsewhere_has_missed_for_good_cuts_it_off(redis: Re
 
 
 async def test_nothing_is_left_of_a_run_but_what_expires(redis: RedisServer) -> None:
-    async with two_workers(redis.url, expiry=0.2) as (first, second):
+    async with two_workers(redis.url, redis.url, expiry=0.2) as (first, second):
         owner, lease = await begin(first)
         await until(await reader(second), TEXT)
         keys = await command(redis, "KEYS", "*")
-        assert isinstance(keys, list)
         assert len({key.partition(b"{")[2].partition(b"}")[0] for key in keys}) == 1
         owner.finish()
         lease.release()
 
         async def empty() -> bool:
-            return await command(redis, "DBSIZE") == 0
+            return bool(await command(redis, "DBSIZE") == 0)
 
         await eventually(empty)
 
@@ -462,11 +491,11 @@ def test_times_must_be_positive_and_end(seconds: float) -> None:
 
 
 @pytest.mark.parametrize("version", [6, 7])
-async def test_a_broken_off_stream_folds_in_every_client(logs: Logs, version: int) -> None:
-    await begin(logs[0])
-    elsewhere = await reader(logs[1])
+async def test_a_broken_off_stream_folds_in_every_client(ends: list[Wire], wired: Logs, version: int) -> None:
+    _, lost = await begin(wired[0])
+    elsewhere = await reader(wired[1])
     seen = await until(elsewhere, TEXT)
-    await die(logs[0])
+    die(ends[0], lost)
     reducer = MessageReducer(ai_sdk=7 if version == 7 else 6)
     *chunks, last = parse_sse(seen + await rest(elsewhere))
     for chunk in chunks:

@@ -14,7 +14,7 @@ from stream_protocol.wire import AiSdkVersion, parse_chat_request
 from stream_protocol.wire.client import MessageReducer
 from tests.redis_server import RedisServer
 from tests.serving.chat_client import Page
-from tests.serving.run_logs.redis_workers import LEASE, Worker, fleet, resumed
+from tests.serving.run_logs.redis_workers import LEASE, Worker, fleet, resumed, wires
 from tests.serving.support import Exchange, begin, chat, chunks, client, post, said, soon, stream, text, types
 
 
@@ -136,7 +136,7 @@ async def test_what_one_worker_asked_is_approved_on_another(shared_redis: RedisS
         page = Page(one.app, chat_id="approve")
         await page.send("note")
         page.approve(True)
-        page._app = two.app
+        page.app = two.app
         await page.submit()
         assert pen.notes == ["a"]
         assert page.messages[-1]["parts"][-1]["text"] == "Done."
@@ -145,24 +145,25 @@ async def test_what_one_worker_asked_is_approved_on_another(shared_redis: RedisS
 async def test_a_worker_that_dies_frees_its_chat_and_its_readers_are_told(shared_redis: RedisServer) -> None:
     pen, sessions = Pen(), InMemorySessionService()
     pen.may_end.clear()
-    one = Worker(shared_redis.url, sessions, ["I write. ", Call("note", {"text": "a"})], tools=[pen.note])
-    two = Worker(shared_redis.url, sessions, "Here again.")
-    first = await one.service.respond(parse_chat_request(chat(said("hi"), chat_id="die")), user_id="local")
-    await anext(first)
-    async with fleet(one, two), resumed(two.app, "die") as second:
-        assert await second.status() == 200
-        await soon(pen.started)
-        read = [await second.until("tool-input-available")]
-        await one.die()
-        read += await drained(second)
-        assert types(read)[-3:] == ["tool-output-error", "finish-step", "error"]
-        assert read[-1]["errorText"] == "An error occurred."
-        async with client(two.app) as http:
-            stored = (await http.get("/api/chat/die")).json()["messages"]
-        assert stored[0]["parts"][0]["text"] == "hi"
-        again = await stream(two.app, chat(said("go on", "u2"), chat_id="die"))
-        assert text(again) == "Here again."
-        assert pen.notes == []
+    async with wires(shared_redis.url, 1) as [wire]:
+        one = Worker(wire, sessions, ["I write. ", Call("note", {"text": "a"})], tools=[pen.note])
+        two = Worker(shared_redis.url, sessions, "Here again.")
+        first = await one.service.respond(parse_chat_request(chat(said("hi"), chat_id="die")), user_id="local")
+        await anext(first)
+        async with fleet(one, two), resumed(two.app, "die") as second:
+            assert await second.status() == 200
+            await soon(pen.started)
+            read = [await second.until("tool-input-available")]
+            wire.cut()
+            read += await drained(second)
+            assert types(read)[-3:] == ["tool-output-error", "finish-step", "error"]
+            assert read[-1]["errorText"] == "An error occurred."
+            async with client(two.app) as http:
+                stored = (await http.get("/api/chat/die")).json()["messages"]
+            assert stored[0]["parts"][0]["text"] == "hi"
+            again = await stream(two.app, chat(said("go on", "u2"), chat_id="die"))
+            assert text(again) == "Here again."
+            assert pen.notes == []
 
 
 async def test_without_grace_a_run_that_is_read_elsewhere_goes_on(shared_redis: RedisServer) -> None:
@@ -175,10 +176,9 @@ async def test_without_grace_a_run_that_is_read_elsewhere_goes_on(shared_redis: 
         async with resumed(two.app, "grace") as second:
             assert await second.status() == 200
             await second.until("text-delta")
-            (lease,) = one.log._leases.values()
 
             async def watched() -> bool:
-                return lease.read_elsewhere
+                return one.service.runs.lease.read_elsewhere
 
             await eventually(watched)
             first.leave()

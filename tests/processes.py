@@ -1,0 +1,143 @@
+"""``python -m`` in a process of its own that is there at once: forked from one that has imported what servers need."""
+
+import multiprocessing
+import os
+import runpy
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+
+HANG: Final = 60.0
+"""Seconds after which a test has failed, whatever it waits for."""
+
+COMMAND: Final = [sys.executable, "-m", "stream_protocol.cli"]
+"""``adk-ui-stream``, of a Python that has imported nothing yet: what imports ADK takes more than a second."""
+
+ENV: Final = {**os.environ, "PYTHONPATH": str(ROOT)}
+"""For such a Python, in whatever folder."""
+
+FORKS: Final = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    [
+        "google.adk.runners",
+        "redis.asyncio.cluster",
+        "sqlalchemy.ext.asyncio",
+        "stream_protocol.recording",
+        "stream_protocol.replay_server",
+        "stream_protocol.serving._service",
+        "stream_protocol.serving.adk_runner._load_target",
+        "stream_protocol.serving.adk_runner._session_services",
+        "stream_protocol.serving.http._uvicorn_server",
+        "stream_protocol.testing",
+    ]
+)
+
+
+class PythonModule:
+    """``python -m MODULE ARGUMENTS``, started. It must be killed. ``log``: a file that gets its stderr."""
+
+    def __init__(self, module: str, *arguments: str, cwd: Path, log: Path, env: Mapping[str, str] = os.environ) -> None:
+        self.log = log
+        output, writer = FORKS.Pipe(duplex=False)
+        command = (module, arguments, str(cwd), dict(env), writer, str(log))
+        self._process = FORKS.Process(target=_become, args=command, daemon=True)
+        self._process.start()
+        writer.close()
+        self._output = os.fdopen(os.dup(output.fileno()))
+        output.close()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def read_line(self) -> str:
+        """The next line of its stdout; empty if there is none."""
+        return self._output.readline()
+
+    def read(self) -> str:
+        """The rest of its stdout, once it has ended."""
+        return self._output.read()
+
+    def send_signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """As ``kill -9`` does, and waits until it is gone."""
+        self._process.kill()
+        self.wait()
+        self._output.close()
+
+    def wait(self) -> int:
+        """Its exit code, once it has ended."""
+        self._process.join(HANG)
+        assert self._process.exitcode is not None, "it hangs"
+        return self._process.exitcode
+
+
+def _become(
+    module: str, arguments: Sequence[str], cwd: str, env: Mapping[str, str], output: Connection, log: str
+) -> None:
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(cwd)
+    os.dup2(output.fileno(), sys.stdout.fileno())
+    output.close()
+    with Path(log).open("ab") as file:
+        os.dup2(file.fileno(), sys.stderr.fileno())
+    sys.argv[1:] = arguments
+    sys.path.insert(0, cwd)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command said."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@contextmanager
+def started(module: str, *arguments: str, cwd: Path) -> Iterator[PythonModule]:
+    """The process; killed at the end."""
+    with TemporaryDirectory() as folder:
+        process = PythonModule(module, *arguments, cwd=cwd, log=Path(folder, "stderr"))
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def cli(*arguments: str, cwd: Path) -> Done:
+    """What ``adk-ui-stream`` says in this folder."""
+    with started("stream_protocol.cli", *arguments, cwd=cwd) as process:
+        stdout = process.read()
+        return Done(process.wait(), stdout, process.log.read_text())
+
+
+def fresh_cli(*arguments: str, cwd: Path = ROOT, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """The same of a Python that has imported nothing yet, to which something may be said."""
+    command = [*COMMAND, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=ENV, cwd=cwd, timeout=HANG, input=stdin, check=False
+    )
+
+
+@contextmanager
+def serving(*arguments: str, cwd: Path) -> Iterator[tuple[PythonModule, str]]:
+    """``adk-ui-stream serve`` on a free port, and its address, which it prints."""
+    with started("stream_protocol.cli", "serve", *arguments, "--port", "0", cwd=cwd) as process:
+        line = process.read_line()
+        assert "http://" in line, process.log.read_text()
+        yield process, line.split()[-1]

@@ -1,0 +1,115 @@
+"""Services whose runs a test sees, and ends from outside: through the run log, as any app could."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from unittest import mock
+from weakref import WeakSet
+
+from stream_protocol.serving import ChatService, LogBounds, MemoryRunLog, RunLog, Target
+from stream_protocol.serving._run import RUN_TIMEOUT
+from stream_protocol.serving.run_logs import Lease, Owner, RunInfo, RunReader
+from tests.serving.support import soon
+
+
+class WatchedLease:
+    """``lease``, which says when it is released."""
+
+    def __init__(self, lease: Lease, released: Callable[[], None]) -> None:
+        self._lease = lease
+        self._released = released
+
+    @property
+    def read_elsewhere(self) -> bool:
+        return self._lease.read_elsewhere
+
+    @property
+    def held(self) -> bool:
+        return self._lease.held
+
+    def open(self) -> None:
+        self._lease.open()
+
+    def release(self) -> None:
+        self._lease.release()
+        self._released()
+
+
+class WatchedLog:
+    """``log``, and the runs of this worker to which it has given a chat."""
+
+    def __init__(self, log: RunLog) -> None:
+        self._log = log
+        self._running: dict[Owner, Lease] = {}
+        self._free = asyncio.Event()
+        self._free.set()
+        self.remembered = WeakSet[Owner]()
+        """Those that somebody holds still."""
+
+    @property
+    def bounds(self) -> LogBounds:
+        return self._log.bounds
+
+    @property
+    def running(self) -> int:
+        """How many have a chat."""
+        return len(self._running)
+
+    @property
+    def run(self) -> Owner:
+        """The one that has."""
+        (owner,) = self._running
+        return owner
+
+    @property
+    def lease(self) -> Lease:
+        """Its right to the chat."""
+        return self._running[self.run]
+
+    async def free(self) -> None:
+        """Waits until nothing runs any more."""
+        await soon(self._free)
+
+    async def claim(self, chat: str, request: str, owner: Owner) -> Lease:
+        lease = WatchedLease(await self._log.claim(chat, request, owner), partial(self._release, owner))
+        self._running[owner] = lease
+        self._free.clear()
+        self.remembered.add(owner)
+        return lease
+
+    def _release(self, owner: Owner) -> None:
+        self._running.pop(owner, None)
+        if not self._running:
+            self._free.set()
+
+    async def current(self, chat: str) -> RunInfo | None:
+        return await self._log.current(chat)
+
+    async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
+        return await self._log.read(chat, run_id, rebuild=rebuild)
+
+    async def stop(self, chat: str) -> bool:
+        return await self._log.stop(chat)
+
+    async def aclose(self) -> None:
+        await self._log.aclose()
+
+
+class WatchedService(ChatService):
+    """A service of which ``runs`` tells what runs."""
+
+    def __init__(self, target: Target, *, run_log: RunLog | None = None, **options: Any) -> None:
+        self.runs = WatchedLog(run_log or MemoryRunLog())
+        super().__init__(target, run_log=self.runs, **options)
+
+
+def let_time_out() -> None:
+    """Puts the clock of the loop so far ahead that no run may go on."""
+    loop = asyncio.get_running_loop()
+    time = loop.time
+
+    def later() -> float:
+        return time() + RUN_TIMEOUT
+
+    mock.patch.object(loop, "time", later).start()
