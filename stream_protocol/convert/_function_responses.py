@@ -158,7 +158,7 @@ class FunctionResponses:
             if call.is_shown:
                 self._fail(call, error_text)
             else:
-                call.end_unseen()
+                call.end_silently()
 
     def _add_interim(self, call: ToolCall, value: Any) -> None:
         """Writes a first output; nothing more is expected of the call in this response."""
@@ -170,7 +170,7 @@ class FunctionResponses:
         """Writes what a tool or a client returned, which may be a failure."""
         if not call.is_shown:
             if not preliminary:
-                call.end_unseen()
+                call.end_silently()
             return
         if call.state is CallState.INPUT_STREAMING:
             call.complete_input_so_far()
