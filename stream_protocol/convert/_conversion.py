@@ -35,9 +35,9 @@ logger = logging.getLogger(__name__)
 
 PART_KINDS = TEXT, REASONING = tuple(PartKind)
 
-NO_RESULT = "The tool gave no result."
-RUN_FAILED = "The run failed before the tool finished."
-RUN_STOPPED = "The run was stopped before the tool finished."
+NO_RESULT_TEXT = "The tool gave no result."
+RUN_FAILED_TEXT = "The run failed before the tool finished."
+RUN_STOPPED_TEXT = "The run was stopped before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
 """By which last chunk a response ended. A ``timeout`` is an ``error`` that also ended what waited for an answer."""
@@ -89,7 +89,7 @@ class Conversion(Generic[T]):
 
     def _end_replayed(self) -> None:
         """Ends an earlier response. What this writes is dropped: the client has it."""
-        self._end_parts(NO_RESULT)
+        self._end_parts(NO_RESULT_TEXT)
         self._steps.finish_last()
         self._steps.response_has_content = False
         self._summary.end_response()
@@ -107,7 +107,7 @@ class Conversion(Generic[T]):
     def _finish(self) -> None:
         self._check_running()
         metadata = self._metadata()
-        self._end_parts(NO_RESULT)
+        self._end_parts(NO_RESULT_TEXT)
         self._responses.finalize_interim_outputs()
         added_empty_step = self._steps.finish_last()
         any_pending = any(call.is_pending for call in self._registry.waiting())
@@ -122,7 +122,7 @@ class Conversion(Generic[T]):
         """
         closes_pending = stopped and self._running  # a run without an event has changed nothing: its calls still wait
         self._check_running()
-        self._end_parts(RUN_FAILED, closes_pending=closes_pending)
+        self._end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending)
         self._steps.finish()  # and adds no empty step: after an error the client's helpers send nothing
         self._sink.error(self._error_text(error))
         self._end("timeout" if stopped else "error")
@@ -132,7 +132,7 @@ class Conversion(Generic[T]):
         closes_pending = self._running  # a run without an event has changed nothing: its calls still wait
         self._check_running()
         metadata = self._metadata()
-        self._end_parts(RUN_STOPPED, closes_pending=closes_pending)
+        self._end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
         added_empty_step = self._steps.finish_last()
         if metadata is not None or added_empty_step:
             self._sink.message_metadata(metadata or {})

@@ -20,7 +20,8 @@ from stream_protocol.convert._speakers import Speaker
 from stream_protocol.convert.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink
 
-INPUT_CUT = "The model did not finish this call."
+CALL_NOT_FINISHED_TEXT = "The model did not finish this call."
+"""The error of a call whose complete event never came."""
 
 
 class Steps:
@@ -71,7 +72,7 @@ class Steps:
             if call.state <= CallState.INPUT_STREAMING:
                 if call.is_shown:
                     self.add_output(call)
-                call.fail_input(INPUT_CUT)
+                call.fail_input(CALL_NOT_FINISHED_TEXT)
         speaker.unfinished_calls.clear()
 
     def _any_busy(self) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import CODE_EXECUTION, CONTROL_TOOLS, INPUT_CUT
+from stream_protocol.convert import CALL_NOT_FINISHED_TEXT, CODE_EXECUTION, CONTROL_TOOLS
 from stream_protocol.session._files import FROM_BASE64URL, read_file
 from stream_protocol.session._metadata import EVENT_INTERVAL, METADATA_KEY
 from stream_protocol.session._user_message import adk_part, texts_and_files
@@ -192,7 +192,7 @@ def _is_tool_name(name: str) -> bool:
 
 def _is_complete(part: ToolPart) -> bool:
     """Whether the model finished the call. If not, a v6 client has no input, and a v7 client the beginning of it."""
-    return "input" in part and part.get("errorText") != INPUT_CUT
+    return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
 
 
 def _response(part: ToolPart) -> dict[str, Any] | None:

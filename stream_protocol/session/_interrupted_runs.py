@@ -11,7 +11,7 @@ from typing import Any, Final
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import ABORTED, FINISH_REASONS, NO_CONTENT, RUN_FAILED, RUN_STOPPED, Ending
+from stream_protocol.convert import ABORTED, FINISH_REASONS, NO_CONTENT, RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Ending
 from stream_protocol.session._exchanges import conversation_events, current_exchange
 from stream_protocol.session._metadata import (
     EVENT_INTERVAL,
@@ -69,7 +69,7 @@ def interruption_events(
     if outcome == "finish" or begun_at >= len(events) or not exchange:
         return []
     stopped = outcome != "error"
-    error_text = RUN_STOPPED if outcome == "abort" else RUN_FAILED
+    error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
     stored_speakers = {_speaker(event) for event in output.unseen if event.content is not None}
     records = [_unstored_content(fragment, parts, stored_speakers) for fragment, parts in output.unstored()]
     records += _missing_responses(exchange, error_text, closes_pending=stopped)
