@@ -36,7 +36,7 @@ class RunOutput:
 
     def __init__(self) -> None:
         self._fragments: dict[_Speaker, list[Event]] = {}
-        self.unseen: list[Event] = []
+        self.hidden: list[Event] = []
         """Stored events that came after the end of the response, and so are hidden from the page."""
 
     def add(self, event: Event) -> None:
@@ -46,10 +46,10 @@ class RunOutput:
         elif event.content is not None or event.finish_reason is not None:
             self._fragments.pop(_speaker(event), None)
 
-    def add_unseen(self, event: Event) -> None:
+    def add_hidden(self, event: Event) -> None:
         """Takes an event of the run that came after the end of the response."""
         if not event.partial and event.error_code != ABORTED:
-            self.unseen.append(event)
+            self.hidden.append(event)
 
     def unstored(self) -> Iterator[tuple[Event, list[types.Part]]]:
         """For each speaker: its last fragment, and the parts that it streamed after its newest complete event."""
@@ -60,33 +60,33 @@ class RunOutput:
 
 
 def interruption_events(
-    events: Sequence[Event], output: RunOutput, outcome: Ending, *, begun_at: int, agent: str, now: float
+    events: Sequence[Event], output: RunOutput, outcome: Ending, *, events_before_run: int, agent: str, now: float
 ) -> list[Event]:
     """The events to append, in order, to a session whose newest run ended with this outcome; none after ``"finish"``.
 
-    ``events``: all of the session. ``begun_at``: how many of them are older than the run. ``agent``: the root agent's
-    name. ``now``: seconds since 1970.
+    ``events``: all of the session. ``events_before_run``: how many of them are older than the run. ``agent``: the root
+    agent's name. ``now``: seconds since 1970.
     """
     exchange = current_exchange(conversation_events(events))
-    if outcome == "finish" or begun_at >= len(events) or not exchange:
+    if outcome == "finish" or events_before_run >= len(events) or not exchange:
         return []
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
-    stored_speakers = {_speaker(event) for event in output.unseen if event.content is not None}
+    stored_speakers = {_speaker(event) for event in output.hidden if event.content is not None}
     added = [_unstored_content(fragment, parts, stored_speakers) for fragment, parts in output.unstored()]
     added += _missing_responses(exchange, error_text, closes_pending=stopped)
     added += _responses_hidden_from_model(exchange)
     for event in added:
         event.error_code = ABORTED if stopped else RUN_FAILED_CODE
-    last_code = [*events[begun_at:], *added][-1].error_code
-    if output.unseen or not _says_how_run_ended(last_code, outcome):
+    last_code = [*events[events_before_run:], *added][-1].error_code
+    if output.hidden or not _says_how_run_ended(last_code, outcome):
         added.append(_end_mark(exchange, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE))
     begin = max(now, events[-1].timestamp + EVENT_INTERVAL)
     for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
         event.custom_metadata = {METADATA_KEY: {OUTCOME_KEY: outcome, **own_metadata(event)}}
-    if output.unseen:
-        hidden = {HIDDEN_EVENTS_KEY: [event.id for event in output.unseen]}
+    if output.hidden:
+        hidden = {HIDDEN_EVENTS_KEY: [event.id for event in output.hidden]}
         added[-1].custom_metadata = {METADATA_KEY: {**own_metadata(added[-1]), **hidden}}
     return added
 
