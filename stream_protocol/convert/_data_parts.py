@@ -62,7 +62,7 @@ def _write_state(sink: Sink[Any], actions: "EventActions") -> None:
 def write_confirmation(sink: Sink[Any], call_id: str, asked: "ToolConfirmation") -> None:
     """Writes the hint of a tool that asks for approval by itself, and the payload that it wants back.
 
-    Not for a gate in front of a tool: ADK's hint there says to programmers how to answer.
+    Not for a gate in front of a tool: ADK's hint there tells programmers how to answer.
     """
     said = _without_none({"hint": asked.hint or None, "payload": asked.payload})
     if said:

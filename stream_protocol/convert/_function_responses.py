@@ -143,7 +143,8 @@ class FunctionResponses:
         """Makes interim outputs final, so that the client can answer what is pending in this step.
 
         The client's helpers send only when every output after the last ``start-step`` is final. An interim output
-        would become final in the next response, but that begins only when the answers are sent.
+        would become final in the next response, but that begins only when the answers are sent. So it is sent again, as
+        final.
         """
         if any(call.is_pending for call in self._steps.calls):
             for call in self._steps.calls:
@@ -151,7 +152,7 @@ class FunctionResponses:
                     self._add_output(call, call.interim)
 
     def end_calls(self, error_text: str, *, closes_pending: bool) -> None:
-        """Ends the calls without a result. Those that wait for somebody outside only if ``closes_pending``."""
+        """Ends the calls without a result; those that wait for somebody outside the run only if ``closes_pending``."""
         for call in self._registry.unsettled():
             if call.is_pending and not closes_pending:
                 continue

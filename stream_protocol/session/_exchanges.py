@@ -1,8 +1,8 @@
 """Where one assistant message ends and the next begins in a stored session.
 
 An *exchange* is one message of the user's and everything that the agent said to it: one assistant message. Answers to
-the agent's own calls (approvals, client tools, input) do not begin a new exchange. A *turn* is less: one request and
-what the agent says to it. So an exchange has a turn for the user's message, and one for each request with answers.
+the agent's own calls (approvals, client tools, input) do not begin a new exchange. A *turn* is smaller: one request
+and what the agent says to it. So an exchange has a turn for the user's message, and one for each request with answers.
 
 The assistant message has the id of its invocation. Where the agent answers a later user message in an old invocation
 (task mode), ``.2``, ``.3``… follows.

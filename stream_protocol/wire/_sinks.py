@@ -1,4 +1,4 @@
-"""Sinks: the converter writes to one. Only they build chunks.
+"""Sinks: the converter writes to one. Chunks are built nowhere else.
 
 A ``Sink`` has one method per chunk type; each builds the chunk and hands it to ``emit``. ``ChunkSink`` keeps the
 dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first. All values given to a sink are

@@ -13,7 +13,7 @@ from stream_protocol.wire._sse import SSE_DONE
 from stream_protocol.wire.client._reducer import MessageReducer
 
 _SETTLED: Final = ("output-available", "output-error", "output-denied", "approval-requested")
-"""States of a call from whose writer no output is expected: it has ended, or the user is asked."""
+"""States of a call for which the writer need not send an output: it has ended, or the user is asked."""
 
 
 def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
