@@ -68,9 +68,9 @@ class Conversion(Generic[T]):
         self._sources = Sources(sink)
         self._summary = RunSummary()
         self._running = False
-        """Between ``start`` and the end."""
+        """Whether the response has begun and not ended."""
         self.outcome: Ending | None = None
-        """How the response ended; ``None`` before."""
+        """How the response ended; ``None`` until then."""
 
     # The life of a response
 

@@ -93,7 +93,7 @@ class _HistoryBuilder:
         """The outcomes of the response's calls."""
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
-        """Begins another invocation, with this name if it can be one. ``only_first``: unless there is one already."""
+        """Begins another invocation, with this name as its id if possible. ``only_first``: only if there is none."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
