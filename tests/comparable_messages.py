@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from stream_protocol.convert import INPUT_CUT
+from stream_protocol.convert import CALL_NOT_FINISHED_TEXT
 from stream_protocol.wire import UIMessage, is_tool_part
 
 _Part = dict[str, Any]
@@ -53,7 +53,7 @@ def _complete(parts: Sequence[_Part]) -> list[_Part]:
 def _is_incomplete_call(part: _Part) -> bool:
     if not is_tool_part(cast("Any", part)):
         return False
-    return part["state"] == "input-streaming" or part.get("errorText") == INPUT_CUT
+    return part["state"] == "input-streaming" or part.get("errorText") == CALL_NOT_FINISHED_TEXT
 
 
 def _parallel_stretches(parts: Iterable[_Part]) -> Iterator[list[_Part]]:

@@ -1,6 +1,6 @@
 """ADK events -> UI message chunks. Reads ADK objects by attribute and imports none of ADK."""
 
-from stream_protocol.convert._conversion import RUN_FAILED, RUN_STOPPED, Conversion, Ending
+from stream_protocol.convert._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
 from stream_protocol.convert._converter import StreamProtocolConverter, chunk_conversion, sse_conversion
 from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
 from stream_protocol.convert._delegations import find_task_agents
@@ -16,21 +16,21 @@ from stream_protocol.convert._options import (
     options_to_json,
 )
 from stream_protocol.convert._provider_tools import CODE_EXECUTION
-from stream_protocol.convert._steps import INPUT_CUT
+from stream_protocol.convert._steps import CALL_NOT_FINISHED_TEXT
 from stream_protocol.convert._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
 from stream_protocol.convert._warnings import WarnOnce
 
 __all__ = [
     "ABORTED",
+    "CALL_NOT_FINISHED_TEXT",
     "CODE_EXECUTION",
     "CONTROL_TOOLS",
     "DATA_WIDGET_PROVIDER",
     "DEFAULT_ERROR_TEXT",
     "FINISH_REASONS",
-    "INPUT_CUT",
     "NO_CONTENT",
-    "RUN_FAILED",
-    "RUN_STOPPED",
+    "RUN_FAILED_TEXT",
+    "RUN_STOPPED_TEXT",
     "UNKNOWN_MEDIA_TYPE",
     "AgentRunError",
     "ArtifactUrl",

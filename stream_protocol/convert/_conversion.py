@@ -4,8 +4,8 @@ A response is fed event by event and ends exactly once: ``finish``, ``fail`` or 
 computation over what was fed before, so the same events give the same chunks.
 
 An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what
-its speaker's fragments said, so only the difference is shown; an event that differs from what was streamed (a callback
-redacted it) is not shown on top of it.
+its speaker's fragments said, so only the difference is shown. A text that differs from what was streamed (a callback
+redacted it) is not shown a second time.
 """
 
 import logging
@@ -35,12 +35,12 @@ logger = logging.getLogger(__name__)
 
 PART_KINDS = TEXT, REASONING = tuple(PartKind)
 
-NO_RESULT = "The tool gave no result."
-RUN_FAILED = "The run failed before the tool finished."
-RUN_STOPPED = "The run was stopped before the tool finished."
+NO_RESULT_TEXT = "The tool gave no result."
+RUN_FAILED_TEXT = "The run failed before the tool finished."
+RUN_STOPPED_TEXT = "The run was stopped before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
-"""How a response ended: its terminal. A ``timeout`` is an ``error`` that also ended what waited for an answer."""
+"""By which last chunk a response ended. A ``timeout`` is an ``error`` that also ended what waited for an answer."""
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Conversion(Generic[T]):
         """What the response has written and nobody has taken: see ``Sink``."""
         self._settings = settings
         self.message_id = message_id
-        """The message that the response is of; ``None`` until an event names it."""
+        """The id of the message that the response belongs to; ``None`` until an event names it."""
         self._speaker = Speaker(NO_SPEAKER, sink)
         """The speaker of the newest event."""
         self._speakers: dict[SpeakerKey, Speaker] = {NO_SPEAKER: self._speaker}
@@ -68,16 +68,16 @@ class Conversion(Generic[T]):
         self._sources = Sources(sink)
         self._summary = RunSummary()
         self._running = False
-        """Between ``start`` and the end."""
+        """Whether the response has begun and not ended."""
         self.outcome: Ending | None = None
-        """How the response ended; ``None`` before."""
+        """How the response ended; ``None`` until then."""
 
     # The life of a response
 
     def replay(self, past: Iterable["Event"]) -> None:
         """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
         for event in past:
-            # What the user says begins another response. A task agent's result is authored "user", too, but by a node.
+            # A user event begins another response. A task agent's result has the author "user", too, but a node's path.
             if self._running and event.author == "user" and not event.node_info.path:
                 self._end_replayed()
             self.message_id = self.message_id or event.invocation_id or None
@@ -88,15 +88,15 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """Leaves the state that the end of an earlier response left."""
-        self._end_parts(NO_RESULT)
+        """Ends an earlier response. What this writes is dropped: the client has it."""
+        self._end_parts(NO_RESULT_TEXT)
         self._steps.finish_last()
-        self._steps.has_content = False
+        self._steps.response_has_content = False
         self._summary.end_response()
         self.take()
 
     def finish(self) -> None:
-        """The events are over: ends the response by what they said."""
+        """Ends the response after its last event: by ``finish``, unless the events report an error or an abort."""
         if (failure := self._summary.failure) is not None:
             self.fail(failure)
         elif self._summary.aborted:
@@ -107,34 +107,34 @@ class Conversion(Generic[T]):
     def _finish(self) -> None:
         self._check_running()
         metadata = self._metadata()
-        self._end_parts(NO_RESULT)
+        self._end_parts(NO_RESULT_TEXT)
         self._responses.finalize_interim_outputs()
-        bare_step = self._steps.finish_last()
+        added_empty_step = self._steps.finish_last()
         any_pending = any(call.is_pending for call in self._registry.waiting())
-        reason = self._summary.finish_reason(any_pending=any_pending, any_shown=self._steps.has_content)
-        self._sink.finish(reason, {} if metadata is None and bare_step else metadata)
+        reason = self._summary.finish_reason(any_pending=any_pending, any_shown=self._steps.response_has_content)
+        self._sink.finish(reason, {} if metadata is None and added_empty_step else metadata)
         self._end("finish")
 
     def fail(self, error: BaseException, *, stopped: bool = False) -> None:
-        """The run failed: ends what is open, then the one ``error`` chunk, in the words of ``on_error``.
+        """Ends the response of a run that failed: ends what is open, and writes an ``error`` with ``on_error``'s text.
 
-        What waits for an answer can still be answered, unless the run did not end by itself but was ``stopped``.
+        Calls that wait for an answer stay open. ``stopped``: the run did not fail by itself; then they are ended, too.
         """
-        closes_pending = stopped and self._running  # before its first event a run has touched nothing
+        closes_pending = stopped and self._running  # a run without an event has changed nothing: its calls still wait
         self._check_running()
-        self._end_parts(RUN_FAILED, closes_pending=closes_pending)
-        self._steps.finish()  # no helper sends after an error
+        self._end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending)
+        self._steps.finish()  # and adds no empty step: after an error the client's helpers send nothing
         self._sink.error(self._error_text(error))
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
-        """The run was stopped: ends all that is open, what waits for an answer, too, as ADK does; then ``abort``."""
-        closes_pending = self._running  # before its first event a run has touched nothing
+        """Ends the response of a run that was stopped: ends what is open and, as ADK does, what waits for an answer."""
+        closes_pending = self._running  # a run without an event has changed nothing: its calls still wait
         self._check_running()
         metadata = self._metadata()
-        self._end_parts(RUN_STOPPED, closes_pending=closes_pending)
-        bare_step = self._steps.finish_last()
-        if metadata is not None or bare_step:
+        self._end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
+        added_empty_step = self._steps.finish_last()
+        if metadata is not None or added_empty_step:
             self._sink.message_metadata(metadata or {})
         self._sink.abort(reason)
         self._end("abort")
@@ -151,15 +151,14 @@ class Conversion(Generic[T]):
             self._start(None)
 
     def _end(self, outcome: Ending) -> None:
-        # Last of all: if a hook raises on the way here, the response can still be failed.
+        # Called last: if a hook raises before this, `fail` can still end the response.
         self.outcome = outcome
         self._running = False
 
     def _error_text(self, error: BaseException) -> str:
         try:
-            return to_well_formed(
-                str.__str__(self._settings.options["on_error"](error))
-            )  # which refuses whatever is no text
+            text = self._settings.options["on_error"](error)
+            return to_well_formed(str.__str__(text))  # raises for what is no text
         except Exception:
             logger.exception("`on_error` raised")
             return DEFAULT_ERROR_TEXT
@@ -217,7 +216,7 @@ class Conversion(Generic[T]):
                     self._add_fragment(event, speaker, part)
 
     def _change_speaker(self, key: SpeakerKey, event: "Event") -> Speaker:
-        """The speaker of this event and of those that follow."""
+        """Returns the speaker with this key, who is the current one from now on."""
         self._responses.add_delegation(event)
         speaker = self._speakers.get(key)
         if speaker is None:
@@ -226,12 +225,12 @@ class Conversion(Generic[T]):
         return speaker
 
     def _add_fragment(self, event: "Event", speaker: Speaker, part: "Part") -> None:
-        """A fragment without text."""
+        """Takes a fragment without text."""
         if (function_call := part.function_call) is not None:
             self._calls.add_fragment(event, speaker, part, function_call)
             return
         if self._settings.options["artifact_url"] is not None and is_media(part):
-            # Only the complete event tells whether the file was saved, or what stands in its place.
+            # Only the complete event says whether the file was saved, and what replaces it.
             speaker.deferred_parts.append(part)
             return
         if part.text is None:
@@ -242,7 +241,7 @@ class Conversion(Generic[T]):
             speaker.sign(part.thought_signature)
 
     def _open(self, speaker: Speaker, kind: PartKind) -> bool:
-        """Opens a part of this kind in the speaker; ``False`` if it is not to be shown."""
+        """Opens a part of this kind for the speaker. Returns ``False`` if parts of this kind are not shown."""
         if kind is REASONING and not self._settings.options["send_reasoning"]:
             speaker.close()
             return False
@@ -256,7 +255,7 @@ class Conversion(Generic[T]):
             self._add_parts(event, speaker, parts)
         elif event.output is not None:
             write_output(self._sink, event)
-            self._steps.has_content = True
+            self._steps.response_has_content = True
         if event.actions.artifact_delta:
             speaker.artifact_events.append(event)
         if parts:
@@ -264,7 +263,7 @@ class Conversion(Generic[T]):
         write_actions(self._sink, event, self._settings)
         if self._settings.options["send_sources"]:
             self._sources.add(event)
-        self._summary.add(event, has_content=bool(parts), any_shown=self._steps.has_content)
+        self._summary.add(event, has_content=bool(parts), any_shown=self._steps.response_has_content)
         if parts:
             speaker.end_response()
         elif event.finish_reason is not None or event.error_code:
@@ -276,7 +275,7 @@ class Conversion(Generic[T]):
         speaker.artifact_events.clear()
 
     def _end_speaker(self, speaker: Speaker) -> None:
-        """The speaker has ended without a complete event that repeats it: what waited for that is shown as it is."""
+        """Ends the speaker's response although no complete event repeats it, and writes what waited for that event."""
         for part in speaker.deferred_parts:
             if part.text:
                 self._add_text(speaker, part, part.text)
@@ -286,7 +285,7 @@ class Conversion(Generic[T]):
         speaker.end_response()
 
     def _add_text(self, speaker: Speaker, part: "Part", text: str) -> None:
-        """Text of this part that was not streamed."""
+        """Writes the text of this part that was not streamed."""
         kind = REASONING if part.thought else TEXT
         if text and (speaker.kind is kind or self._open(speaker, kind)):
             speaker.write(text)
@@ -294,7 +293,7 @@ class Conversion(Generic[T]):
             speaker.sign(part.thought_signature)
 
     def _add_parts(self, event: "Event", speaker: Speaker, parts: list["Part"]) -> None:
-        """The parts of a complete event, less what was streamed of them."""
+        """Writes the parts of a complete event, without what was streamed of them."""
         repeated = [_repeated_length(speaker, kind, parts) for kind in PART_KINDS]
         repeated_others = dict(speaker.streamed_others)
         call_ids = {part.function_call.id for part in parts if part.function_call is not None}
@@ -303,7 +302,7 @@ class Conversion(Generic[T]):
                 kind = REASONING if part.thought else TEXT
                 new_text = part.text[repeated[kind] :]
                 repeated[kind] = max(0, repeated[kind] - len(part.text))
-                if not repeated[kind]:  # else it was streamed, and is over: a signature is not the open part's
+                if not repeated[kind]:  # else all of it was streamed and is over: its signature is not the open part's
                     self._add_text(speaker, part, new_text)
             elif part.function_call is not None:
                 self._calls.add_complete(event, speaker, part, part.function_call, call_ids)
@@ -318,7 +317,7 @@ class Conversion(Generic[T]):
                     speaker.sign(part.thought_signature)
 
     def _add_whole(self, speaker: Speaker, part: "Part", event: "Event | None") -> None:
-        """A part that comes whole, also in a stream. ``event``: the complete event that it is of, not a fragment."""
+        """Writes a part that never comes in pieces. ``event``: its event if that is complete, else ``None``."""
         if is_media(part):
             self._steps.begin_content(speaker)
             write_media(self._sink, part, event, self._settings.options["artifact_url"])
@@ -337,7 +336,7 @@ def _content_of(part: "Part") -> str:
 
 
 def _repeated_length(speaker: Speaker, kind: PartKind, parts: list["Part"]) -> int:
-    """How much of the complete event's text of this kind, from its beginning, is not to be shown again."""
+    """How many characters of the complete event's text of this kind, from its beginning, are not written again."""
     streamed = "".join(speaker.streamed[kind])
     if not streamed:
         return 0

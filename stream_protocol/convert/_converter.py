@@ -1,4 +1,4 @@
-"""The converter for any server: events in, chunks out, one response an instance."""
+"""The public converter, one instance for each response, and how a ``Conversion`` is made."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar, Unpack
@@ -23,7 +23,7 @@ class StreamProtocolConverter:
     ``past`` are the earlier events of the same message, for a response that continues one (an approval was answered, a
     client tool gave its output): calls, ids, sources and usage go on from there, and nothing of it is sent again.
 
-    It sees one event at a time, so it can't tell a delegation to a task-mode agent from other calls: see
+    It sees one event at a time, so it cannot know which calls are delegations to a task-mode agent: see
     ``hidden_tools``.
 
     Raises ``StreamProtocolError`` for contradictory options and for any call after the end; nothing is changed then.
@@ -44,18 +44,18 @@ class StreamProtocolConverter:
         return self._conversion.take()
 
     def finish(self) -> list[AnyChunk]:
-        """The run is over. Ends with ``finish``, or with ``error`` or ``abort`` where the events report one."""
+        """Ends the response of a run that is over: by ``finish``, unless the events report an error or an abort."""
         self._conversion.finish()
         return self._conversion.take()
 
     def fail(self, error: BaseException) -> list[AnyChunk]:
-        """The run raised ``error``. Open parts and calls are ended, then comes the one ``error`` chunk, masked by
-        ``on_error``; ADK's own event about the same failure is not reported twice."""
+        """Ends the response of a run that raised ``error``: open parts and calls, then the one ``error`` chunk with the
+        text of ``on_error``. ADK's own event about the same failure is not reported twice."""
         self._conversion.fail(error)
         return self._conversion.take()
 
     def abort(self, reason: str | None = None) -> list[AnyChunk]:
-        """The run was stopped. Open parts and calls are ended, then comes ``abort``."""
+        """Ends the response of a run that was stopped: open parts and calls, then ``abort``."""
         self._conversion.abort(reason)
         return self._conversion.take()
 
@@ -79,5 +79,5 @@ def _conversion(sink: Sink[T], past: "Iterable[Event]", message_id: str | None, 
     transformed = TransformedSink(sink)
     conversion = Conversion(transformed, settings, message_id)
     conversion.replay(past)
-    transformed.transform = transform  # from here on: the hook has seen the past when it was written
+    transformed.transform = transform  # only now: the hook saw the past when it was written
     return conversion

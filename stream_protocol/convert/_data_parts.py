@@ -13,12 +13,12 @@ DATA_WIDGET_PROVIDER = "adk_ui_stream"
 """``provider`` of the UI widgets that carry an app's own data: the one channel that ADK streams, stores and merges."""
 
 _INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
-"""Prefixes of state keys that never leave: ``temp:`` is not even stored, the others are ADK's bookkeeping. What a
+"""Prefixes of state keys that are never sent: ``temp:`` is not even stored, the others are ADK's bookkeeping. What a
 workflow keeps of a sign-in that it waits for (``adk_oauth_credential:…``) holds the PKCE verifier."""
 
 
 def write_artifacts(sink: Sink[Any], event: "Event", settings: Settings) -> None:
-    """Writes which artifacts a complete event says were saved."""
+    """Writes the artifacts that were saved, as a complete event lists them."""
     for filename, version in event.actions.artifact_delta.items():
         url = (
             settings.options["artifact_url"](filename, version)
@@ -30,9 +30,9 @@ def write_artifacts(sink: Sink[Any], event: "Event", settings: Settings) -> None
 
 
 def write_actions(sink: Sink[Any], event: "Event", settings: Settings) -> None:
-    """Writes what else a complete event did besides speaking.
+    """Writes what a complete event did: a transfer to an agent, widgets, and state if it is sent.
 
-    Fragments must not come here: their ``actions`` object is shared with, and changed by, the later complete event.
+    Not for fragments: they share their ``actions`` object with the later complete event, which changes it.
     """
     actions = event.actions
     if actions.transfer_to_agent:
@@ -60,9 +60,9 @@ def _write_state(sink: Sink[Any], actions: "EventActions") -> None:
 
 
 def write_confirmation(sink: Sink[Any], call_id: str, asked: "ToolConfirmation") -> None:
-    """What a tool says when it asks for approval by itself, and the payload that it would like back.
+    """Writes the hint of a tool that asks for approval by itself, and the payload that it wants back.
 
-    A gate in front of a tool says nothing of its own: its hint tells programmers how to answer.
+    Not for a gate in front of a tool: ADK's hint there tells programmers how to answer.
     """
     said = _without_none({"hint": asked.hint or None, "payload": asked.payload})
     if said:
@@ -70,7 +70,7 @@ def write_confirmation(sink: Sink[Any], call_id: str, asked: "ToolConfirmation")
 
 
 def write_output(sink: Sink[Any], event: "Event") -> None:
-    """A workflow node's output that no content says."""
+    """Writes a workflow node's output that is in no content."""
     try:
         value = json_value(event.output)
     except UnrepresentableValueError:

@@ -1,7 +1,7 @@
 """Calls by which an agent hands over to a task-mode agent.
 
-Such a call looks like any other tool's. Only what follows it, when the task agent speaks, shows what it is. Its output
-comes turns later, in another message than the one that holds it. So it is hidden wherever all events are at hand.
+Such a call looks like any other tool's. Only later events, in which the task agent speaks, show what it is. Its
+output comes turns later, in another message than the call. So the call is hidden wherever all events are known.
 """
 
 from collections.abc import Iterable

@@ -70,7 +70,7 @@ class Usage:
         self._cached += usage.cached_content_token_count or 0
 
     def as_metadata(self) -> dict[str, Any] | None:
-        """``None`` if no response had its usage."""
+        """The message's ``usage`` as plain JSON; ``None`` if no response reported its usage."""
         if not self._counted:
             return None
         return {
@@ -89,7 +89,7 @@ class RunSummary:
         self.usage = Usage()
         self.model_id: str | None = None
         self.aborted = False
-        """The last word of the events is that the run was stopped."""
+        """Whether the events say that the run was stopped, and report no failure after that."""
         self._reason: str | None = None
         """google-genai's finish reason of the newest model response."""
         self._failures: list[tuple[str | None, AgentRunError]] = []
@@ -101,12 +101,13 @@ class RunSummary:
         return self._failures[0][1] if self._failures else None
 
     def add_finish_reason(self, reason: str, model_version: str | None) -> None:
-        """Of an event or a fragment: up to ADK 2.0 only fragments name the model."""
+        """Takes what an event or a fragment says. Up to ADK 2.0 only fragments name the model."""
         self._reason = reason
         self.model_id = model_version or self.model_id
 
     def add(self, event: "Event", *, has_content: bool, any_shown: bool) -> None:
-        """Of a complete event. ``any_shown``: whether the response has shown something already."""
+        """Takes a complete event. ``has_content``: whether it has parts. ``any_shown``: whether the response has shown
+        something already."""
         if event.usage_metadata is not None:
             self.usage.add(event.usage_metadata)
         if event.model_version:
@@ -121,7 +122,7 @@ class RunSummary:
     def _add_error(self, event: "Event", code: str, *, any_shown: bool) -> None:
         if code == ABORTED:
             self.aborted = True
-            self._failures.clear()  # the last word counts: tools may fail because they are stopped
+            self._failures.clear()  # tools may fail because they are stopped
         elif any_shown and (code in FINISH_REASONS or code == NO_CONTENT):
             self._reason = code
         else:
@@ -129,7 +130,8 @@ class RunSummary:
             self._failures.append((event.branch, AgentRunError(code, event.error_message)))
 
     def finish_reason(self, *, any_pending: bool, any_shown: bool) -> FinishReason:
-        """``any_pending``: whether a tool call waits for somebody outside the run."""
+        """The finish reason of the response. ``any_pending``: whether a tool call waits for somebody outside the run.
+        ``any_shown``: as for ``add``."""
         if any_pending:
             return "tool-calls"
         if self._reason is None:
@@ -137,12 +139,12 @@ class RunSummary:
         return FINISH_REASONS.get(self._reason, "other")
 
     def end_response(self) -> None:
-        """A response of the past has ended: keeps what counts for the whole message."""
+        """Ends a response of the past: keeps only what counts for the whole message."""
         self._reason = None
         self.aborted = False
         self._failures.clear()
 
 
 def _recovers(branch: str | None, failed: str | None) -> bool:
-    """Whether content in a branch shows that it recovered from a failure: in the same branch or in one below it."""
+    """Whether content in ``branch`` shows a recovery from a failure in ``failed``: the same branch, or one below it."""
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

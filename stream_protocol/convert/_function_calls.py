@@ -1,6 +1,6 @@
 """Function calls of the model, and those by which ADK asks for approval -> tool calls of the message.
 
-The question is which call a fragment or a complete call speaks of. Ids decide wherever they can be trusted. Ids that
+The question is to which call a fragment or a complete call belongs. Ids decide wherever they can be trusted. Ids that
 ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment with a new one may
 continue the newest call that is still open; a model's own ids never change, so a new one is a new call.
 """
@@ -33,7 +33,7 @@ _ADK_ID = "adk-"
 
 
 class FunctionCalls:
-    """Finds the tool call that a function call is, and gives it its input."""
+    """Finds or adds the tool call for a function call, and gives it its input."""
 
     def __init__(self, settings: Settings, registry: CallRegistry, steps: Steps) -> None:
         self._settings = settings
@@ -42,10 +42,10 @@ class FunctionCalls:
         self._event: Event | None = None
         """The newest event with fragments of calls."""
         self._mentioned: list[ToolCall] = []
-        """The calls that this event has spoken of."""
+        """The calls that had a fragment in this event so far."""
 
     def add_fragment(self, event: "Event", speaker: Speaker, part: "Part", fragment: "FunctionCall") -> None:
-        """A streamed piece of a call."""
+        """Takes a streamed piece of a call."""
         if event is not self._event:
             self._event, self._mentioned = event, []
         adk_id = fragment.id
@@ -70,7 +70,7 @@ class FunctionCalls:
     def add_complete(
         self, event: "Event", speaker: Speaker, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
     ) -> None:
-        """A complete call. ``ids``: those of all complete calls of this event. One that is repeated changes nothing."""
+        """Takes a complete call; a repeated one changes nothing. ``ids``: of all complete calls of this event."""
         if function_call.name == REQUEST_CONFIRMATION:
             self._request_approval(speaker, function_call)
             return
@@ -92,7 +92,7 @@ class FunctionCalls:
             call.await_client()
 
     def add_provider_call(self, speaker: Speaker, provider_call: ProviderCall) -> None:
-        """A tool that the model's provider runs itself, such as code execution: complete when it is seen."""
+        """Takes a call of a tool that the model's provider runs, such as code execution. It comes complete."""
         adk_id = provider_call.id or self._registry.next_id()
         call = self._registry.new(adk_id, speaker.calls_by_id, provider_executed=True)
         call.sign(speaker.provider, None)
@@ -100,7 +100,7 @@ class FunctionCalls:
         self._complete_input(call, provider_call.input)
 
     def _request_approval(self, speaker: Speaker, request: "FunctionCall") -> None:
-        """``adk_request_confirmation``: an approval request on the call that it gates, which is shown if it was not."""
+        """Takes ``adk_request_confirmation``: asks for approval of the call that it gates, and shows that first."""
         original = gated_call(request.args or {})
         call_id: str | None = original.get("id")
         call = speaker.calls_by_id.get(call_id or "") or self._registry.get(call_id)
@@ -115,7 +115,7 @@ class FunctionCalls:
         self._registry.request_approval(request.id or self._registry.next_id(), call)
 
     def _await_credential(self, request: "FunctionCall") -> None:
-        """``adk_request_credential``: the call that needs the credential waits for that, not for its tool."""
+        """Takes ``adk_request_credential``: the call that needs the credential waits for it, no more for its tool."""
         call = self._registry.get(credential_input(request.args or {}).get("functionCallId"))
         if call is not None and call.is_open:
             call.await_credential()
@@ -150,7 +150,7 @@ class FunctionCalls:
 
 
 def _continued(speaker: Speaker, fragment: "FunctionCall", mentioned: list[ToolCall]) -> ToolCall | None:
-    """The call that a fragment with an unknown id is more of."""
+    """The call that a fragment with an unknown id continues; ``None`` if it begins a call."""
     if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
         return None
     newest = speaker.streaming_calls[-1]
@@ -160,7 +160,7 @@ def _continued(speaker: Speaker, fragment: "FunctionCall", mentioned: list[ToolC
 
 
 def _completed(speaker: Speaker, complete: "FunctionCall", ids: Collection[str | None]) -> ToolCall | None:
-    """The call that a complete call repeats."""
+    """The call that a complete call repeats; ``None`` for a new call."""
     if complete.id and (same_id := speaker.calls_by_id.get(complete.id)) is not None:
         return same_id
     unclaimed = (call for call in speaker.streaming_calls + speaker.unfinished_calls if call.id not in ids)

@@ -1,4 +1,4 @@
-"""Function responses -> outputs of the tool calls: from tools, from clients, from agents that a call was handed to."""
+"""Function responses -> outputs of tool calls: from tools, from clients, from agents that act in a call's place."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FunctionResponses:
-    """Finds the tool call that a response is for, and what the response means for it."""
+    """Finds the tool call that a response belongs to, and changes the call as the response says."""
 
     def __init__(
         self, sink: Sink[Any], settings: Settings, *, registry: CallRegistry, steps: Steps, warn: WarnOnce
@@ -39,7 +39,7 @@ class FunctionResponses:
         self._warn = warn
 
     def add_user_event(self, event: "Event") -> None:
-        """A user event. Its text is the user's own message; its responses answer calls, whoever made them."""
+        """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
         for part in (event.content.parts if event.content is not None else None) or ():
             response = part.function_response
             if response is None:
@@ -53,10 +53,10 @@ class FunctionResponses:
                     call.answer_approval(approved=approved, write_response=self._settings.options["ai_sdk"] == 7)
 
     def add_response(self, event: "Event", response: "FunctionResponse", known: CallsById) -> None:
-        """A function response: a result, or a placeholder for one. ``known``: the calls of the speaker."""
+        """Takes a function response: a result, or a placeholder for one. ``known``: the calls of the speaker."""
         call = self._registry.answered_by(response.id, response.name or "", known)
         if event.error_code == ABORTED:
-            # Closed with its run: the end of the response says so, as it does of any other call.
+            # ADK closed the call with its run. The end of the response writes its error, as for every other call.
             call = self._registry.approval(response.id) or call
             if call is not None and call.is_open:
                 call.stop_waiting()
@@ -98,13 +98,16 @@ class FunctionResponses:
                 write_media(self._sink, media, event, self._settings.options["artifact_url"])
 
     def add_provider_result(self, result: ProviderResult, known: CallsById) -> None:
-        """What a tool gave that the model's provider ran. ``known``: the calls of the speaker."""
+        """Takes the result of a tool that the model's provider ran. ``known``: the calls of the speaker."""
         call = self._registry.answered_by(result.id, result.name, known)
         if call is not None:
             self._add_output(call, result.output)
 
     def add_progress(self, event: "Event") -> bool:
-        """Adds the event to a running tool's call, if the tool says so: the branch ends in ``<tool>@<call id>``."""
+        """Shows an event of a running tool as a preliminary output of its call. Returns whether the event is one.
+
+        The branch of such an event ends in ``<tool>@<call id>``.
+        """
         if event.branch is None or event.error_code or (event.content is not None and event.content.role != "user"):
             return False
         parts = (event.content.parts if event.content is not None else None) or []
@@ -125,10 +128,10 @@ class FunctionResponses:
         return True
 
     def add_delegation(self, event: "Event") -> None:
-        """A call in whose place an agent speaks: this shows it as handed over, and it holds up no step.
+        """Gives a call an interim output if the event is of an agent that acts in its place. It delays no step then.
 
-        Its result comes when that agent is done: a task agent's in a later message, perhaps, and any agent's when
-        somebody has answered what it asked.
+        Its result comes when that agent is done, which can be in a later response: a task agent may need several
+        messages, and any agent may ask something first.
         """
         call = self._registry.get(event.isolation_scope)
         if call is None and event.branch is not None and event.content is not None and event.content.role == "model":
@@ -137,10 +140,11 @@ class FunctionResponses:
             self._add_interim(call, {"agent": event.author})
 
     def finalize_interim_outputs(self) -> None:
-        """Lets the client answer what is pending in this step when the response is over.
+        """Makes interim outputs final, so that the client can answer what is pending in this step.
 
-        The client's helpers wait for every output behind the last ``start-step`` to be final. An interim one will not
-        be before the next response, which is the one that the answers ask for; so it is sent once more as final.
+        The client's helpers send only when every output after the last ``start-step`` is final. An interim output
+        would become final in the next response, but that begins only when the answers are sent. So it is sent again, as
+        final.
         """
         if any(call.is_pending for call in self._steps.calls):
             for call in self._steps.calls:
@@ -148,26 +152,26 @@ class FunctionResponses:
                     self._add_output(call, call.interim)
 
     def end_calls(self, error_text: str, *, closes_pending: bool) -> None:
-        """Ends the calls that nothing will answer any more; those that wait for somebody only if ``closes_pending``."""
+        """Ends the calls without a result; those that wait for somebody outside the run only if ``closes_pending``."""
         for call in self._registry.unsettled():
             if call.is_pending and not closes_pending:
                 continue
             if call.is_shown:
                 self._fail(call, error_text)
             else:
-                call.end_unseen()
+                call.end_silently()
 
     def _add_interim(self, call: ToolCall, value: Any) -> None:
-        """A first output after which nothing more is expected in this response."""
+        """Writes a first output; nothing more is expected of the call in this response."""
         self._add_output(call, value, preliminary=True)
         if call.is_open:
             call.accept_interim(value)
 
     def _add_output(self, call: ToolCall, response: Any, *, preliminary: bool = False) -> None:
-        """What a tool or a client gave back, which may be a failure."""
+        """Writes what a tool or a client returned, which may be a failure."""
         if not call.is_shown:
             if not preliminary:
-                call.end_unseen()
+                call.end_silently()
             return
         if call.state is CallState.INPUT_STREAMING:
             call.complete_input_so_far()

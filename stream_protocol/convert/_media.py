@@ -51,9 +51,10 @@ def document_type(name: str) -> str:
 def write_media(
     sink: Sink[Any], part: "Part | FunctionResponsePart", event: "Event | None", artifact_url: ArtifactUrl | None
 ) -> None:
-    """Writes the part's media, if it has any. Any other reference than http(s), such as ``gs://``, goes as data.
+    """Writes the part's media, if it has any. A link that is not http(s), such as ``gs://``, becomes ``data-adk-file``.
 
-    ``event``: the complete event that the part is of, if its artifacts may be linked; not a fragment.
+    ``event``: the complete event that holds the part, so that the file can be a link to an artifact; ``None`` for a
+    fragment.
     """
     blob, reference = part.inline_data, part.file_data
     if blob is not None and blob.data is not None:
@@ -67,8 +68,8 @@ def write_media(
 def _artifact(blob: "Blob | FunctionResponseBlob", event: "Event") -> str | None:
     """The name of the artifact that holds the same bytes, as far as the event shows.
 
-    It is the one of the blob's display name. ADK drops that from what a tool returns: there it is the one artifact that
-    the one tool saved, if its name is that of an image of the same type and nothing else was returned.
+    It has the blob's display name. ADK drops that name from what a tool returns. There it is the only artifact that the
+    only tool saved, if its name is that of an image of the same type and nothing else was returned.
     """
     saved = event.actions.artifact_delta
     if blob.display_name in saved:

@@ -18,8 +18,8 @@ class ConverterOptions(TypedDict, total=False):
     """Keyword options of the converter and of all functions over it."""
 
     ai_sdk: AiSdkVersion
-    """Major version of the client's ``ai`` package. 6 by default: what it sends, v7 clients take as well. 7 adds chunks
-    that a v6 client dies of (the answer to an approval request)."""
+    """Major version of the client's ``ai`` package. 6 by default: v7 clients take the same chunks. 7 adds chunks that
+    a v6 client dies of (the answer to an approval request)."""
     send_reasoning: bool
     """Send the model's thoughts as ``reasoning-*``. True by default, as in the official server."""
     send_sources: bool
@@ -43,12 +43,12 @@ class ConverterOptions(TypedDict, total=False):
     """Tool name -> JSON schema of its parameters. Empty by default. Only used to name a streamed call whose first
     fragments come without a name, if their paths fit exactly one tool."""
     artifact_url: ArtifactUrl | None
-    """Name and version of an artifact -> where the page can load it. None by default. With it a file that its
-    event says was saved as an artifact goes as that URL and not as base64, and ``data-adk-artifact`` has a ``url``.
-    Only a complete event says so: a streamed file, and what is streamed behind it, waits for that."""
+    """Name and version of an artifact -> where the page can load it. None by default. With it, a file that was
+    saved as an artifact is sent as that URL, not as base64, and ``data-adk-artifact`` has a ``url``. Only a complete
+    event says what was saved: so a streamed file, and all that is streamed after it, waits for that event."""
     transform: Transform | None
     """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. None by default. It
-    takes the byte path's advantage away: chunks are then built as dictionaries."""
+    slows the ``*_sse`` functions down: each chunk is then built as a dictionary first."""
     on_error: Callable[[BaseException], str]
     """Error -> the text that the client sees. By default the same sentence for all: messages of models and tools can
     hold secrets."""
@@ -83,7 +83,7 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, checked, with the defaults filled in.
 
-    Raises ``StreamProtocolError`` for a value that can't be, ``TypeError`` for an option that does not exist.
+    Raises ``StreamProtocolError`` for a value that is not allowed, ``TypeError`` for an option that does not exist.
     """
 
     def __init__(self, **options: Unpack[ConverterOptions]) -> None:
@@ -119,7 +119,7 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_tools(tools: frozenset[str], options: ConverterOptions) -> ConverterOptions:
-    """The options with these tools hidden besides those that they hide."""
+    """The options, with these tools added to their hidden ones."""
     return {**options, "hidden_tools": _add_tools(tools, options.get("hidden_tools", ()))} if tools else options
 
 
@@ -134,7 +134,7 @@ _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {int: (int,), bool: (bool,
 
 
 def options_to_json(options: ConverterOptions) -> dict[str, Any]:
-    """The options that shape the stream and are data. Functions are not: what they did is in the chunks alone."""
+    """The options that shape the stream and are data. Functions are left out: only the chunks show what they did."""
     plain: dict[str, Any] = {}
     for name, value in options.items():
         match value:
@@ -148,7 +148,7 @@ def options_to_json(options: ConverterOptions) -> dict[str, Any]:
 
 
 def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
-    """What ``options_to_json`` returned, less what this release does not know. The values are not checked."""
+    """The options that ``options_to_json`` returned. Unknown names and values of a wrong type are left out."""
     types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()}
     return cast(
         "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}

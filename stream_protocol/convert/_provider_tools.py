@@ -18,7 +18,7 @@ class ProviderCall(NamedTuple):
 
 
 class ProviderResult(NamedTuple):
-    """What such a call gave."""
+    """The result of such a call."""
 
     id: str | None
     name: str

@@ -27,6 +27,7 @@ class Sources:
         self._seen: set[str] = set()
 
     def add(self, event: "Event") -> None:
+        """Writes the new sources of an event."""
         if event.grounding_metadata is not None:
             self._add_grounding(event.grounding_metadata)
         if event.citation_metadata is not None:

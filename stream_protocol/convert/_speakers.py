@@ -23,7 +23,7 @@ SpeakerKey = tuple[str, str | None, str]
 """Author, branch, node path."""
 
 NO_SPEAKER: SpeakerKey = ("", None, "")
-"""Of events that do not say who speaks."""
+"""The key of events that do not say who speaks."""
 
 
 class PartKind(IntEnum):
@@ -66,7 +66,7 @@ class Speaker:
         self._part_id = ""
         self._signature: bytes | None = None
         self.provider: ProviderMetadata = {"adk": adk}
-        """Who speaks: on every part of this speaker."""
+        """Provider metadata that names the speaker, for each of the speaker's parts."""
         self.kind: PartKind | None = None
         """The kind of the open part."""
         self.write: WriteDelta = _closed
@@ -78,17 +78,17 @@ class Speaker:
         self.streamed_others: dict[str, int] = {}
         """How many parts of other kinds were streamed in that response, by kind."""
         self.deferred_parts: list[Part] = []
-        """Fragments that wait for the complete event: a file that may have been saved by then, and all behind it."""
+        """Fragments that wait for the complete event: a file that may have been saved by then, and all after it."""
         self.artifact_events: list[Event] = []
-        """Events without content that name artifacts: the content which they were saved from is still to come."""
+        """Events without content that name artifacts. The content from which these were saved is still to come."""
         self.calls_by_id: CallsById = {}
         """All calls of this speaker."""
         self.streaming_calls: list[ToolCall] = []
-        """Calls of the current response whose complete form is still to come."""
+        """Calls of the current response whose complete event is still to come."""
         self.unfinished_calls: list[ToolCall] = []
         """Such calls of an earlier response, whose complete event came without them."""
         self.in_response = False
-        """Content of the current response has been shown."""
+        """Whether content of the current response has been shown."""
 
     @property
     def is_busy(self) -> bool:
@@ -96,7 +96,7 @@ class Speaker:
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
 
     def open(self, kind: PartKind, part_id: str) -> None:
-        """Begins a part. None is open."""
+        """Opens a part. No part may be open."""
         start = self._sink.text_start if kind is PartKind.TEXT else self._sink.reasoning_start
         self.write = start(part_id, self.provider)
         self.kind = kind
@@ -113,20 +113,20 @@ class Speaker:
         if self.kind is None:
             return
         end = self._sink.text_end if self.kind is PartKind.TEXT else self._sink.reasoning_end
-        # A part's end replaces its metadata, so the speaker is said again beside the signature.
+        # A part's end replaces its metadata, so the speaker is named again beside the signature.
         end(self._part_id, None if self._signature is None else self.provider | signature_metadata(self._signature))
         self.kind = None
         self.write = self.remember = _closed
         self._signature = None
 
     def remove_call(self, call: ToolCall) -> None:
-        """The call is complete."""
+        """Removes a call that is complete from the lists of incomplete ones."""
         for calls in (self.streaming_calls, self.unfinished_calls):
             if call in calls:
                 calls.remove(call)
 
     def end_response(self) -> None:
-        """The complete event has come: the next fragment begins another response."""
+        """Ends the current response: the next fragment begins another one."""
         self.close()
         for fragments in self.streamed:
             fragments.clear()

@@ -1,4 +1,4 @@
-"""A whole run as a stream: the converter, its one terminal, and where an exception becomes an ``error`` chunk.
+"""A whole run as a stream, from its first event to the end. An exception of the run becomes an ``error`` chunk.
 
 ``stream_*`` take an asynchronous iterable, ``iter_*`` a synchronous one; ``*_chunks`` give dictionaries, ``*_sse``
 bytes, one SSE event an item, ``data: [DONE]`` last.
@@ -117,7 +117,7 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
 
 
 def fail_response(conversion: Conversion[T], error: Exception, *, stopped: bool = False) -> None:
-    """Ends the response with its one ``error`` chunk, even if the app's hook raises on that."""
+    """Ends the response with its one ``error`` chunk, even if the app's hook raises for that."""
     try:
         conversion.fail(error, stopped=stopped)
     except Exception as second:  # the app's hook raised, and is not called again

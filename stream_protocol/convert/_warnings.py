@@ -1,4 +1,4 @@
-"""Warnings that are given once, whatever repeats in a stream or a recording and however often that is read."""
+"""Warnings that are logged once, however often their cause repeats in a stream or a recording."""
 
 import logging
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from stream_protocol.convert import RUN_STOPPED, Settings, chunk_conversion, hide_tools
+from stream_protocol.convert import RUN_STOPPED_TEXT, Settings, chunk_conversion, hide_tools
 from stream_protocol.recording import RecordedTurn, end_as_recorded
 from stream_protocol.wire import AiSdkVersion, AnyChunk, ChunkSink
 from stream_protocol.wire.client import close_stream
@@ -98,7 +98,7 @@ class Playback:
             if not self.released:
                 self.release(1)  # `start`
             sink = ChunkSink()
-            close_stream(sink, self.released, past=self._continued, unanswered=RUN_STOPPED)
+            close_stream(sink, self.released, past=self._continued, unanswered=RUN_STOPPED_TEXT)
             sink.abort(None)
             self._send(sink.take(), last=True)
 

@@ -78,7 +78,7 @@ async def seal_session(runner: Runner, before: Session, output: RunOutput, outco
     if session is None:
         return
     for event in interruption_events(
-        session.events, output, outcome, begun_at=len(before.events), agent=agent, now=time.time()
+        session.events, output, outcome, events_before_run=len(before.events), agent=agent, now=time.time()
     ):
         await runner.session_service.append_event(session, event)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 UNPROCESSABLE: Final = 422
 
 CREDENTIAL_PROVIDED: Final = {"provided": True}
-"""The output of a credential request, as the page is shown it: the credential itself never goes back to a page."""
+"""The output of a credential request, as the page sees it: the credential itself never goes back to a page."""
 
 _OAUTH2_KEYS: Final = frozenset({"authResponseUri", "authCode", "accessToken", "redirectUri"})
 _HTTP_KEYS: Final = frozenset({"username", "password", "token"})
@@ -67,7 +67,7 @@ def _first_invalid_field(schema: dict[str, Any], answer: Any) -> str | None:
 
 
 def complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:
-    """The auth config out of a credential request's arguments, with what the page gives put in.
+    """The auth config in a credential request's arguments, completed with what the page gives.
 
     Raises ``ChatRequestError`` (422) for an output that is not such a credential.
     """

@@ -1,8 +1,11 @@
 """Where one assistant message ends and the next begins in a stored session.
 
 An *exchange* is one message of the user's and everything that the agent said to it: one assistant message. Answers to
-the agent's own calls (approvals, client tools, input) do not begin a new exchange. The assistant message has the id of
-its invocation. Where the agent answers a later user message in an old invocation (task mode), ``.2``, ``.3``… follows.
+the agent's own calls (approvals, client tools, input) do not begin a new exchange. A *turn* is smaller: one request
+and what the agent says to it. So an exchange has a turn for the user's message, and one for each request with answers.
+
+The assistant message has the id of its invocation. Where the agent answers a later user message in an old invocation
+(task mode), ``.2``, ``.3``… follows.
 """
 
 from __future__ import annotations
@@ -38,9 +41,9 @@ class Exchange:
         return not all(is_user_event(event) for event in self.events)
 
     def responses(self) -> Iterator[tuple[Event, ...]]:
-        """The events of each run, with the user's events that began it. A client had one response for each.
+        """The events of each run, after the user's events that began it. The client got one response for each run.
 
-        One request can give several answers, in events of their own.
+        One request can hold several answers, in events of their own.
         """
         by_user = [is_user_event(event) for event in self.events]
         cuts = [index for index, users in enumerate(by_user) if index == 0 or (users and not by_user[index - 1])]

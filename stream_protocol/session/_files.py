@@ -30,7 +30,7 @@ MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z
 URL's own media type is used."""
 
 FROM_BASE64URL: Final = bytes.maketrans(b"-_", b"+/")
-"""To plain base64. ADK and Python clients write base64url, browsers the plain alphabet: both are read."""
+"""Makes base64url plain base64. ADK and Python clients write base64url, browsers plain base64: both are read."""
 
 SCHEMES: Final = frozenset({"data", "http", "https"})
 """URL schemes by which a page can send a file. Any other is refused, whatever an app says."""

@@ -1,4 +1,4 @@
-"""A fingerprint of a request: a double click and a retry send a request that was sent before."""
+"""A fingerprint of a request, by which a double click or a retry is known to be the same request."""
 
 import hashlib
 from collections.abc import Mapping

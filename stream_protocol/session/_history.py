@@ -1,8 +1,8 @@
 """A stored session -> the messages that a client of it shows.
 
-Nothing here builds a message. Each stored response goes through the converter, with the earlier events of its message
-as the past, and through the client's reducer, as it did when it was live. What the client changed itself in between
-(the answer to an approval request) is changed here as the client does it.
+This module builds no message itself. Each stored response goes through the converter, with the earlier events of its
+message as the past, and through the client's reducer, as it did when it was live. What the client changed itself in
+between (the answer to an approval request) is changed here as the client does it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def session_to_messages(
     session: Session, *, running: bool = False, **options: Unpack[ConverterOptions]
 ) -> list[UIMessage]:
-    """The messages of a chat, as a client that was there has them, ids included.
+    """The messages of a chat, ids included, as a client has them that received each response live.
 
     ``options``: the converter's; give those with which the chat is served. Delegations to task-mode agents are hidden,
     as ``ChatService`` hides them. ``running``: whether the newest response is still being written; its calls stay open
@@ -62,7 +62,7 @@ class _ExchangeReplay:
         self._call_ids = {call.id for event in exchange.events for call in event.get_function_calls()}
 
     def replay_responses(self, *, running: bool) -> None:
-        """Folds the responses of the exchange, one after the other. ``running``: the last one goes on."""
+        """Folds the responses of the exchange, one after the other. ``running``: the last one is still growing."""
         self._running = running
         responses = list(self.exchange.responses())
         for response in responses:
@@ -97,9 +97,9 @@ class _ExchangeReplay:
 
 
 def _add_late_results(event: Event, replays: Sequence[_ExchangeReplay]) -> None:
-    """Adds the event's results of calls that earlier messages hold to those messages.
+    """Adds the results in the event to earlier messages, if these hold their calls.
 
-    A live client could not be sent them, since an output for a call of another message is an error there.
+    They could not be sent to a live client: an output for a call of another message is an error there.
     ``replays`` ends with the exchange of the event. A model may use an id again: the result is the newest call's then.
     """
     late: dict[int, list[types.Part]] = {}
@@ -117,7 +117,7 @@ def _add_late_results(event: Event, replays: Sequence[_ExchangeReplay]) -> None:
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
     """The message that the client shows after a response. ``message``: the one that the response continues.
 
-    A step that nothing follows is not in it: the client's list of messages gets a step with the next change.
+    An empty step at its end is left out: the client's list of messages gets a step only with the next change.
     """
     reducer = MessageReducer(ai_sdk=settings.options["ai_sdk"], message=message)
     shown = len(reducer.message["parts"])

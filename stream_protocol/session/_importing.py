@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import CODE_EXECUTION, CONTROL_TOOLS, INPUT_CUT
+from stream_protocol.convert import CALL_NOT_FINISHED_TEXT, CODE_EXECUTION, CONTROL_TOOLS
 from stream_protocol.session._files import FROM_BASE64URL, read_file
 from stream_protocol.session._metadata import EVENT_INTERVAL, METADATA_KEY
 from stream_protocol.session._user_message import adk_part, texts_and_files
@@ -59,7 +59,7 @@ def messages_to_events(
     that a part's ``providerMetadata.adk.author`` may name. ``start``: the time of the first event, in seconds since
     1970; the others follow a millisecond apart. The same arguments give the same events.
 
-    A turn's invocation has the id of its assistant message. System messages, data, sources and whatever else ADK has
+    An invocation has the id of its assistant message. System messages, data, sources and whatever else ADK has
     no form for are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a user's file that
     is refused.
     """
@@ -67,11 +67,13 @@ def messages_to_events(
     parsed = [parse_message(message) for message in messages]
     for message, following in zip(parsed, [*parsed[1:], None], strict=False):
         if message["role"] == "user":
-            history.begin_turn(following["id"] if following is not None and following["role"] == "assistant" else "")
+            history.begin_invocation(
+                following["id"] if following is not None and following["role"] == "assistant" else ""
+            )
             history.add("user", "user", list(map(adk_part, texts_and_files(message))), message_id=message["id"])
         elif message["role"] == "assistant":
-            history.begin_turn(message["id"], only_first=True)
-            history.add_answer(message["parts"])
+            history.begin_invocation(message["id"], only_first=True)
+            history.add_assistant_message(message["parts"])
     return history.events
 
 
@@ -90,8 +92,8 @@ class _HistoryBuilder:
         self._results: list[types.FunctionResponse] = []
         """The outcomes of the response's calls."""
 
-    def begin_turn(self, name: str, *, only_first: bool = False) -> None:
-        """Begins another invocation, with this name if it can be one. ``only_first``: unless there is one already."""
+    def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
+        """Begins another invocation, with this name as its id if possible. ``only_first``: only if there is none."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -111,7 +113,7 @@ class _HistoryBuilder:
             )
         )
 
-    def add_answer(self, parts: Iterable[UIPart]) -> None:
+    def add_assistant_message(self, parts: Iterable[UIPart]) -> None:
         """Adds an assistant message. Each step is a model response, and the results of its calls follow it."""
         for part in parts:
             if part["type"] == "step-start":
@@ -127,7 +129,7 @@ class _HistoryBuilder:
     def _add_text(self, part: TextPart, *, thought: bool) -> None:
         if not part["text"]:
             return
-        if self._results:  # said after the calls were made, while one of them waited for a person
+        if self._results:  # a text after the calls: one of them waited for a person
             self._end_response()
         provider = part.get("providerMetadata")
         self._add_parts(
@@ -135,7 +137,7 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Adds a file of the agent's; behind results it is the tool's. A file that is refused is left out."""
+        """Adds a file of the agent's, or after results one of the tool's. A file that is refused is left out."""
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:
@@ -178,7 +180,7 @@ class _HistoryBuilder:
         return wanted
 
     def _end_response(self) -> None:
-        # The result of code that ADK runs ends a response and is an event of its own: only so does ADK see it as one.
+        # ADK recognises the result of code that it ran only in an event of its own, at the end of a response.
         alone = [self._parts.pop()] if self._parts and self._parts[-1].code_execution_result else []
         self.add(self._author, "model", self._parts)
         self.add(self._author, "model", alone)
@@ -191,8 +193,8 @@ def _is_tool_name(name: str) -> bool:
 
 
 def _is_complete(part: ToolPart) -> bool:
-    """Whether the model finished the call. If not, a v6 client has no input, and a v7 client the beginning of it."""
-    return "input" in part and part.get("errorText") != INPUT_CUT
+    """Whether the model finished the call. If not, a v6 client has no input, and a v7 client has its beginning."""
+    return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
 
 
 def _response(part: ToolPart) -> dict[str, Any] | None:

@@ -1,8 +1,8 @@
-"""Records of interrupted runs: the events to append when a run fails or is stopped.
+"""Events that we append to a session when a run failed or was stopped.
 
-ADK stores complete events alone. Nobody who was not there would know what an interrupted run had streamed, which calls
-it left without a response, and that it was interrupted at all. The records make history and the next prompt agree with
-what the page showed.
+ADK stores only complete events. The stored session alone does not show what an interrupted run had streamed, which
+calls it left without a response, and that it was interrupted at all. With the events that we append, history and the
+next prompt agree with what the page showed.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -11,31 +11,33 @@ from typing import Any, Final
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import ABORTED, FINISH_REASONS, NO_CONTENT, RUN_FAILED, RUN_STOPPED, Ending
+from stream_protocol.convert import ABORTED, FINISH_REASONS, NO_CONTENT, RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Ending
 from stream_protocol.session._exchanges import conversation_events, current_exchange
 from stream_protocol.session._metadata import (
     EVENT_INTERVAL,
     HIDDEN_EVENTS_KEY,
     METADATA_KEY,
+    OUTCOME_KEY,
     SHOWN_CONTENT_KEY,
     own_metadata,
 )
 from stream_protocol.session._pending_calls import HIDDEN_FROM_MODEL
 
-FAILED: Final = "RUN_FAILED"
-"""``error_code`` of a record after an error. After an abort it is ADK's own code, which closes what is pending."""
+RUN_FAILED_CODE: Final = "RUN_FAILED"
+"""``error_code`` of the events after an error. After an abort or a timeout they have ADK's own code, ``ABORTED``, which
+closes what is pending; but after a timeout the event that only says how the run ended has this code."""
 
 _Speaker = tuple[str, str | None, str]
 """Author, branch and node path of an event."""
 
 
 class RunOutput:
-    """Where the page and the session differ about a run: what was shown and not stored, and what was stored unseen."""
+    """How page and session differ about a run: what was shown and is not stored, and what is stored and hidden."""
 
     def __init__(self) -> None:
         self._fragments: dict[_Speaker, list[Event]] = {}
-        self.unseen: list[Event] = []
-        """Stored events that came when the response had ended, so that no page saw them."""
+        self.hidden: list[Event] = []
+        """Stored events that came after the end of the response, and so are hidden from the page."""
 
     def add(self, event: Event) -> None:
         """Takes an event of the run that the page was shown."""
@@ -44,13 +46,13 @@ class RunOutput:
         elif event.content is not None or event.finish_reason is not None:
             self._fragments.pop(_speaker(event), None)
 
-    def add_unseen(self, event: Event) -> None:
-        """Takes an event of the run that came when the response had ended."""
+    def add_hidden(self, event: Event) -> None:
+        """Takes an event of the run that came after the end of the response."""
         if not event.partial and event.error_code != ABORTED:
-            self.unseen.append(event)
+            self.hidden.append(event)
 
     def unstored(self) -> Iterator[tuple[Event, list[types.Part]]]:
-        """What was streamed behind each speaker's newest complete event: a fragment of the speaker, and the parts."""
+        """For each speaker: its last fragment, and the parts that it streamed after its newest complete event."""
         for events in self._fragments.values():
             parts = [part for event in events if event.content is not None for part in event.content.parts or ()]
             if joined := _joined_parts(parts):
@@ -58,58 +60,59 @@ class RunOutput:
 
 
 def interruption_events(
-    events: Sequence[Event], output: RunOutput, outcome: Ending, *, begun_at: int, agent: str, now: float
+    events: Sequence[Event], output: RunOutput, outcome: Ending, *, events_before_run: int, agent: str, now: float
 ) -> list[Event]:
-    """The events to append to a session, in order, whose newest run ended with this outcome; none after ``"finish"``.
+    """The events to append, in order, to a session whose newest run ended with this outcome; none after ``"finish"``.
 
-    ``events``: all of the session. ``begun_at``: how many of them are older than the run. ``agent``: the root agent's
-    name. ``now``: seconds since 1970.
+    ``events``: all of the session. ``events_before_run``: how many of them are older than the run. ``agent``: the root
+    agent's name. ``now``: seconds since 1970.
     """
     exchange = current_exchange(conversation_events(events))
-    if outcome == "finish" or begun_at >= len(events) or not exchange:
+    if outcome == "finish" or events_before_run >= len(events) or not exchange:
         return []
     stopped = outcome != "error"
-    error_text = RUN_STOPPED if outcome == "abort" else RUN_FAILED
-    stored_speakers = {_speaker(event) for event in output.unseen if event.content is not None}
-    records = [_unstored_content(fragment, parts, stored_speakers) for fragment, parts in output.unstored()]
-    records += _missing_responses(exchange, error_text, closes_pending=stopped)
-    records += _responses_hidden_from_model(exchange)
-    for event in records:
-        event.error_code = ABORTED if stopped else FAILED
-    if output.unseen or not _says_how_run_ended([*events[begun_at:], *records][-1].error_code, outcome):
-        records.append(_end_mark(exchange, agent, ABORTED if outcome == "abort" else FAILED))
+    error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
+    stored_speakers = {_speaker(event) for event in output.hidden if event.content is not None}
+    added = [_unstored_content(fragment, parts, stored_speakers) for fragment, parts in output.unstored()]
+    added += _missing_responses(exchange, error_text, closes_pending=stopped)
+    added += _responses_hidden_from_model(exchange)
+    for event in added:
+        event.error_code = ABORTED if stopped else RUN_FAILED_CODE
+    last_code = [*events[events_before_run:], *added][-1].error_code
+    if output.hidden or not _says_how_run_ended(last_code, outcome):
+        added.append(_end_mark(exchange, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE))
     begin = max(now, events[-1].timestamp + EVENT_INTERVAL)
-    for number, event in enumerate(records):
+    for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
-        event.custom_metadata = {METADATA_KEY: {"sealed": outcome, **own_metadata(event)}}
-    if output.unseen:
-        hidden = {HIDDEN_EVENTS_KEY: [event.id for event in output.unseen]}
-        records[-1].custom_metadata = {METADATA_KEY: {**own_metadata(records[-1]), **hidden}}
-    return records
+        event.custom_metadata = {METADATA_KEY: {OUTCOME_KEY: outcome, **own_metadata(event)}}
+    if output.hidden:
+        hidden = {HIDDEN_EVENTS_KEY: [event.id for event in output.hidden]}
+        added[-1].custom_metadata = {METADATA_KEY: {**own_metadata(added[-1]), **hidden}}
+    return added
 
 
 def _says_how_run_ended(code: str | None, outcome: Ending) -> bool:
-    """Whether a last event with this error code says it already. ADK has one code for an abort and a timeout."""
+    """Whether a last event with this error code says it already. ADK has the same code for an abort and a timeout."""
     if outcome == "abort":
         return code == ABORTED
     return code is not None and code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
 
 
 def _end_mark(exchange: Sequence[Event], agent: str, code: str) -> Event:
-    """An event without content, which says no more than how the run ended."""
+    """An event without content, which only says how the run ended."""
     author = next((event.author for event in reversed(exchange) if event.author != "user"), agent)
     return Event(author=author, invocation_id=exchange[-1].invocation_id, error_code=code)
 
 
 def _unstored_content(fragment: Event, parts: list[types.Part], stored_speakers: Collection[_Speaker]) -> Event:
-    """What the page was shown and ADK has not stored.
+    """An event with what the page was shown and ADK has not stored.
 
-    The model does not read all of it. Code is left out, since a model may take none without its result. Where the
-    speaker's complete event was stored after the response, all is left out: the model reads that event.
+    The model does not read all of it. Code is left out, since some models refuse code without its result. If the
+    speaker's complete event was stored after the end of the response, all is left out: the model reads that event.
     """
-    read = [] if _speaker(fragment) in stored_speakers else [part for part in parts if not _is_code(part)]
-    event = _event_like(fragment, types.Content(role="model", parts=read) if read else None)
-    if len(read) < len(parts):
+    for_model = [] if _speaker(fragment) in stored_speakers else [part for part in parts if not _is_code(part)]
+    event = _event_like(fragment, types.Content(role="model", parts=for_model) if for_model else None)
+    if len(for_model) < len(parts):
         shown = types.Content(role="model", parts=parts)
         event.custom_metadata = {METADATA_KEY: {SHOWN_CONTENT_KEY: shown.model_dump(mode="json", exclude_none=True)}}
     return event
@@ -120,7 +123,7 @@ def _is_code(part: types.Part) -> bool:
 
 
 def _missing_responses(exchange: Sequence[Event], error_text: str, *, closes_pending: bool) -> Iterator[Event]:
-    """An error for each call of the exchange that nothing will answer: one event for each event with such calls."""
+    """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls."""
     answered = {response.id for event in exchange for response in event.get_function_responses()}
     delegated = {event.isolation_scope for event in exchange}
     for event in exchange:
@@ -135,7 +138,7 @@ def _missing_responses(exchange: Sequence[Event], error_text: str, *, closes_pen
 
 
 def _responses_hidden_from_model(exchange: Sequence[Event]) -> Iterator[Event]:
-    """The responses that ADK stored and hides from the model, once more in events that the model reads.
+    """Copies of the responses that ADK stored and hides from the model, in events that the model reads.
 
     ADK closes the calls of a stopped run in one event, and hides that from the model if an approval is among them.
     These events are hidden from the page, which has the responses already.
@@ -145,32 +148,32 @@ def _responses_hidden_from_model(exchange: Sequence[Event]) -> Iterator[Event]:
         for event in exchange
         for response in event.get_function_responses()
     ]
-    read = {response.id for response, hidden in responses if not hidden}
-    missed = {response.id: response.response for response, hidden in responses if hidden and response.id not in read}
+    for_model = {response.id for response, hidden in responses if not hidden}
+    missing = {one.id: one.response for one, hidden in responses if hidden and one.id not in for_model}
     for event in exchange:
-        calls = [call for call in event.get_function_calls() if call.id in missed]
-        readable = [(call, missed[call.id]) for call in calls if call.name not in HIDDEN_FROM_MODEL]
+        calls = [call for call in event.get_function_calls() if call.id in missing]
+        readable = [(call, missing[call.id]) for call in calls if call.name not in HIDDEN_FROM_MODEL]
         if readable:
-            again = _responses_event(event, readable)
-            again.custom_metadata = {METADATA_KEY: {HIDDEN_EVENTS_KEY: [again.id]}}
-            yield again
+            copy = _responses_event(event, readable)
+            copy.custom_metadata = {METADATA_KEY: {HIDDEN_EVENTS_KEY: [copy.id]}}
+            yield copy
 
 
 def _responses_event(event: Event, outcomes: Iterable[tuple[types.FunctionCall, dict[str, Any] | None]]) -> Event:
-    """The responses to calls of an event."""
+    """An event with the responses to calls of ``event``."""
     responses = [types.FunctionResponse(id=call.id, name=call.name, response=outcome) for call, outcome in outcomes]
     content = types.Content(role="user", parts=[types.Part(function_response=response) for response in responses])
     return _event_like(event, content)
 
 
-def _event_like(model: Event, content: types.Content | None) -> Event:
-    """An event of the same speaker."""
+def _event_like(template: Event, content: types.Content | None) -> Event:
+    """An event of the template's speaker."""
     return Event(
-        author=model.author,
-        branch=model.branch,
-        invocation_id=model.invocation_id,
-        isolation_scope=model.isolation_scope,
-        node_info=model.node_info.model_copy(),
+        author=template.author,
+        branch=template.branch,
+        invocation_id=template.invocation_id,
+        isolation_scope=template.isolation_scope,
+        node_info=template.node_info.model_copy(),
         content=content,
     )
 
@@ -182,7 +185,7 @@ def _speaker(event: Event) -> _Speaker:
 def _joined_parts(parts: Iterable[types.Part]) -> list[types.Part]:
     """Neighbouring texts, and neighbouring thoughts, as one part each; files and code as they are.
 
-    Calls are left out: in pieces they mean nothing.
+    Fragments of calls are left out: they are useless without the rest.
     """
     joined: list[types.Part] = []
     for part in parts:
@@ -195,6 +198,6 @@ def _joined_parts(parts: Iterable[types.Part]) -> list[types.Part]:
             joined.append(newest)
         if newest is not None:
             newest.text = f"{newest.text}{part.text or ''}"
-            if part.thought or not part.text:  # a text is signed by what follows it
+            if part.thought or not part.text:  # the signature of a text comes on a later part without text
                 newest.thought_signature = part.thought_signature or newest.thought_signature
     return joined

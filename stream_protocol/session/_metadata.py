@@ -1,7 +1,7 @@
 """What we keep on stored events, in their ``custom_metadata``, and how it is read back.
 
 The run config carries what only the client knows of a turn: ADK puts that on every event of the run, and we read it
-from the user's own event alone. Events that we append ourselves say what the page was shown and what it was not.
+from the user's own event alone. Events that we append ourselves say what the page was shown and what is hidden from it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 METADATA_KEY: Final = "adk_ui_stream"
 """Our key in ``custom_metadata``. All that we keep on an event is one object under it."""
 
+OUTCOME_KEY: Final = "sealed"
+"""On an event that we append: how the run ended. For people who look at a session: this package never reads it."""
+
 HIDDEN_EVENTS_KEY: Final = "untold"
 """On an event that we append: the ids of stored events that are hidden from the page."""
 
@@ -29,7 +32,7 @@ EVENT_INTERVAL: Final = 0.001
 
 
 def client_message_id(event: Event) -> str | None:
-    """The id that the client gave the user's message; ``None`` if it came by another way than a chat client."""
+    """The id that the client gave the user's message; ``None`` if no chat client sent it."""
     message_id = own_metadata(event).get("message_id")
     return message_id if isinstance(message_id, str) and message_id else None
 
@@ -64,6 +67,6 @@ def _with_shown_content(event: Event) -> Event:
 
 
 def own_metadata(event: Event) -> dict[str, Any]:
-    """What we keep on an event."""
+    """What we keep on an event; empty if there is nothing."""
     known = (event.custom_metadata or {}).get(METADATA_KEY)
     return known if isinstance(known, dict) else {}

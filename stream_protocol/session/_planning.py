@@ -1,11 +1,12 @@
 """What a request asks for, decided from the request and the stored events alone.
 
-The client owns nothing but its last words. If its last message is the user's, those words are a new turn. Otherwise the
-request carries answers to calls of the assistant message that it continues, and an answer counts only for a call that
-is pending in the *stored* events of the current exchange: neither arguments nor earlier outputs are read from a client.
+Of what a client sends, only its newest words or answers count. If its last message is the user's, that begins a new
+exchange. Otherwise the request carries answers to calls of the assistant message that it continues, and an answer
+counts only for a call that is pending in the *stored* events of the current exchange: neither arguments nor earlier
+outputs are read from a client.
 
-An answer that was given before is no error: the client may have lost the response. The response then holds what
-followed from the answer once more.
+An answer that was given before is no error: the client may have lost the response. The response then repeats
+what followed from the answer.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class NewUserTurn:
     client_message_id: str
     """The id that the client gave the user's message."""
     rewind_before: str | None = None
-    """The invocation to rewind first, with everything behind it: the message was sent before, and is answered anew."""
+    """The invocation to rewind first, with everything after it: the message was sent before, and is answered anew."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +116,10 @@ def plan(request: ChatRequest, events: Sequence[Event]) -> PlannedTurn:
 
 
 def _target_message(request: ChatRequest) -> UIMessage:
-    """The assistant message that the client names, as it does when the answered one is not its last; else its last."""
+    """The assistant message that the request names, or else the last message.
+
+    A client names one if it answers calls of a message that is not its last.
+    """
     for message in request.messages if request.trigger == "submit-message" else ():
         if message["id"] and message["id"] == request.message_id and message["role"] == "assistant":
             return message
@@ -125,7 +129,7 @@ def _target_message(request: ChatRequest) -> UIMessage:
 def _plan_user_turn(request: ChatRequest, message: UIMessage, stored: Sequence[Event]) -> NewUserTurn:
     """A new message, or one that is stored already: then it is rewound, and answered anew.
 
-    A message that is not stored is new whatever the trigger says: a retry of a request that failed looks so.
+    A message that is not stored is new whatever the trigger says: a retry of a request that failed looks the same.
     """
     events = conversation_events(stored)
     known = next((index for index in reversed(range(len(events))) if _is_message(events[index], message["id"])), None)
@@ -158,7 +162,7 @@ def _message_parts(events: Sequence[Event], index: int) -> list[types.Part | Sav
 def _saved_files(chat_id: str, message_id: str, stored: Sequence[Event]) -> dict[str, SavedFile]:
     """Artifact path -> file, of all files that the message has, or had before it was edited.
 
-    A page may still show a file that went with an edit. The caller takes each file out once: a small request could
+    A page may still show a file that an edit removed. The caller takes each file out once: a small request could
     otherwise repeat a link a thousand times, and each stands for a whole file.
     """
     versions = [index for index, event in enumerate(stored) if _is_message(event, message_id)]
@@ -209,6 +213,8 @@ def _answered_before(
         raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
     if any(not is_stored_answer(answer, call) for answer, call in matched):
         raise ChatRequestError("That request was answered differently before.", status=CONFLICT)
-    unseen = [call.answered_index for answer, call in matched if answer.unseen and call.answered_index is not None]
-    seen = max(unseen, default=len(exchange))
+    awaited = [
+        call.answered_index for answer, call in matched if answer.awaits_response and call.answered_index is not None
+    ]
+    seen = max(awaited, default=len(exchange))
     return NothingToRun(message_id=target_id, past=tuple(exchange[:seen]), events=tuple(exchange[seen:]))

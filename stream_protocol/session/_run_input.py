@@ -21,7 +21,7 @@ _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
 def user_content(turn: NewUserTurn | AnsweredCalls) -> types.Content:
-    """The user's words and files, or the answers to the agent's calls: ADK takes no mixture of the two.
+    """The user's words and files, or the answers to the agent's calls: ADK does not take both at once.
 
     Answers that ``answers_before_run`` returns are not in it.
     """
@@ -49,7 +49,7 @@ def answers_before_run(turn: NewUserTurn | AnsweredCalls) -> list[Event]:
 def responses_to_superseded_calls(stored: Sequence[Event]) -> list[Event]:
     """The events to append before a new user message, which close the calls that the message leaves unanswered.
 
-    The model reads these calls, and models take no call without a result. The events are hidden from the page, where
+    The model reads these calls, and models refuse a call without a result. The events are hidden from the page, where
     the question stays as it was.
     """
     exchange = current_exchange(conversation_events(stored))
@@ -65,12 +65,12 @@ def responses_to_superseded_calls(stored: Sequence[Event]) -> list[Event]:
 
 def _separate_answers(turn: AnsweredCalls) -> list[CallAnswer]:
     """The answers that the model must read, if ADK would hide them together with another one."""
-    read = [answer for answer in turn.answers if answer.name not in HIDDEN_FROM_MODEL]
-    return read if len(read) < len(turn.answers) else []
+    for_model = [answer for answer in turn.answers if answer.name not in HIDDEN_FROM_MODEL]
+    return for_model if len(for_model) < len(turn.answers) else []
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
-    """An event that the agent which made the call finds: of the same invocation, branch and scope."""
+    """An event in the call's invocation, branch and scope, where the agent that made the call finds it."""
     return Event(
         author="user",
         invocation_id=call.invocation_id,

@@ -39,8 +39,8 @@ class SubmittedAnswer:
     is_approval: bool = False
     reason: str | None = None
     """Why the user approved or denied, in the user's words."""
-    unseen: bool
-    """Whether the client has nothing yet of what followed from the answer."""
+    awaits_response: bool
+    """Whether the client has received nothing yet of what follows from the answer."""
 
 
 def submitted_answers(
@@ -63,14 +63,14 @@ def submitted_answers(
                 response={"confirmed": approval["approved"]},
                 is_approval=True,
                 reason=approval.get("reason"),
-                unseen=True,
+                awaits_response=True,
             )
         elif part["state"] in ("output-available", "output-error") and _takes_output(calls.get(answer_id)):
             yield SubmittedAnswer(
                 answer_id=answer_id,
                 response=_output_response(part),
                 output=part.get("output"),
-                unseen=index > last_step,
+                awaits_response=index > last_step,
             )
 
 

@@ -1,8 +1,8 @@
 """A user's message in its three forms: the UI message, texts and files, and the ADK event.
 
 ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``).
-It then stores a line of text in the place of each file, which the model reads, and behind the line a reference to the
-artifact where a model can load it. The page still has the files; history has a link to each artifact.
+It then stores a line of text in the place of each file, which the model reads, and after the line a reference to the
+artifact if a model can load it. The page still has the files; history has a link to each artifact.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def adk_part(text_or_file: TextOrFile) -> types.Part:
 def stored_parts(event: Event, exchange: Iterable[Event]) -> list[types.Part | SavedFile]:
     """What a stored user event consists of, in its order; references to artifacts are left out.
 
-    ``exchange``: the event and those up to the next user message. The plugin lists in them each artifact with its
-    newest version; it saves files of one name as versions that follow one another. ``save_input_blobs_as_artifacts``
+    ``exchange``: the event and those up to the next user message. The plugin lists each artifact there, with its newest
+    version; it saves files of the same name as consecutive versions. ``save_input_blobs_as_artifacts``
     lists nothing, but names an artifact after the invocation and the part's index, and the line of text says so.
     """
     versions: dict[str, int] = {}
@@ -85,7 +85,7 @@ def stored_parts(event: Event, exchange: Iterable[Event]) -> list[types.Part | S
 
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, dict[str, str] | None]]:
-    """Each part that the user sent with its index in the message, and the file that came there if ADK saved that."""
+    """Each part that the user sent, its index in the message, and the file that ADK saved from it, if it did."""
     parts = (event.content.parts if event.content is not None else None) or []
     sent = sent_files(event)
     references = len(parts) - len(sent)
@@ -149,7 +149,7 @@ def _ui_file(media_type: str, url: str, name: str | None) -> dict[str, Any]:
 
 
 def artifact_path(chat_id: str, name: str, version: int) -> str:
-    """The path of an artifact's URL, behind the chat endpoint's own: ``/<chat>/artifacts/<name>?version=<n>``."""
+    """The path of an artifact's URL, after the chat endpoint's own: ``/<chat>/artifacts/<name>?version=<n>``."""
     is_relative = {".", ".."} & {*name.split("/")}  # a browser would resolve it
     return f"{_artifacts_folder(chat_id)}{quote(name, safe='' if is_relative else '/')}?version={version}"
 

@@ -9,7 +9,7 @@ _DELTA: Final = re.compile(
     rb',(?:"id"|(?P<call>"toolCallId")):"(?P<id>[^"\\]*(?:\\.[^"\\]*)*)"'
     rb',"(?:delta|inputTextDelta)":")(?P<text>[^"\\]*(?:\\.[^"\\]*)*)"\}\n\n'
 )
-"""A delta as our sinks write it, without metadata of its own: its constant front, and its text as JSON has it."""
+"""A delta as our sinks write it, without metadata of its own: its constant beginning, and its text in JSON form."""
 
 _INPUT_START: Final = re.compile(rb'data: \{"type":"tool-input-start","toolCallId":"([^"\\]*(?:\\.[^"\\]*)*)"')
 _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
@@ -19,7 +19,7 @@ def coalesce(events: Iterable[bytes]) -> list[bytes]:
     """The same stream with the deltas of a part joined, wherever nothing but deltas of other parts lies between them.
 
     ``events`` are whole SSE events, from the beginning of the response. A client folds both into the same message.
-    Texts are joined as JSON has them, without parsing, so the time is linear in the bytes.
+    Texts are joined as they stand in the JSON, without parsing, so the time is linear in the bytes.
 
     The input of a call that began in an earlier step stays in pieces: for a dynamic tool the client shows the text of
     the first piece in a step only when the second comes.

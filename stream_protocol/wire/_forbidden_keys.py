@@ -1,7 +1,7 @@
 """The keys that kill a page: ``__proto__`` anywhere, and ``prototype`` in an object called ``constructor``.
 
 The client parses every chunk with ``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``, which throws on both,
-wherever they stand. A tool that returns such a key must not end the conversation, so the key is renamed in sight.
+wherever they stand. A tool that returns such a key must not end the conversation, so such a key is put in brackets.
 """
 
 from collections.abc import Collection
@@ -13,7 +13,7 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Whether this JSON, written by ``orjson``, might hold such a key. Cheap; wrong only by saying yes too often."""
+    """Whether this JSON, written by ``orjson``, might hold such a key. Cheap; ``False`` is certain."""
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 
 
@@ -51,7 +51,7 @@ def safe_key(key: str, *, in_constructor: bool) -> str:
 
 
 def free_key(key: str, taken: Collection[str]) -> str:
-    """The key itself, or with a number behind it where two keys became one: nothing a tool returned is lost."""
+    """The key itself, or with a number after it if it is taken: nothing that a tool returned is lost."""
     if key not in taken:
         return key
     number = 2

@@ -54,7 +54,7 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
       ``tolist``
     - URLs, IP addresses, patterns and other types that ``pydantic_core`` can write -> as it writes them, but only in a
       process that has loaded ``pydantic_core``; refused in any other
-    - keys -> what JSON makes of them (``True`` -> ``"true"``), others by ``str``; keys that become one are numbered
+    - keys -> what JSON makes of them (``True`` -> ``"true"``), others by ``str``; keys that become equal are numbered
     - texts -> ``to_well_formed``; keys that kill a page, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
     Iterators and generators are refused: reading one would use it up. Raises ``UnrepresentableValueError``; with
@@ -84,7 +84,7 @@ def to_well_formed(text: str) -> str:
 
 
 SHORT_JSON_LENGTH: Final = 60
-"""How many characters of an id or a value a sentence shows; the ids that frameworks make are shorter."""
+"""How many characters of an id or a value an error message shows; the ids that frameworks make are shorter."""
 
 
 def short_json(value: object) -> str:

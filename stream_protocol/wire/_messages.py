@@ -188,8 +188,7 @@ def parse_chat_request(body: bytes | str | Mapping[str, Any]) -> ChatRequest:
     """Returns the request that a body holds; a mapping is a body that some framework has parsed already.
 
     Raises ``ChatRequestError``: 400 for what is not JSON or has no usable chat id, 422 for what is no list of messages.
-    Bounds the nesting to the 254 levels that orjson can write again. The size is the server's to bound, before it
-    reads.
+    Nesting is bounded by the 254 levels that orjson can write again. The server must bound the size, before it reads.
     """
     fields = _object(_json_object(body), "The request body")
     chat_id = parse_chat_id(fields.get("id"))

@@ -1,13 +1,13 @@
-"""What the converter writes to. The one place that builds chunks.
+"""Sinks: the converter writes to one. Chunks are built nowhere else.
 
 A ``Sink`` has one method per chunk type; each builds the chunk and hands it to ``emit``. ``ChunkSink`` keeps the
 dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first. All values given to a sink are
 plain JSON already.
 
-Deltas are nearly all of a stream, so they are not built one by one: ``text_start``, ``reasoning_start`` and
+Nearly all chunks of a stream are deltas, so they are not built one by one: ``text_start``, ``reasoning_start`` and
 ``tool_input_start`` return a function that writes that part's deltas, and ``SseSink`` encodes the constant front of
-such a chunk once, when the part starts. A property test holds ``SseSink`` to the bytes of ``encode_sse`` over
-``ChunkSink``.
+such a chunk once, when the part starts. A property test checks that ``SseSink`` gives the bytes of
+``encode_sse`` over ``ChunkSink``.
 """
 
 from abc import ABC, abstractmethod
@@ -45,7 +45,7 @@ from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sse import encode_sse
 
 WriteDelta = Callable[[str], None]
-"""Writes one delta of the part that returned it. The text must not be empty."""
+"""Writes one delta of a part. The text must not be empty."""
 
 Transform = Callable[[AnyChunk], AnyChunk | Iterable[AnyChunk] | None]
 """A hook over chunks: returns the chunk, several in its place, or ``None`` to drop it."""
@@ -354,8 +354,8 @@ class SseSink(Sink[bytes]):
 class TransformedSink(Sink[T]):
     """Passes every chunk through an app's hook on its way to another sink.
 
-    If the hook raises, that goes up to whoever feeds the converter, and the hook is not called again: what is written
-    after that only ends the response.
+    If the hook raises, the converter's caller gets the error, and the hook is not called again: what is written after
+    that only ends the response.
     """
 
     def __init__(self, target: Sink[T], transform: Transform | None = None) -> None:
@@ -381,7 +381,7 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
 
 
 def _checked(item: object) -> AnyChunk:
-    """A hook's own chunk. What is none at all would be the end of the page's chat."""
+    """What a hook returned, if it is a chunk: anything else would be fatal in the client."""
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)

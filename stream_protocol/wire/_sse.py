@@ -29,9 +29,9 @@ SSE_KEEP_ALIVE: Final = b": keep-alive\n\n"
 
 
 def encode_sse(chunk: AnyChunk) -> bytes:
-    """The chunk as one SSE event: ``data: <json>``, a blank line behind it.
+    """The chunk as one SSE event: ``data: <json>`` and a blank line.
 
-    Never raises for a chunk that came out of the converter: its values were made JSON before it existed. A chunk that
+    Never raises for a chunk that came out of the converter: its values were made JSON before it was built. A chunk that
     an app built by hand from other values is made JSON here, by the rules of ``json_value``.
     """
     try:

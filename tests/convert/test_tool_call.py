@@ -8,7 +8,7 @@ from stream_protocol.convert.calls import CallState, ToolCall
 from stream_protocol.convert.calls._tool_call import TRANSITIONS, CallEvent
 from stream_protocol.wire import ChunkSink
 
-UNSEEN: tuple[CallEvent, ...] = ("reveal", "end unseen")
+UNSEEN: tuple[CallEvent, ...] = ("reveal", "end silently")
 
 
 def announce(call: ToolCall, *, hidden: bool = False) -> None:
@@ -29,7 +29,7 @@ STEPS: dict[CallEvent, Callable[[ToolCall], None]] = {
     "answer": lambda call: call.answer({"ok": 2}),
     "fail": lambda call: call.fail("broken"),
     "reveal": lambda call: call.reveal(),
-    "end unseen": lambda call: call.end_unseen(),
+    "end silently": lambda call: call.end_silently(),
 }
 PATHS: dict[CallState, list[CallEvent]] = {
     CallState.UNNAMED: [],

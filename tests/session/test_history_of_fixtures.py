@@ -34,10 +34,10 @@ NAMES = [name for name in fixture_names() if not name.startswith(BEFORE_SERVING)
 def history(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[UIMessage]:
     stored: list[Event] = []
     for turn in fixture.turns:
-        begun_at = len(stored)
+        events_before_run = len(stored)
         events = [with_reasons(event, turn) for event in turn.events]
         stored += [event for event in events if not event.partial]
-        stored += interruption_records(fixture, turn, stored, begun_at)
+        stored += interruption_records(fixture, turn, stored, events_before_run)
     session = Session(id="c", app_name="a", user_id="u", events=stored)
     messages = session_to_messages(session, **fixture.options_for(ai_sdk))
     return [message for message in messages if message["role"] == "assistant"]
@@ -51,7 +51,7 @@ def with_reasons(event: Event, turn: Turn) -> Event:
     return event.model_copy(update={"custom_metadata": {METADATA_KEY: {"reasons": reasons}}})
 
 
-def interruption_records(fixture: Fixture, turn: Turn, stored: Sequence[Event], begun_at: int) -> list[Event]:
+def interruption_records(fixture: Fixture, turn: Turn, stored: Sequence[Event], events_before_run: int) -> list[Event]:
     conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options))
     output = RunOutput()
     for event in turn.events:
@@ -62,7 +62,9 @@ def interruption_records(fixture: Fixture, turn: Turn, stored: Sequence[Event], 
     else:
         conversion.fail(RuntimeError(turn.raised))
     assert conversion.outcome is not None
-    return interruption_events(stored, output, conversion.outcome, begun_at=begun_at, agent="root", now=0.0)
+    return interruption_events(
+        stored, output, conversion.outcome, events_before_run=events_before_run, agent="root", now=0.0
+    )
 
 
 def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[Any]:

@@ -11,7 +11,7 @@ REQUEST_CREDENTIAL = "adk_request_credential"
 REQUEST_INPUT = "adk_request_input"
 
 CLIENT_REQUESTS = frozenset({REQUEST_CREDENTIAL, REQUEST_INPUT})
-"""Shown as client tools under their ADK names. A confirmation is shown on the call that it gates."""
+"""Requests that are shown as client tools under their ADK names. A confirmation is shown on the call that it gates."""
 
 
 def gated_call(args: dict[str, Any]) -> dict[str, Any]:
@@ -24,8 +24,8 @@ def gated_call(args: dict[str, Any]) -> dict[str, Any]:
 def credential_input(args: dict[str, Any]) -> dict[str, Any]:
     """What a browser may see of a credential request.
 
-    An auth config holds client secrets (ADK up to 2.8 left them in the event), API keys and tokens. So nothing is taken
-    out of it here: only what a person needs to sign in is taken over.
+    An auth config holds client secrets (ADK up to 2.8 left them in the event), API keys and tokens. So only what a
+    person needs to sign in is copied from it.
     """
     config = _mapping(args, "authConfig", "auth_config")
     scheme = _mapping(config, "authScheme", "auth_scheme")
@@ -58,7 +58,7 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
-    """The answer to a confirmation request; ``None`` if the response is none.
+    """The answer to a confirmation request; ``None`` if the response is not such an answer.
 
     ADK takes ``{"confirmed": bool, …}`` or the same as JSON text under ``response``.
     """

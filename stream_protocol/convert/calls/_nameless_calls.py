@@ -7,7 +7,7 @@ from stream_protocol.convert.calls._streamed_arguments import parse_path
 
 
 def fitting_tools(paths: Iterable[str], schemas: Mapping[str, Any], *, among: Collection[str]) -> list[str]:
-    """The tools ``among`` these whose parameters have all the paths."""
+    """Those of the tools ``among`` whose parameters have all the paths. ``schemas``: tool name -> JSON schema."""
     tokens = [parse_path(path) for path in paths]
     return [name for name in among if all(_has_path(schemas[name], path) for path in tokens)]
 

@@ -3,9 +3,9 @@
 The client finds a call by its ``toolCallId`` alone, so that id is fixed when the call is first seen. ADK's id for the
 same call can be missing, can differ from fragment to fragment (before 2.11) or between fragments and the finished call
 (models that give no ids), and can come twice in one message (servers that count from zero in every response, agents in
-parallel). So an id is looked up among the calls of its own speaker first, then among all; nothing is ever looked up by
-a tool's name alone except where an id is missing: a response without one answers the oldest unanswered call of that
-name, and a response with one that nobody has used the oldest of those that came without.
+parallel). So an id is looked up among the calls of its own speaker first, then among all. A tool's name is used only
+where an id is missing: a response without an id answers the oldest unanswered call of that name, and a response with an
+unknown id answers the oldest of those calls that came without one.
 """
 
 import logging
@@ -22,13 +22,13 @@ CallsById = MutableMapping[str, ToolCall]
 
 
 class CallRegistry:
-    """All calls of a message, in order of first sight."""
+    """All calls of a message, in the order in which they came."""
 
     def __init__(self, sink: Sink[Any]) -> None:
         self._sink = sink
         self._by_id: dict[str, ToolCall] = {}
         self._unsettled: dict[str, ToolCall] = {}
-        """Calls that were not settled when they were last asked; read it by ``unsettled``."""
+        """Calls that were not settled when ``unsettled`` last looked; read them by that."""
         self._approvals: dict[str, ToolCall] = {}
         self._without_id: set[str] = set()
         """The calls for which ADK has given no id."""
@@ -69,7 +69,7 @@ class CallRegistry:
                 return call_id
 
     def alias(self, adk_id: str | None, call: ToolCall, known: CallsById) -> None:
-        """Lets ``adk_id``, too, find the call: for its speaker, and for others if no older call waits under it."""
+        """Makes ``adk_id`` an id of the call: for its speaker, and for others unless an unsettled call has it."""
         if not adk_id:
             return
         self._without_id.discard(call.id)
@@ -111,7 +111,7 @@ class CallRegistry:
         self._approvals[approval_id] = call
 
     def approval(self, approval_id: str | None) -> ToolCall | None:
-        """The call of which this is the newest approval request; an answer to an older one means nothing."""
+        """The call whose newest approval request has this id. An answer to an older request is ignored."""
         call = self._approvals.get(approval_id) if approval_id else None
         return call if call is not None and call.approval_id == approval_id else None
 

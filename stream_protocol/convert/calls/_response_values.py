@@ -7,11 +7,11 @@ import orjson
 from stream_protocol.wire import json_value, to_well_formed
 
 RESULT = "result"
-"""The one key of the object that stands for any other value: ADK wraps what tools return, we what a client answers."""
+"""The only key of an object that holds another value: ADK wraps what tools return, we wrap what a client answers."""
 
 
 def client_output(response: Any) -> Any:
-    """What a client answered, out of the object that ADK stores."""
+    """What a client answered, taken out of the object that ADK stores."""
     match response:
         case {"result": output, **rest} if not rest:
             return output
@@ -21,7 +21,7 @@ def client_output(response: Any) -> Any:
 def failure_text(response: Any) -> str | None:
     """The text of a failure, or ``None`` for a result.
 
-    ADK answers a call that it could not run with ``{"error": …}`` and nothing beside it; MCP marks a failed result with
+    ADK answers a call that it could not run with ``{"error": …}`` and no other key; MCP marks a failed result with
     ``isError`` (or ``is_error``) and says why in its text content.
     """
     match response:

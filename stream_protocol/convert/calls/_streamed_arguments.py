@@ -173,7 +173,7 @@ class PathText:
     def _begin(self, path: str, fragment: "PartialArg") -> str:
         scalar, string = _scalar(fragment), fragment.string_value
         if (scalar is None and string is None) or (string == "" and path == self._last_path):
-            return ""  # an empty container, which has no fragments, or a string's end said once more
+            return ""  # an empty container, which has no fragments, or the end of a string once more
         tokens = self._path(path)
         depth = self._place(tokens)
         if depth is None:
@@ -207,7 +207,7 @@ class PathText:
 
     def _unrepeated(self, text: str) -> str:
         """What a fragment adds to a string that ends in half a surrogate pair: ADK's ``_JsonPathTracker``, which reads
-        escapes, says all of the string once more when the other half comes."""
+        escapes, repeats the whole string when the other half comes."""
         sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
         if not _utf16(text).startswith(_utf16(sent + self._half)):
             return text
@@ -329,9 +329,9 @@ class RawText:
 
 
 class GrowingText:
-    """Arguments that every fragment repeats and grows.
+    """Arguments that every fragment repeats, with more at their end.
 
-    The first fragment may as well be the whole call, so nothing is written until a second one shows that it grows or
+    The first fragment may be the whole call already, so nothing is written until a second one shows that it grows or
     ``streaming`` says so. What could still change is held back: closing brackets and quotes, and a number at the end.
     """
 

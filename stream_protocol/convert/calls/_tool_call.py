@@ -1,11 +1,11 @@
-"""One tool call of a message: its states, what may follow what, and the chunks that it sends.
+"""One tool call of a message: its states, the transitions between them, and the chunks that it sends.
 
 Everything that changes a call is in this module. ``TRANSITIONS`` holds the whole life: state -> event -> next state.
-Each method that moves a call looks its event up there first. A step that is not in the table raises
-``StreamProtocolError`` and changes nothing; so whoever handles events of unknown origin asks before, with ``is_open``,
+Each method that moves a call looks its event up there first. A transition that is not in the table raises
+``StreamProtocolError`` and changes nothing. So code that handles events of unknown origin asks first, by ``is_open``,
 ``is_settled`` and ``is_shown``.
 
-A hidden call lives the same life and sends nothing.
+A hidden call has the same states and sends nothing.
 """
 
 from collections.abc import Collection, Mapping
@@ -70,11 +70,11 @@ CallEvent = Literal[
     "answer",
     "fail",
     "reveal",
-    "end unseen",
+    "end silently",
 ]
 
-_UNSEEN: dict[CallEvent, CallState] = {"reveal": UNNAMED, "end unseen": ANSWERED}
-"""Only for a call that the client has not seen: it is shown after all, from its beginning, or ends without a word."""
+_NOT_SHOWN: dict[CallEvent, CallState] = {"reveal": UNNAMED, "end silently": ANSWERED}
+"""Only for a call that was not shown: it is shown after all, from its beginning, or it ends without a chunk."""
 
 _OPEN: dict[CallEvent, CallState] = {
     "announce approval": APPROVAL_ANNOUNCED,
@@ -93,15 +93,15 @@ _SETTLED: dict[CallEvent, CallState] = {
 }
 
 TRANSITIONS: Mapping[CallState, Mapping[CallEvent, CallState]] = {
-    UNNAMED: _UNSEEN | {"announce": INPUT_STREAMING, "fail input": ANSWERED},
-    INPUT_STREAMING: _UNSEEN | {"complete input": RUNNING, "fail input": ANSWERED, "fail": ANSWERED},
-    RUNNING: _UNSEEN | _OPEN | {"await client": AWAITING_CLIENT, "interim output": INTERIM},
-    APPROVAL_ANNOUNCED: _UNSEEN | _OPEN,
-    APPROVAL_REQUESTED: _UNSEEN | _OPEN | {"announce approval": APPROVAL_REQUESTED, "answer approval": RUNNING},
-    AWAITING_CREDENTIAL: _UNSEEN | _OPEN,
-    AWAITING_CLIENT: _UNSEEN | _OPEN | {"interim output": INTERIM},
-    INTERIM: _UNSEEN | _SETTLED,
-    ANSWERED: _UNSEEN | _SETTLED,
+    UNNAMED: _NOT_SHOWN | {"announce": INPUT_STREAMING, "fail input": ANSWERED},
+    INPUT_STREAMING: _NOT_SHOWN | {"complete input": RUNNING, "fail input": ANSWERED, "fail": ANSWERED},
+    RUNNING: _NOT_SHOWN | _OPEN | {"await client": AWAITING_CLIENT, "interim output": INTERIM},
+    APPROVAL_ANNOUNCED: _NOT_SHOWN | _OPEN,
+    APPROVAL_REQUESTED: _NOT_SHOWN | _OPEN | {"announce approval": APPROVAL_REQUESTED, "answer approval": RUNNING},
+    AWAITING_CREDENTIAL: _NOT_SHOWN | _OPEN,
+    AWAITING_CLIENT: _NOT_SHOWN | _OPEN | {"interim output": INTERIM},
+    INTERIM: _NOT_SHOWN | _SETTLED,
+    ANSWERED: _NOT_SHOWN | _SETTLED,
 }
 
 
@@ -136,7 +136,7 @@ class ToolCall:
     def __init__(self, sink: Sink[Any], call_id: str, *, provider_executed: bool = False) -> None:
         self._sink = sink
         self.id = call_id
-        """``toolCallId``: what the client knows it by."""
+        """The ``toolCallId`` by which the client knows it."""
         self.state = UNNAMED
         self.name = ""
         """Empty while ``UNNAMED``."""
@@ -171,7 +171,7 @@ class ToolCall:
         self._unsent: list[str] = []
         """Argument text that waits for the name."""
         self._paths: set[str] = set()
-        """JSON paths that came before the name: they may tell the tool."""
+        """JSON paths that came before the name: they may identify the tool."""
         self._candidates: Collection[str] | None = None
         """The tools that have all these paths; ``None`` before the first one."""
 
@@ -235,7 +235,7 @@ class ToolCall:
     def _text_of(self, fragment: "FunctionCall") -> str:
         """The argument text that this fragment adds."""
         if REQUEST_CREDENTIAL in {fragment.name, self.name}:
-            return ""  # ADK never streams these; whoever does, a browser sees no more of them than of ADK's own
+            return ""  # ADK never streams these; from an adapter that does, a browser must not see more than from ADK
         if partial_args := fragment.partial_args:
             if self._text is None:
                 self._text = PathText() if partial_args[0].json_path else RawText()
@@ -262,7 +262,7 @@ class ToolCall:
         return next(iter(self._candidates)) if len(self._candidates) == 1 else None
 
     def announce(self, name: str, *, hidden: bool, dynamic: bool, title: str | None) -> None:
-        """The tool is known: writes ``tool-input-start`` and the text that waited for it."""
+        """Names the tool: writes ``tool-input-start`` and the text that waited for the name."""
         state = self._next("announce")
         self.name, self.hidden, self.dynamic, self.title = name, hidden, dynamic, title
         if hidden:
@@ -282,7 +282,7 @@ class ToolCall:
         self._unsent.clear()
 
     def complete_input(self, arguments: Any) -> None:
-        """The input stands. ``arguments``: plain JSON; an object, or text if the call ended in the middle of it."""
+        """Sets the final input. ``arguments``: plain JSON; an object, or text if the call ended in the middle of it."""
         self.state = self._next("complete input")
         if self._write is None:
             return
@@ -294,11 +294,11 @@ class ToolCall:
         self._send_input()
 
     def complete_input_so_far(self) -> None:
-        """A result came before the complete call: what was streamed is the input."""
+        """Makes what was streamed the final input, because a result came before the complete call."""
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
-        """The complete call never came."""
+        """Ends a call whose complete event never came."""
         state = self._next("fail input")
         if self._write is not None:
             self._sink.tool_input_error(
@@ -325,7 +325,7 @@ class ToolCall:
     # Waiting
 
     def announce_approval(self, *, gated: bool) -> None:
-        """It needs approval: because of a gate in front of the tool, or the tool has asked in the middle of its run."""
+        """Notes that it needs approval. ``gated``: a gate in front of the tool asks, not the tool while it runs."""
         state = self._next("announce approval")
         if state is not self.state:
             self.approval_id = None  # of an older request, which is answered
@@ -337,7 +337,7 @@ class ToolCall:
         self.state, self.approval_id, self.approved = state, approval_id, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
-        """The newest request was answered. ``write_response``: the client knows the chunk for that (v7).
+        """Takes the answer to the newest request. ``write_response``: the client knows the chunk for that (v7).
 
         An approved call whose output the client gives waits for that from now on. Its input is sent once more, which
         turns ``approval-responded`` back to ``input-available``: the approvals helper would otherwise send again and
@@ -351,30 +351,30 @@ class ToolCall:
             self.await_client()
 
     def await_client(self) -> None:
-        """The client, or a backend, gives the output."""
+        """Waits for the output, which the client or a backend gives."""
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
-        """Its tool waits until somebody has signed in. ``lacking``: the tool itself has said so."""
+        """Waits until somebody has signed in. ``lacking``: the tool itself has said that it needs a credential."""
         self.state = self._next("request credential")
         self.lacks_credential = self.lacks_credential or lacking
 
     def stop_waiting(self) -> None:
-        """Its run was stopped: nobody can answer it any more."""
+        """Ends the wait for an answer, because the run was stopped."""
         self.state = self._next("stop waiting")
 
     # Results
 
     def write_preliminary(self, output: Any) -> None:
-        """An output that a later one replaces, as plain JSON."""
+        """Writes an output that a later one replaces. ``output``: plain JSON."""
         self._write_output(output, preliminary=True)
 
     def accept_interim(self, output: Any) -> None:
-        """The preliminary output stands until a later response."""
+        """Keeps the preliminary output until a later response."""
         self.state, self.interim = self._next("interim output"), output
 
     def answer(self, output: Any) -> None:
-        """Its output, as plain JSON."""
+        """Writes its output. ``output``: plain JSON."""
         state = self._next("answer")
         self._write_output(output, preliminary=False)
         self.state = state
@@ -389,7 +389,7 @@ class ToolCall:
         )
 
     def deny(self) -> None:
-        """The gate in front of the tool has refused it."""
+        """Writes that the gate in front of the tool has refused it."""
         state = self._next("answer")
         self._sink.tool_output_denied(self.id)
         self.state = state
@@ -401,22 +401,22 @@ class ToolCall:
         )
         self.state = state
 
-    # Calls that the client has not seen
+    # Calls that were not shown
 
     def reveal(self) -> None:
-        """It is to be shown after all: begins anew, as if nothing had come of it."""
+        """Begins it anew, as if nothing had come of it, so that it can be shown after all."""
         self.state = self._next("reveal")
         self._text = None
         self._unsent.clear()
 
-    def end_unseen(self) -> None:
-        """It ends, and the client never hears of it."""
-        self.state = self._next("end unseen")
+    def end_silently(self) -> None:
+        """Ends it without a chunk."""
+        self.state = self._next("end silently")
 
     def _next(self, event: CallEvent) -> CallState:
         """The state that follows. Raises ``StreamProtocolError`` if this can't happen to the call now."""
         state = TRANSITIONS[self.state].get(event)
-        if state is None or (event in _UNSEEN and self.is_shown):
+        if state is None or (event in _NOT_SHOWN and self.is_shown):
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"
             raise StreamProtocolError(f"The tool call {call} is {self.state.name}: it can't {event!r}")
         return state

@@ -1,7 +1,7 @@
 """Whether the client sends the message again by itself: the two helpers that apps give to ``sendAutomaticallyWhen``.
 
 Mirrors ``last-assistant-message-is-complete-with-tool-calls.ts`` and ``…-with-approval-responses.ts`` of ``vercel/ai``,
-read at ``ai@6.0.326`` and ``ai@7.0.173``. Both look only at the parts behind the last ``step-start``.
+read at ``ai@6.0.326`` and ``ai@7.0.173``. Both look only at the parts after the last ``step-start``.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
 
 
 def _is_settled(call: ToolPart) -> bool:
-    """Whether the call has a final output or an error. A denied call has neither: so the client says."""
+    """Whether the call has a final output or an error. To the client, a denied call has neither."""
     return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))
 
 

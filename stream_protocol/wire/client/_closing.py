@@ -13,11 +13,11 @@ from stream_protocol.wire._sse import SSE_DONE
 from stream_protocol.wire.client._reducer import MessageReducer
 
 _SETTLED: Final = ("output-available", "output-error", "output-denied", "approval-requested")
-"""States of a call for which no writer owes an output: it has ended, or the user is asked."""
+"""States of a call for which the writer need not send an output: it has ended, or the user is asked."""
 
 
 def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
-    """Writes the ends of all that is open behind ``chunks``; returns whether the stream has its terminal already.
+    """Writes the ends of all that is open after ``chunks``. Returns whether the stream has its last chunk already.
 
     Texts, reasoning and the step are ended. The calls that the lost run would have answered get ``unanswered`` as their
     error. ``past``: chunks that make the message as it was before the response; its calls that wait for the client go
@@ -26,17 +26,17 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
     stream = _UnfinishedStream()
     try:
         stream.fold(chunks, past)
-    except ClientStreamError:  # a stream that the client gives up has no open parts
+    except ClientStreamError:  # the client has given up this stream: nothing is open
         return stream.ended
     stream.close(sink, unanswered)
     return stream.ended
 
 
 def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
-    """The SSE events that close a stream which broke off behind ``chunks``; ``data: [DONE]`` is the last.
+    """The SSE events that close a stream which broke off after ``chunks``; ``data: [DONE]`` is the last.
 
-    The arguments are those of ``close_stream``. The text ``error`` is the stream's one error, unless the stream has its
-    terminal already.
+    The arguments are those of ``close_stream``. ``error``: the text of the stream's ``error`` chunk, which is written
+    unless the stream has its last chunk already.
     """
     sink = SseSink()
     if not close_stream(sink, chunks, past=past, unanswered=unanswered):
@@ -45,11 +45,14 @@ def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unan
 
 
 class _UnfinishedStream:
+    """A stream, folded to find what is open in it."""
+
     def __init__(self) -> None:
         self.ended = False
         self._reducer = MessageReducer(ai_sdk=7)
         self._in_step = False
         self._waiting: set[str] = set()
+        """The ids of the calls that waited for the client before the response."""
 
     def fold(self, chunks: Iterable[AnyChunk], past: Iterable[AnyChunk]) -> None:
         first = True
@@ -83,7 +86,7 @@ class _UnfinishedStream:
         match chunk["type"]:
             case "error":
                 self.ended = True
-                return  # which the reducer would raise
+                return  # the reducer would raise for it
             case "finish" | "abort":
                 self.ended = True
             case "start-step" | "finish-step":

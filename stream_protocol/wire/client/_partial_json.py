@@ -1,11 +1,11 @@
 """A tool call's input while it streams: the client closes what is open in the text so far, and parses the result.
 
-This parser is ours, because a page shows exactly what the client's makes of an unfinished text, and general parsers of
-partial JSON cut it elsewhere. Mirrors ``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at
-``ai@6.0.326`` and ``ai@7.0.173``.
+We have a parser of our own because a page shows exactly what the client's parser makes of an unfinished text. General
+parsers of partial JSON cut the text elsewhere. Mirrors ``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of
+``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
 
-One pass over the text keeps a stack of states, the innermost last. ``end`` is where the text is cut before what is open
-is closed. The pass does not look for invalid text: the JSON parser refuses that.
+One pass over the text keeps a stack of states, the innermost last. The text is cut at ``end``, and what
+is open there is closed. The pass does not look for invalid text: the JSON parser refuses that.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ def parse_partial_json(text: str, *, ai_sdk: AiSdkVersion) -> Any:
 
 
 def repair_json(text: str, *, ai_sdk: AiSdkVersion) -> str:
-    """Returns the text cut behind its last usable character, with every open string, array and object closed."""
+    """Returns the text cut after its last usable character, with every open string, array and object closed."""
     scan = _Scan(text, ai_sdk=ai_sdk)
     for index, char in enumerate(text):
         _STEPS[scan.stack[-1]](scan, char, index)
@@ -61,7 +61,7 @@ class _Scan:
         self.end = 0
         self.literal_start = 0
         self.hex_digits = 0
-        # ai@6 keeps the first character behind "[" whatever it is; ai@7 waits until it begins a value
+        # ai@6 keeps the first character after "[" whatever it is; ai@7 waits until it begins a value
         self.keeps_array_start = ai_sdk == 6
 
     def closed(self) -> str:
@@ -79,7 +79,7 @@ class _Scan:
         return self.text[: self.end] + closing
 
     def begin_value(self, char: str, index: int, after: _State) -> None:
-        """Begins the value whose first character this is, if it is one. ``after``: the state behind the value."""
+        """Begins the value whose first character this is, if it is one. ``after``: the state after the value."""
         inner: _State
         match char:
             case '"':
@@ -109,7 +109,7 @@ class _Scan:
         self.begin_value(char, index, "finish")
 
     def finish(self, char: str, index: int) -> None:
-        """Ignores what stands behind the value."""
+        """Ignores what comes after the value."""
 
     def string(self, char: str, index: int) -> None:
         if char == '"':

@@ -1,6 +1,6 @@
 """The client's reducer: it folds chunks into the message that the page shows, or refuses them as the client does.
 
-Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, behind the
+Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, after the
 schema check of ``ui/default-chat-transport.ts``. Where the client writes ``undefined`` the key is absent here.
 
 The client joins every delta to the text so far, and parses a tool call's input anew each time. Here deltas are
@@ -36,8 +36,8 @@ def reduce_chunks(
     """Returns the message that a client of this version folds the chunks into.
 
     The arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client does: for a chunk that
-    it refuses, an ``error`` chunk, or one that came out of ``parse_sse``; its ``message`` holds what had been
-    received.
+    it refuses, for an ``error`` chunk, and if ``chunks`` is a ``parse_sse`` that raises. Its ``message`` holds what had
+    been received.
     """
     reducer = MessageReducer(ai_sdk=ai_sdk, message=message, message_id=message_id, replay=replay)
     try:

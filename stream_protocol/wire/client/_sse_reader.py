@@ -1,9 +1,9 @@
 """The bytes of a response -> chunks, by the client's framing rules.
 
-This reader is ours, because it reads exactly what the client reads, and because the check names the line of each event.
+We have a reader of our own because it reads exactly what the client reads, and gives the line number of each event.
 Mirrors ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and
 other fields are skipped, lines end in LF, CR or both, several ``data`` lines are joined, ``[DONE]`` is skipped
-wherever it stands, bad UTF-8 becomes U+FFFD. An event without a blank line behind it is dropped, and so is one that
+wherever it stands, bad UTF-8 becomes U+FFFD. An event without a blank line after it is dropped, and so is one that
 ends in a bare CR at the very end: the client waits for the LF.
 """
 
@@ -26,7 +26,7 @@ class Line(NamedTuple):
     """From 1."""
     text: str
     end: str
-    """Empty for the rest at the end of the stream, which no line end follows: the client never reads it."""
+    """Empty for the rest of a stream that does not end with a line end: the client never reads that rest."""
 
 
 class SseEvent(NamedTuple):

@@ -32,7 +32,7 @@ _KEPT_KEYS: Final = ("title", "toolMetadata", "providerExecuted")
 
 
 def step_start(parts: Sequence[JsonObject]) -> int:
-    """Returns the index of the first part of the current step: behind the last ``step-start``, or 0."""
+    """Returns the index of the first part of the current step: after the last ``step-start``, or 0."""
     for index in range(len(parts) - 1, -1, -1):
         if parts[index]["type"] == "step-start":
             return index + 1
@@ -55,7 +55,7 @@ class _PartialCall:
     name: str
     dynamic: bool
     keys: dict[str, Any]
-    """What the start said about the call, for each update of the part."""
+    """Keys of the call's start chunk, which each update of the part sets again."""
     deltas: list[str] = field(default_factory=list)
 
     def text(self) -> str:

@@ -10,7 +10,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert import DEFAULT_ERROR_TEXT, RUN_FAILED
+from stream_protocol.convert import DEFAULT_ERROR_TEXT, RUN_FAILED_TEXT
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._run_log import RunLogError
@@ -167,7 +167,7 @@ class Follower:
         if whole[-1:] != [SSE_DONE]:
             past = parse_sse(self.buffer.past)
             self.buffer.append(
-                *closing_events(parse_sse(whole), past=past, unanswered=RUN_FAILED, error=DEFAULT_ERROR_TEXT)
+                *closing_events(parse_sse(whole), past=past, unanswered=RUN_FAILED_TEXT, error=DEFAULT_ERROR_TEXT)
             )
         self.buffer.close()
 
