@@ -90,6 +90,8 @@ def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: st
     match end:
         case "error":
             conversion.fail(RecordedFailureError(failure))
+        case "timeout":
+            conversion.fail(RecordedFailureError(failure), stopped=True)
         case "abort":
             conversion.abort()
         case _:

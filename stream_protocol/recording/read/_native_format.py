@@ -74,7 +74,7 @@ def _record(line: dict[str, Any], number: int) -> Record | None:
             return EventRecord(number, event, float(at) if isinstance(at, int | float) else None)
         case {"chunk": {"type": str()} as chunk}:
             return ChunkRecord(chunk)
-        case {"end": "finish" | "error" | "abort" as end}:
+        case {"end": "finish" | "error" | "timeout" | "abort" as end}:
             return EndRecord(end)
         case {"turn": dict(turn)}:
             message_id, request = turn.get("message_id"), turn.get("request")
