@@ -338,6 +338,24 @@ async def test_a_reader_elsewhere_counts_while_it_is_there(logs: Logs) -> None:
     lease.release()
 
 
+async def test_a_message_that_cannot_be_read_does_not_end_the_messages_between_workers(redis: RedisServer) -> None:
+    async with two_workers(redis.url, lease=10 * HANG) as logs:  # no regular renewal brings the stop in this test
+        owner, lease = await begin(logs[0])
+
+        async def disturbed() -> bool:
+            async with Redis.from_url(redis.url) as client:
+                return int(await client.publish(logs[0]._store._channel(logs[0]._worker), b"\xff")) == 1
+
+        async def stopped() -> bool:
+            await logs[1].stop(CHAT)
+            return owner.stopped.is_set()
+
+        await eventually(disturbed)
+        await eventually(stopped)
+        owner.finish()
+        lease.release()
+
+
 async def test_a_run_is_followed_once_however_many_read_it(logs: Logs) -> None:
     owner, lease = await begin(logs[0])
     readers = await asyncio.gather(*[reader(logs[1]) for _ in range(5)])

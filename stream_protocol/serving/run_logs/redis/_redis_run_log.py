@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, Final
@@ -12,6 +13,7 @@ from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._event_buffer import LogBounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
 from stream_protocol.serving.run_logs.redis import _scripts as scripts
+from stream_protocol.serving.run_logs.redis._copier import RETRY_SECONDS
 from stream_protocol.serving.run_logs.redis._follower import Follower
 from stream_protocol.serving.run_logs.redis._lease import HEARTBEATS, LeaseTimes, OtherRunError, RedisLease, run_info
 from stream_protocol.serving.run_logs.redis._store import RedisStore
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, RunInfo
     from stream_protocol.serving.run_logs.redis._store import Client
+
+logger = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 15.0
 """Longer than a fail-over of Redis takes; not too long for a user whose worker died."""
@@ -208,9 +212,15 @@ class RedisRunLog:
             del self._followers[run_id]
 
     async def _handle_nudges(self) -> None:
-        async for run_id in self._store.nudges(self._worker):
-            if (lease := self._leases.get(run_id)) is not None:
-                lease.renew_now()
+        """Renews the leases that other workers ask for. A failure is logged and does not end the task."""
+        while True:
+            try:
+                async for run_id in self._store.nudges(self._worker):
+                    if (lease := self._leases.get(run_id)) is not None:
+                        lease.renew_now()
+            except Exception:
+                logger.exception("A message of another worker could not be handled.")
+                await asyncio.sleep(RETRY_SECONDS)
 
 
 def load_redis_run_log(url: str, *, lease: float) -> RedisRunLog:
