@@ -34,7 +34,7 @@ MAX_PIECE: Final = 2**20
 JOIN_SECONDS: Final = 2.0
 """How long entries stay in the stream after they have been joined, for readers that still go through them."""
 
-NOT_OURS: Final = -1
+NOT_HELD: Final = -1
 """What a script returns to a run that does not hold the chat's lease."""
 
 
@@ -103,10 +103,10 @@ class Copier:
         last = log.closed and count == log.count
         data = b"".join(piece)
         arguments = (self._position, count, data, log.past, WHOLE if last else b"", self._log_ttl_ms)
-        there = await self._run(scripts.APPEND, *arguments)
+        count_in_redis = await self._run(scripts.APPEND, *arguments)
         self._sent += len(data)
         await self._join()
-        return last and there == count
+        return last and count_in_redis == count
 
     async def _join(self) -> None:
         """Joins the events in Redis once there are many, as ``EventBuffer`` does in memory."""
@@ -123,13 +123,13 @@ class Copier:
         self._join_above = max(self._bounds.coalesce_above, len(joined))
 
     async def _run(self, script: str, *arguments: Any) -> int:
-        there: int = await self._store.script(script, self._keys, self._run_id, self._token, *arguments)
-        if there == NOT_OURS:
+        count_in_redis: int = await self._store.script(script, self._keys, self._run_id, self._token, *arguments)
+        if count_in_redis == NOT_HELD:
             self._renew_lease()  # writes the lease again if a fail-over lost it, or finds that a newer run holds it
             raise RunLogError("Redis knows nothing of the run's lease")
-        self._position = there
-        self._log.mark_copied(there)
-        return there
+        self._position = count_in_redis
+        self._log.mark_copied(count_in_redis)
+        return count_in_redis
 
 
 def _piece(events: Iterable[bytes]) -> list[bytes]:

@@ -75,22 +75,22 @@ class Follower:
         return current or self._available >= 0
 
     async def follow(self) -> None:
-        """Copies until the run has ended or nobody reads it any more."""
-        copying = asyncio.create_task(self._copy())
+        """Reads the log until the run has ended or nobody reads it here any more."""
+        reading = asyncio.create_task(self._read_until_end())
         unwanted = asyncio.create_task(self._unwanted.wait())
         try:
-            await asyncio.wait([copying, unwanted], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([reading, unwanted], return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._cancel_timer()
             if not self.buffer.closed:
                 self.buffer.cut_off_readers()
-            await cancel_and_wait([copying, unwanted])
+            await cancel_and_wait([reading, unwanted])
         await self._leave()
 
-    async def _copy(self) -> None:
+    async def _read_until_end(self) -> None:
         while not self.buffer.closed:
             try:
-                if not await self._copy_more():
+                if not await self._read_more():
                     await asyncio.sleep(RETRY_SECONDS)
             except RunLogError as error:
                 logger.warning("Run %s cannot be followed just now: %s", self._run_id, error)
@@ -98,7 +98,7 @@ class Follower:
                 self._check_at = 0
                 await asyncio.sleep(RETRY_SECONDS)
 
-    async def _copy_more(self) -> bool:
+    async def _read_more(self) -> bool:
         """Reads what Redis has. Returns ``False`` if it had nothing and did not wait: pause before the next read."""
         if self._missing_since is not None or _now() >= self._check_at:
             await self._check_lease()
