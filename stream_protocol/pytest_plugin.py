@@ -20,7 +20,7 @@ _WRITTEN: Final = "adk_recording_written"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--update-recordings``."""
+    """Adds the option ``--update-recordings``."""
     parser.getgroup("adk-ui-stream").addoption(
         UPDATE_OPTION,
         action="store_true",
@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuses to write expectations if ``CI`` is set, as nearly every CI sets it."""
+    """Refuses ``--update-recordings`` if ``CI`` is set, as nearly every CI system sets it."""
     if config.getoption(UPDATE_OPTION) and os.environ.get("CI", "").lower() not in ("", "0", "false"):
         raise pytest.UsageError(
             f"{UPDATE_OPTION} is refused in CI: expectations are written by hand, read, and committed."

@@ -10,9 +10,9 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion
 
 
 def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
-    """Yields what is wrong with the streams that clients of these versions would get of a recording.
+    """Yields what is wrong with the streams that clients of these versions would get from a recording.
 
-    The line of a finding is that of the newest event, or the event's number if events are not on lines.
+    The line of a finding is the line of the newest event, or the event's number if events are not on lines.
     """
     recording = load_recording(path, session=session)
     for version in versions:
@@ -31,7 +31,7 @@ def _check_version(recording: Recording, version: AiSdkVersion) -> Iterator[Find
 
 
 class _Position:
-    """How far a recording was read."""
+    """How far a recording has been read."""
 
     def __init__(self) -> None:
         self.number = 0

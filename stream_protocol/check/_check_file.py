@@ -42,7 +42,7 @@ def check_file(
     """Yields what is wrong with the stream in a file, in the order of the file.
 
     ``session`` chooses one of several sessions in a store or an evalset of ADK. Raises ``UnreadableError`` if the file
-    is none of the three kinds; this may come after some findings, if only a later line shows it.
+    is none of the three kinds. If only a later line shows that, the error comes after some findings.
     """
     try:
         with Path(path).open("rb") as stream:

@@ -1,4 +1,4 @@
-"""A message that the next response continues: its calls, with the answers that the page sends back."""
+"""The message that a response continues, as the page sends it back: with the answers to its calls."""
 
 from dataclasses import dataclass
 from typing import Final, cast
@@ -7,8 +7,8 @@ from stream_protocol.wire import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client import step_start
 
 MAX_PARTS: Final = 256
-"""The newest parts of a message that are kept: some dozens of steps. A server may give all its responses the same id,
-which would make one endless message."""
+"""The most parts of a message that are kept, the newest: some dozens of steps. A server may give all its responses the
+same id, which makes one endless message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class ContinuedMessage:
 
     message: UIMessage
     answered: frozenset[str]
-    """The ids of the calls that the page answered itself. A server may send them again, with their outputs."""
+    """The ids of the calls that the page has given an output. A server may send these calls again, with the outputs."""
 
 
 def calls_only(message: UIMessage) -> UIMessage:

@@ -1,4 +1,4 @@
-"""Describes problems in a sentence: data that is no JSON for the client, and chunks that its schema refuses."""
+"""Says in a sentence why the client's JSON parser refuses data, and why its schema refuses a chunk."""
 
 import json
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def _constants(text: str) -> list[str]:
 
 
 def chunk_type(chunk: Any) -> str:
-    """The chunk's type for a sentence; as JSON if it is no plain name."""
+    """The chunk's type for a sentence. It is written as JSON if it is not a plain name."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     plain = (
         isinstance(kind, str) and kind.replace("-", "").isalnum() and kind.isascii() and len(kind) <= SHORT_JSON_LENGTH

@@ -1,8 +1,9 @@
-"""Checks one response for one client: with the client's own reducer, and with the rules that no client enforces.
+"""Checks one response for one client, and holds the conditions of the rules about order and ends.
 
-Most rules look at a chunk and at the message before the chunk changes it; the others look at the message when the
-response ends. After a chunk on which the client fails, the response is not checked any further: the client reads no
-more of it.
+The reducer says on which chunks the client fails. All other rules are about what the client accepts, but a page shows
+wrongly: most look at a chunk and at the message before the chunk changes it; the others look at the message when the
+response ends. After a chunk on which the client fails, the rest of the response is not checked: the client does not
+read it.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -31,7 +32,7 @@ TERMINALS: Final = ("finish", "error", "abort")
 _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
     {"delta": "", "inputTextDelta": "", "url": "", "input": None, "output": None, "data": None}
 )
-"""Keys whose values no rule needs, with what the reducer gets instead: so a long response takes no memory."""
+"""Keys whose values no rule needs, with the value that the reducer gets instead: so a long response takes no memory."""
 
 _WAITS_FOR_PAGE: Final = (None, "tool-calls", "other", "interrupted")
 """Finish reasons after which a call without output may be one that the page itself answers."""
@@ -43,54 +44,54 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
         "tool-input-error": ("input-streaming", "input-available"),
     }
 )
-"""The states in which a call loses nothing by the chunk. A server may send an approved call again."""
+"""Chunk type -> the states of a call that loses nothing by such a chunk. A server may send an approved call again."""
 
 
 class ResponseChecker:
     """Checks the chunks of one response, in order.
 
-    ``base``: the message that the response continues, if that is known. ``candidate``: the message that it continues if
-    its first content is about a call of that message. ``earlier``: the client's other messages; this response cannot
-    change their calls.
+    ``continued``: the message that the response continues, if its ``start`` says so. ``last``: the message that it
+    continues if its first content is about a call of that message. ``earlier``: the client's other messages; this
+    response cannot change their calls.
     """
 
     def __init__(
         self,
         ai_sdk: AiSdkVersion,
         *,
-        base: ContinuedMessage | None = None,
-        candidate: ContinuedMessage | None = None,
+        continued: ContinuedMessage | None = None,
+        last: ContinuedMessage | None = None,
         earlier: Collection[UIMessage] = (),
     ) -> None:
         self._ai_sdk: AiSdkVersion = ai_sdk
-        self._candidate = candidate
+        self._last = last
         self._earlier = earlier
         self._message_id: str | None = None
         self._terminal: str | None = None
         self._failed = False
-        self._bare_steps = 0
-        """Steps at the end of the message that the client has not stored yet. Its next change stores them."""
-        self._continue(base)
+        self._empty_steps = 0
+        """Steps at the end of the message that the client has not stored yet: it stores them with the next change."""
+        self._continue(continued)
 
-    def _continue(self, base: ContinuedMessage | None) -> None:
-        """Begins with this message, or with an empty one."""
-        self._reducer = MessageReducer(ai_sdk=self._ai_sdk, message=base.message if base else None)
-        self._answered = base.answered if base else frozenset()
+    def _continue(self, continued: ContinuedMessage | None) -> None:
+        """Starts from this message, or from an empty one."""
+        self._reducer = MessageReducer(ai_sdk=self._ai_sdk, message=continued.message if continued else None)
+        self._answered = continued.answered if continued else frozenset()
         parts = self._reducer.message["parts"]
         self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
-        """Calls that had ended when the response began. After the user's answer each may end once more."""
-        if base is not None and base.message["id"]:
-            self._message_id = base.message["id"]
+        """Calls that had ended before the response. Each may end once more, since the user may have answered it."""
+        if continued is not None and continued.message["id"]:
+            self._message_id = continued.message["id"]
 
     @property
     def message(self) -> UIMessage:
         """The message as the client stores it, without values and texts."""
         message = self._reducer.message
         parts = message["parts"]
-        return {**message, "parts": parts[: len(parts) - self._bare_steps]}
+        return {**message, "parts": parts[: len(parts) - self._empty_steps]}
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """The client fails and reads no more of this response. Yields the problem, unless it read no more before."""
+        """The client fails and reads no more of this response. Yields the problem, unless the client failed before."""
         if not self._failed and self._terminal != "error":
             self._failed = True
             yield problem
@@ -108,7 +109,7 @@ class ResponseChecker:
             return
         yield from self._check_keys(chunk)
         yield from self._check_after_terminal(chunk)
-        self._try_candidate(chunk)
+        self._try_last_message(chunk)
         yield from self._check_order(chunk)
         yield from self._apply(chunk)
 
@@ -126,17 +127,17 @@ class ResponseChecker:
             yield from self.stop_reading(self._client_error(chunk, error))
             return
         if write != "nothing":
-            self._bare_steps = 0
+            self._empty_steps = 0
         elif chunk["type"] == "start-step":
-            self._bare_steps += 1
+            self._empty_steps += 1
 
-    def _try_candidate(self, chunk: ChunkFields) -> None:
-        """Continues the candidate if the first content of the response is about one of its calls."""
-        if self._candidate is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
+    def _try_last_message(self, chunk: ChunkFields) -> None:
+        """Continues the last message if the first content of the response is about one of its calls."""
+        if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
-        if holds_call(self._candidate.message, chunk.get("toolCallId")):
-            self._continue(self._candidate)
-        self._candidate = None
+        if holds_call(self._last.message, chunk.get("toolCallId")):
+            self._continue(self._last)
+        self._last = None
 
     def _client_error(self, chunk: ChunkFields, error: ClientStreamError) -> Problem:
         """Describes the error that the client raises on the chunk."""
@@ -160,7 +161,7 @@ class ResponseChecker:
     def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
         """Finds keys that early versions of the client refuse."""
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
-            text = f"The key {short_json(key)} of {chunk_type(chunk)} kills clients before 6.0.231 and 7.0.32."
+            text = f"The key {short_json(key)} of {chunk_type(chunk)} is fatal in clients before 6.0.231 and 7.0.32."
             yield Problem(Rule.UNKNOWN_KEY, text)
 
     def _check_after_terminal(self, chunk: Any) -> Iterator[Problem]:
@@ -170,12 +171,12 @@ class ResponseChecker:
         # The AI SDK's own server sends these after an error.
         closes = ("finish-step", "finish") if self._terminal == "error" else ()
         if kind in TERMINALS and kind not in closes:
-            yield Problem(Rule.SECOND_TERMINAL, f"{kind} comes behind {self._terminal}.")
+            yield Problem(Rule.SECOND_TERMINAL, f"{kind} comes after {self._terminal}.")
         elif kind not in (*closes, "message-metadata"):
-            yield Problem(Rule.CONTENT_AFTER_TERMINAL, f"{chunk_type(chunk)} comes behind {self._terminal}.")
+            yield Problem(Rule.CONTENT_AFTER_TERMINAL, f"{chunk_type(chunk)} comes after {self._terminal}.")
 
     def _check_order(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Finds what is wrong with the chunk at this place of the message. The client accepts all of it."""
+        """Finds what is wrong with the chunk at this place of the message, though the client accepts it."""
         match chunk["type"]:
             case "start":
                 yield from self._check_start(chunk)

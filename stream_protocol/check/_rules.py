@@ -1,4 +1,8 @@
-"""The rules of ``check``: what makes a client fail, and what a client accepts but a page shows wrongly.
+"""The rules of ``check``: their names, severities and effects. A rule says what makes a client fail, or what a client
+accepts but a page shows wrongly.
+
+The conditions are elsewhere: for framing in ``_check_file`` and ``_stream_checker``, for JSON and the schema in
+``_problem_texts``, for order and ends in ``_response_checker``, for the ids of messages in ``_simulated_chat``.
 
 Sources: ``ui-message-chunks.ts``, ``process-ui-message-stream.ts``, ``chat.ts`` and the two
 ``last-assistant-message-is-complete-with-*.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``;
@@ -48,7 +52,7 @@ class Rule(StrEnum):
     UNTERMINATED_EVENT = (
         "unterminated-event",
         Severity.ERROR,
-        "A last event without a blank line behind it is dropped without a word.",
+        "A last event without a blank line after it is dropped without an error.",
     )
     BARE_CR = "bare-cr", Severity.WARNING, "A line that ends in a CR alone: the client loses the last event."
 
@@ -56,9 +60,13 @@ class Rule(StrEnum):
     NOT_A_CHUNK = "not-a-chunk", Severity.ERROR, "Data that is no object with a `type` is fatal."
     UNKNOWN_TYPE = "unknown-type", Severity.ERROR, "A type that neither v6 nor v7 has is fatal."
     V7_ONLY_TYPE = "v7-only-type", Severity.ERROR, "A type that v6 does not have is fatal there."
-    MISSING_KEY = "missing-key", Severity.ERROR, "A key that must be there, if only as `null`, is not: fatal."
+    MISSING_KEY = (
+        "missing-key",
+        Severity.ERROR,
+        "A required key is missing: fatal. Some keys may be `null`, but must be there.",
+    )
     NULL_KEY = "null-key", Severity.ERROR, "`null` is not the same as absent: fatal."
-    WRONG_VALUE = "wrong-value", Severity.ERROR, "A key has a value of a kind that it cannot have: fatal."
+    WRONG_VALUE = "wrong-value", Severity.ERROR, "A key has a value that its schema does not allow: fatal."
     FINISH_REASON = "finish-reason", Severity.ERROR, "A finish reason that the client does not list is fatal."
     UNKNOWN_KEY = (
         "unknown-key",
@@ -90,33 +98,33 @@ class Rule(StrEnum):
     ID_REUSED = (
         "id-reused",
         Severity.ERROR,
-        "A text or reasoning started while one of its id is open: the first never ends.",
+        "A text or reasoning starts while one with the same id is open: the first never ends.",
     )
     OPEN_AT_FINISH_STEP = (
         "open-at-finish-step",
         Severity.ERROR,
-        "A v6 client forgets open text and reasoning at `finish-step`: it never ends, and a delta is fatal.",
+        "A v6 client forgets open text and reasoning at `finish-step`: it never ends, and a later delta is fatal.",
     )
     TEXT_LEFT_OPEN = "text-left-open", Severity.ERROR, "Text or reasoning that is not ended streams for ever."
     INPUT_INCOMPLETE = (
         "input-incomplete",
         Severity.ERROR,
-        "A call whose input is started and never completed shows half an input for ever.",
+        "A call whose input is started and never completed shows an incomplete input for ever.",
     )
     CALL_WITHOUT_END = (
         "call-without-end",
         Severity.ERROR,
-        "A call that does not end, while nothing in the last step waits for the page, works for ever.",
+        "A call does not end, and nothing in the last step waits for the page: it is shown as running for ever.",
     )
     OPEN_ON_FAILURE = (
         "open-on-failure",
         Severity.WARNING,
-        "Text or a call is still open where the response failed or broke off, and stays so on the page.",
+        "Text or a call is still open when the response fails or breaks off: it stays open on the page.",
     )
     PRELIMINARY_LEFT = (
         "preliminary-left",
         Severity.WARNING,
-        "An output that stays preliminary: the page shows it as unfinished. Right only for what ends in a later run.",
+        "An output stays preliminary: the page shows it as unfinished. Right only for a call that ends in a later run.",
     )
     OUTPUT_TWICE = (
         "output-twice",
@@ -126,17 +134,17 @@ class Rule(StrEnum):
     CALL_RESTARTED = (
         "call-restarted",
         Severity.ERROR,
-        "A call that had come further starts anew: its result or request is lost, or it is shown twice.",
+        "A call that had got further starts again: its result or request is lost, or it is shown twice.",
     )
     STEP_WHILE_PENDING = (
         "step-while-pending",
         Severity.ERROR,
-        "The client looks for answers in the last step only: behind a new step, an approval is never sent.",
+        "The client looks for answers in the last step only: after a new step, an approval is never sent.",
     )
     AUTO_SEND_LOOP = (
         "auto-send-loop",
         Severity.ERROR,
-        "A last step in which all calls are settled is sent again by `sendAutomaticallyWhen`, without end.",
+        "All calls of the last step have an output or an answer: `sendAutomaticallyWhen` sends again, without end.",
     )
     SECOND_MESSAGE_ID = (
         "second-message-id",
@@ -146,7 +154,7 @@ class Rule(StrEnum):
     CONTINUED_UNDER_NEW_ID = (
         "continued-under-new-id",
         Severity.ERROR,
-        "A response that goes on with an earlier message must start with its id: fatal, or shown twice.",
+        "A response that continues an earlier message must start with its id. Otherwise it is fatal, or shown twice.",
     )
     MESSAGE_ID_REUSED = (
         "message-id-reused",
@@ -164,12 +172,12 @@ class Rule(StrEnum):
     CONTENT_AFTER_TERMINAL = (
         "content-after-terminal",
         Severity.ERROR,
-        "Content behind the end: shown in a message that is finished, or lost if that was an error.",
+        "Content after the end: shown in a message that is finished; lost if the end was an error.",
     )
     DONE_MISSING = (
         "done-missing",
         Severity.WARNING,
-        "The stream does not end in `[DONE]`: `useChat` does not mind, other readers wait for it.",
+        "The stream does not end in `[DONE]`: `useChat` does not need it, but other readers wait for it.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Simulates one ``useChat`` client over a whole file: which message each response belongs to.
+"""Simulates one ``useChat`` client over a whole file: finds the message that each response belongs to.
 
 The file does not say what the user did between two responses. A response with the id of an earlier message continues
 that message; the user has then answered every call of it that waited. A response with a new id is a new message. A
@@ -14,7 +14,7 @@ from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import AiSdkVersion, UIMessage, short_json
 
 MAX_MESSAGES: Final = 64
-"""The newest messages that are remembered. A response that comes later than that is checked as a new message."""
+"""The newest messages that are remembered. A response to an older message is checked as one with a new message."""
 
 
 class SimulatedChat:
@@ -58,12 +58,12 @@ class SimulatedChat:
     def _begin_response(self, chunk: Any) -> Iterator[Problem]:
         message_id = chunk.get("messageId") if isinstance(chunk, Mapping) and chunk.get("type") == "start" else None
         known = self._messages.get(message_id) if isinstance(message_id, str) else None
-        base = None if known is None else answer_calls(known)
+        continued = None if known is None else answer_calls(known)
         if known is not None and not is_waiting(known):
             text = f"start names message {short_json(message_id)} again, which waited for nothing."
             yield Problem(Rule.MESSAGE_ID_REUSED, text)
-        last = next(reversed(self._messages.values()), None)
-        may_continue = last is not None and is_waiting(last) and (message_id is None or last["id"] == "")
-        candidate = answer_calls(last) if last is not None and may_continue and base is None else None
+        newest = next(reversed(self._messages.values()), None)
+        may_continue = newest is not None and is_waiting(newest) and (message_id is None or newest["id"] == "")
+        last = answer_calls(newest) if newest is not None and may_continue and continued is None else None
         earlier = [message for message in self._messages.values() if message is not known]
-        self._response = ResponseChecker(self._ai_sdk, base=base, candidate=candidate, earlier=earlier)
+        self._response = ResponseChecker(self._ai_sdk, continued=continued, last=last, earlier=earlier)

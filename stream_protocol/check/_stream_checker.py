@@ -10,7 +10,7 @@ from stream_protocol.wire import AiSdkVersion, parse_client_json
 
 
 class StreamChecker:
-    """Gets the data of a stream piece by piece. The same problem is reported once in each response.
+    """Checks the data of a stream, event by event. Reports the same problem once in each response.
 
     ``start_begins_response``: the stream has nothing else between its responses. So a ``start`` after ``finish``,
     ``error`` or ``abort`` begins the next response.
@@ -51,7 +51,7 @@ class StreamChecker:
         yield from self._findings(lambda chat: [problem])
 
     def report(self, problem: Problem, *, line: int | None = None) -> Iterator[Finding]:
-        """Reports a problem of the stream, not of a chunk. Without ``line`` it is that of the newest data."""
+        """Reports a problem of the stream, not of a chunk. ``line``: by default that of the newest data."""
         self._line = line or self._line
         yield from self._findings(lambda chat: [problem])
 

@@ -1,7 +1,8 @@
 """The command ``adk-ui-stream``: serves an agent to ``useChat``, records it, replays recorded events, checks a stream.
 
-Exit codes: 0 fine; 1 the check found an error; 2 bad usage, or a target or a file that cannot be used. With 2, one line
-on stderr says why, and stdout is empty. ``--help`` loads neither ADK nor Starlette: a command imports what it needs.
+Exit codes: 0: no error; 1: ``check`` found an error; 2: bad usage, or a target or a file that cannot be used. With 2,
+one line on stderr says why, and stdout is empty. ``--help`` loads neither ADK nor Starlette: each command imports what
+it needs when it runs.
 """
 
 import click

@@ -1,4 +1,4 @@
-"""What the commands of ``adk-ui-stream`` share: types of options, and how a command is refused."""
+"""What the commands of ``adk-ui-stream`` share: types of options, and functions that refuse a command."""
 
 import math
 from collections.abc import Container, Iterator
@@ -17,11 +17,11 @@ else:
 AI_SDK_VERSIONS = click.Choice(["6", "7"])
 
 SPOOL_BYTES: Final = 2**20
-"""Bytes of output that stay in memory until the whole file was read. More of it waits on disk."""
+"""Bytes of output that are kept in memory until the whole file is read. More output is kept on disk."""
 
 
 def ai_sdk_version(choice: str) -> AiSdkVersion:
-    """The number of a choice of ``AI_SDK_VERSIONS``."""
+    """Returns the number of a choice of ``AI_SDK_VERSIONS``."""
     return 7 if choice == "7" else 6
 
 
@@ -39,7 +39,7 @@ class Pace(FloatParam):
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Raises ``click.BadParameter`` for what is no pace."""
+        """Returns the pace as a factor. Raises ``click.BadParameter`` for a value that is not a pace."""
         if isinstance(value, float):
             return value
         try:
@@ -59,7 +59,7 @@ def refuse(text: str) -> NoReturn:
 
 
 def refuse_beside(option: str, allowed: Container[str]) -> None:
-    """Refuses the command if it has an option or argument that is not among the ``allowed`` beside ``option``."""
+    """Refuses the command if it has an option or argument that is not ``allowed`` together with ``option``."""
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
             refuse(f"{parameter.opts[0]} means nothing beside {option}")

@@ -1,4 +1,4 @@
-"""``adk-ui-stream check``: exit code 0 for a legal stream, 1 for one that is not, 2 for what cannot be checked."""
+"""``adk-ui-stream check``: exit code 0 for a legal stream, 1 for an illegal one, 2 for a file that is no stream."""
 
 from __future__ import annotations
 

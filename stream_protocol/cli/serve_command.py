@@ -1,4 +1,4 @@
-"""``adk-ui-stream serve``: an agent, or recordings, behind the chat endpoint."""
+"""``adk-ui-stream serve``: serves an agent, or recordings, at the chat endpoint."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Recorded conversations: record them, load them, replay them.
 
-The names of ``_front`` are loaded when one is first used. So ``recording.read``, which needs no ADK, can be imported
-without ADK.
+``_front`` imports the public names. It is loaded when a name is first used. So ``recording.read``, which needs no ADK,
+can be imported without ADK.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What ``stream_protocol.recording`` exports. Importing this module loads ADK."""
+"""The public names of ``stream_protocol.recording``. Importing this module loads ADK."""
 
 from stream_protocol.recording._pace import INSTANT, check_has_times, pace_turns
 from stream_protocol.recording._recording import RecordedTurn, Recording, load_recording

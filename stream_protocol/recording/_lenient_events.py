@@ -16,12 +16,12 @@ from stream_protocol.convert import WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"
-"""pydantic's error type for a missing field. The value that lacks the field is then what cannot be read."""
+"""pydantic's error type for a missing field. Then the value without that field is what cannot be read."""
 
 _FIELDS: Final = frozenset(Event.model_fields) | {field.alias for field in Event.model_fields.values()}
 _ARGUMENTS: Final = frozenset({"message", "state", "route", "node_path"}) - _FIELDS
-"""What the constructor of ``Event`` takes besides fields, to set other fields. Recorded events have none of them: a key
-of such a name is a field of another version."""
+"""Arguments of the constructor of ``Event`` that are not fields. ADK never writes them to an event's JSON. So such
+a key is a field of another version."""
 
 
 class LenientReader:
@@ -31,9 +31,9 @@ class LenientReader:
         self._warn = warn
 
     def read(self, value: dict[str, Any]) -> Event:
-        """The event. Removes from ``value`` what the installed ADK cannot read.
+        """Returns the event. Removes from ``value`` what the installed ADK cannot read.
 
-        Raises ``ValidationError`` if the event cannot be read without it either.
+        Raises ``ValidationError`` if the rest cannot be read either.
         """
         for key in value.keys() - _FIELDS:
             self._warn(f"Ignored the field {_printable(key)}, which the installed ADK does not know.")
@@ -63,7 +63,7 @@ class LenientReader:
             if (location := _locate(value, path)) is not None:
                 locations[id(location.container), location.key] = location
                 self._warn(_ignored(location, item))
-        # The last in a list first, so that the others keep their index.
+        # From the end of a list to its beginning, so that the others keep their index.
         for location in sorted(locations.values(), key=lambda each: each.index, reverse=True):
             del location.container[location.key]
         return bool(locations)
@@ -89,8 +89,8 @@ class _Location:
 def _locate(value: Any, path: tuple[int | str, ...]) -> _Location | None:
     """Finds the innermost value on the path of a pydantic error.
 
-    The path is in camelCase or snake_case, whatever the file has. It also names the members of a union, which are no
-    keys.
+    The path may be in camelCase or snake_case, and the file's keys in the other. It also names the members of a union,
+    which are not keys.
     """
     location: _Location | None = None
     names: list[str] = []
@@ -122,5 +122,5 @@ def _ignored(location: _Location, error: ErrorDetails) -> str:
 
 
 def _printable(key: str) -> str:
-    """The key; as JSON if it is long or could control a terminal."""
+    """The key. It is written as JSON if it is long, or has characters that could control a terminal."""
     return key if key.isascii() and key.isprintable() and len(key) <= SHORT_JSON_LENGTH else short_json(key)

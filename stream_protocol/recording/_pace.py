@@ -12,7 +12,7 @@ INSTANT: Final = math.inf
 """The pace of a replay without pauses."""
 
 LONGEST_WAIT: Final = 1e8
-"""Seconds: three years. A file may hold any number, and ``time.sleep`` raises for numbers that are much larger."""
+"""Seconds: about three years. A file may have any number, and ``time.sleep`` raises for much larger numbers."""
 
 
 class TurnClock:
@@ -39,7 +39,7 @@ class TurnClock:
 def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
     """Yields the same turns, and sleeps before each event until it is due: 2 is twice as fast as recorded.
 
-    There is no wait between turns, where the user read and wrote, nor before an event without a time.
+    There is no wait between turns (then the user read and wrote), and none before an event without a time.
     """
     for head, items in turns:
         yield head, _wait_for_events(items, speed)

@@ -36,11 +36,11 @@ class RecordedTurn:
 
     In forms that do not record turns, the turn begins with its first event."""
     chunks: tuple[AnyChunk, ...] | None = None
-    """The chunks that were sent then, if they were recorded."""
+    """The chunks that were sent when the turn was recorded, if they were recorded."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
-    """The converter's options that were recorded: those that are data."""
+    """The converter's options that were recorded. Options that are functions are not."""
     end: Ending | None = None
-    """How the turn ended if that was recorded. Otherwise the events say it."""
+    """How the response ended, if that was recorded. Otherwise the events say it."""
     failure: str = ""
     """The text of the exception that the run raised, if it was recorded."""
 
@@ -57,12 +57,12 @@ class Recording:
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
-        """The turns in order. Raises ``RecordingError`` if the file changed and is no recording any more."""
+        """Yields the turns in order. Raises ``RecordingError`` if the file has changed and is no longer a recording."""
         for head, items in self.stream_turns():
             yield _collect_turn(head, list(items))
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-        """The turns while they are read: a turn's items can be read until the next turn is asked for."""
+        """Yields the turns while they are read. The items of a turn can be read until the next turn is asked for."""
         return split_turns(self._items())
 
     def _items(self) -> Iterator[TurnItem]:
@@ -72,7 +72,7 @@ class Recording:
 
 
 def load_recording(path: str | Path, *, session: str | None = None) -> Recording:
-    """The recording in a file.
+    """Loads the recording in a file.
 
     The file's content says which form it has: JSONL of events; a session as JSON, as YAML or in an SQLite store;
     the body of a response of ADK's ``/run`` or ``/run_sse``; an evalset; a conformance test; a recording made by
@@ -93,12 +93,12 @@ def _parse_event(record: EventRecord, reader: LenientReader) -> TimedEvent:
     if not isinstance(value, dict):
         raise RecordingError(f"{record.place} is not an ADK event")
     if not isinstance(value.get("author"), str) or not value["author"]:
-        # The one key that every ADK event has.
+        # `author` is the one key that every ADK event has.
         is_chunk = isinstance(value.get("type"), str)
         why = "it is a chunk of a UI message stream" if is_chunk else "it has no author"
         raise RecordingError(f"{record.place} is not an ADK event: {why}")
     if not value.get("id"):
-        value["id"] = record.place.replace(" ", "-")  # ADK would make another random id on each reading
+        value["id"] = record.place.replace(" ", "-")  # ADK would make a new random id at each reading
     try:
         return TimedEvent(reader.read(value), record.at, record.number)
     except ValidationError as error:

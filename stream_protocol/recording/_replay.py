@@ -27,11 +27,11 @@ class RecordedFailureError(Exception):
 
 
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
-    """The SSE events of all turns, or of one, counted from 1. Each turn is from ``start`` to ``[DONE]``.
+    """Yields the SSE events of all turns, or of one, counted from 1. Each turn goes from ``start`` to ``[DONE]``.
 
-    The bytes are the same each time. ``options`` are the converter's; where they say nothing, the recorded options
-    count. A turn is read while it is replayed. Raises ``RecordingError`` if there is no such turn, and if the file
-    changed and is no recording any more.
+    The bytes are the same each time. ``options`` are the converter's; for options that are not given, the recorded ones
+    count. A turn is read while it is replayed. Raises ``RecordingError`` if there is no such turn, and if the file has
+    changed and is no longer a recording.
     """
     return replay_sse(select_turn(recording.stream_turns(), turn), delegated=recording.delegated, **options)
 
@@ -52,7 +52,7 @@ def select_turn(turns: TurnStream, turn: int | None) -> TurnStream:
 def replay_sse(
     turns: TurnStream, *, delegated: frozenset[str] = frozenset(), **options: Unpack[ConverterOptions]
 ) -> Iterator[bytes]:
-    """The SSE events of the turns, each from ``start`` to ``[DONE]``, while the turns are read.
+    """Yields the SSE events of the turns, each from ``start`` to ``[DONE]``, while the turns are read.
 
     ``delegated``: ``Recording.delegated``.
     """
@@ -69,7 +69,7 @@ def replay_messages(
     delegated: frozenset[str] = frozenset(),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[UIMessage]:
-    """The messages that the page shows after all turns, or those of one turn as the page shows them after that turn.
+    """Yields the messages that the page shows after all turns; or those of one turn, as they are after that turn.
 
     The user's messages are there if the user's events were recorded. ``delegated``: ``Recording.delegated``.
     """
@@ -86,10 +86,12 @@ def replay_messages(
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
-    """Ends a response as the recorded one ended; with ``None`` as its events say."""
+    """Ends a response as the recorded one ended. With ``None`` the events decide."""
     match end:
         case "error":
             conversion.fail(RecordedFailureError(failure))
+        case "timeout":
+            conversion.fail(RecordedFailureError(failure), stopped=True)
         case "abort":
             conversion.abort()
         case _:
@@ -117,7 +119,7 @@ class _TurnMessages(NamedTuple):
     """The messages of one turn."""
 
     user: UIMessage | None
-    """What the user said; ``None`` if the turn begins with an answer, or if nothing was recorded."""
+    """What the user said; ``None`` if the turn begins with an answer, or if the user's event was not recorded."""
     answer: UIMessage
     """The assistant's message after the turn."""
     continues: bool

@@ -1,4 +1,4 @@
-"""Splits recorded events into turns: one turn for each time that the user said something or answered a call."""
+"""Splits recorded events into turns: a new turn each time that the user said something or answered a call."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ class TimedEvent:
 
     event: Event
     at: float | None = None
-    """Seconds, as in ``EventRecord.at``; ``None`` if the time was not recorded."""
+    """Seconds: see ``EventRecord.at``; ``None`` if the time was not recorded."""
     number: int = 0
-    """The number of its line or of the event in the file, as in ``EventRecord.number``."""
+    """The number of its line, or of the event, in the file: see ``EventRecord.number``."""
 
 
 TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
@@ -29,7 +29,7 @@ TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
 
 @dataclass(frozen=True, eq=False)
 class TurnHead:
-    """What is known of a turn before its items are read. Two heads are never equal."""
+    """What is known of a turn before its items are read. Compared by identity: it is the key of ``groupby``."""
 
     message_id: str
     """The id of the assistant's message; empty if it is not known before the first event."""
@@ -50,7 +50,10 @@ def split_turns(items: Iterable[TurnItem]) -> Iterator[tuple[TurnHead, Iterator[
 
 
 def _with_heads(items: Iterable[TurnItem]) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yields every item with the head of its turn. Stored events that a run does not yield are left out."""
+    """Yields each item with the head of its turn. Leaves out compactions, and user events without content.
+
+    Turns that a rewind took back are kept.
+    """
     splitter = _TurnSplitter()
     for item in items:
         match item:
@@ -68,14 +71,15 @@ def _with_heads(items: Iterable[TurnItem]) -> Iterator[tuple[TurnHead, TurnItem]
 class _TurnSplitter:
     """Finds the turn of each event.
 
-    These events begin a turn with a new message: a user's text, and the first event of an invocation (for recordings
-    that leave the user's events out).
+    These events begin a turn with a new message: a user's message, and the first event of an invocation (for recordings
+    without the user's events).
 
-    These events begin a turn that continues the message: the user's answer to a call, and the real response to a call
-    that waited for approval (for recordings that leave the user's answer out). In recordings of ADK 1 the continuation
+    These events begin a turn that continues the assistant's message: the user's answer to a call, and the result of a
+    call that waited for approval (for recordings without the user's answer). In recordings of ADK 1 the continuation
     has an invocation id of its own.
 
-    If the recording has ``TurnRecord``s, only these begin turns.
+    In a recording with ``TurnRecord``s, those begin turns, and events do not. In all recordings an ``EndRecord``
+    directly after another one is a turn of its own, without events.
     """
 
     def __init__(self) -> None:
@@ -86,14 +90,14 @@ class _TurnSplitter:
         """Whether the newest turn had its ``EndRecord``, and no event came after it."""
         self._invocation: str | None = None
         """The invocation of the newest turn."""
-        self._text_counts: dict[str, int] = {}
-        """Invocation id -> how many texts the user said in it."""
+        self._message_counts: dict[str, int] = {}
+        """Invocation id -> how many messages the user sent in it."""
         self._message: list[Event] = []
-        """The events of the message so far, without text fragments: the aggregate repeats their text."""
+        """The events of the assistant's message so far, without text fragments: a complete event repeats their text."""
         self._waiting_calls: dict[str, str] = {}
-        """Id that the user's answer has -> id of the call that waits for it; over the whole recording."""
+        """Id of the response that answers a call -> id of that call. Of all calls of the recording, answered or not."""
         self._calls_to_approve: set[str] = set()
-        """Ids of the calls in this message that wait for approval."""
+        """Ids of the calls in the assistant's message that wait for approval."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
         """Begins a recorded turn. If it has the id of the newest message, it continues that message."""
@@ -104,7 +108,7 @@ class _TurnSplitter:
         return self.head
 
     def end_turn(self) -> TurnHead:
-        """Ends the newest turn. A second end without an event in between ends a turn of its own."""
+        """Returns the turn that ends: the newest one. An end directly after an end is that of a turn without events."""
         if self._ended:
             self._message = []
             self.head = TurnHead("")
@@ -122,12 +126,12 @@ class _TurnSplitter:
 
     def _find_turn(self, event: Event) -> None:
         if is_user_message(event):
-            self._text_counts[event.invocation_id] = self._text_counts.get(event.invocation_id, 0) + 1
+            self._message_counts[event.invocation_id] = self._message_counts.get(event.invocation_id, 0) + 1
             self._begin_message(event)
-        elif self._is_answer(event):
+        elif self._take_answer(event):
             self._continue_message(event)
         elif event.invocation_id != self._invocation or self._ended:
-            self._text_counts.setdefault(event.invocation_id, 1)
+            self._message_counts.setdefault(event.invocation_id, 1)
             self._begin_message(event)
         self._note_calls(event)
 
@@ -135,14 +139,14 @@ class _TurnSplitter:
         self._invocation = event.invocation_id
         self._message = []
         self._calls_to_approve.clear()
-        self.head = TurnHead(message_id(event.invocation_id, self._text_counts[event.invocation_id]))
+        self.head = TurnHead(message_id(event.invocation_id, self._message_counts[event.invocation_id]))
 
     def _continue_message(self, event: Event) -> None:
         self._invocation = event.invocation_id
         self.head = TurnHead(self.head.message_id, tuple(self._message))
 
-    def _is_answer(self, event: Event) -> bool:
-        """Whether the event answers a waiting call, or shows that one was approved. That call waits no more."""
+    def _take_answer(self, event: Event) -> bool:
+        """Returns whether the event answers a call, or shows that one was approved. Ends the wait for its approval."""
         ids = {response.id for response in event.get_function_responses() if response.id}
         if event.author == "user":
             answered = ids & self._waiting_calls.keys()
@@ -163,5 +167,6 @@ class _TurnSplitter:
 
 
 def _is_text_fragment(event: Event) -> bool:
+    """Whether the event is a fragment with no other parts than texts. A fragment without parts is one, too."""
     parts = event.content.parts if event.content is not None else None
     return bool(event.partial) and all(part.text is not None for part in parts or ())

@@ -21,7 +21,7 @@ CONTEXT_LENGTH: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A place in a request, what was recorded there, and what the request has. JSON; ``None`` if it is missing."""
+    """A place in a request, the recorded value there, and the received one. JSON; ``None`` if the value is missing."""
 
     path: str
     recorded: str | None
@@ -64,7 +64,7 @@ def difference_in_parts(recorded: tuple[UserPart, ...], received: tuple[UserPart
 
 
 def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> Difference | None:
-    """The difference between two answers; ``None`` if they are equal. Credentials are not recorded: all are equal."""
+    """The difference between two answers; ``None`` if they are equal. Any credential is equal: none is recorded."""
     if received.is_approval:
         value = is_confirmed(recorded.response)
         is_equal = value is received.value
@@ -75,7 +75,7 @@ def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> 
 
 
 def received_answers(message: UIMessage) -> list[ReceivedAnswer]:
-    """The approvals and outputs in a message's parts. Outputs that the page got from the server are among them."""
+    """The approvals and outputs in a message's parts, with the outputs that the page got from the server."""
     parts = enumerate(message["parts"])
     return [answer for index, part in parts if is_tool_part(part) for answer in _part_answers(index, part)]
 
@@ -95,7 +95,7 @@ def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
 
 
 def _cut(value: str | None, equal: int) -> str:
-    """As much of the value as is shown. ``equal``: how many characters at its beginning both values have."""
+    """The shown part of the value. ``equal``: how many characters at the beginning are equal in both values."""
     if value is None:
         return "nothing"
     if len(value) <= VALUE_LENGTH:

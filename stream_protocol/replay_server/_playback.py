@@ -1,4 +1,4 @@
-"""Plays one recorded response: at its pace, at once, or chunk by chunk on request."""
+"""Plays one recorded response: at the recorded pace, at another, at once, or chunk by chunk on request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stream_protocol.wire import AiSdkVersion, AnyChunk, ChunkSink
 from stream_protocol.wire.client import close_stream
 
 HELD: Final = 0.0
-"""The pace of a replay whose chunks wait until a request releases them."""
+"""The pace of a replay in which chunks are held until a request releases them."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class TimedChunk:
 
 
 def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
-    """The chunks of a turn, as ``replay`` gives them, each with the time of its event; 0 if times were not recorded.
+    """The chunks of a turn, as ``replay`` converts them, each with the time of its event; 0 if no times were recorded.
 
     ``delegated``: ``Recording.delegated``.
     """
@@ -43,7 +43,7 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
 
 class Playback:
-    """A response, and how much of it was sent. Readers get it from its beginning at any time."""
+    """A response, and how much of it was sent. A reader that comes later gets it from its beginning, too."""
 
     def __init__(self, chunks: Sequence[TimedChunk], pace: float, continued: Sequence[AnyChunk] = ()) -> None:
         """``continued``: the chunks of the message that the response continues, for a page that does not have it."""
@@ -55,7 +55,7 @@ class Playback:
         self._chunks = chunks
         self._continued = continued
         self._changed = asyncio.Event()
-        """Set at the next change, and then replaced by another."""
+        """Set when chunks are sent, and then replaced by a new event."""
         self._player: asyncio.Task[None] | None = None
 
     @property
@@ -77,7 +77,7 @@ class Playback:
                     yield chunk
 
     def begin(self) -> None:
-        """Begins to send at the pace, whether anybody reads or not. A held response waits for ``release``."""
+        """Starts sending at the pace, even if nobody reads. A held response waits for ``release``."""
         if self._pace != HELD:
             self._player = asyncio.create_task(self._play())
 

@@ -1,4 +1,4 @@
-"""The chats of a replay server, in memory: the turn that each played last, and its response."""
+"""The chats of a replay server, in memory: for each chat the turn that it played last, and its ``Playback``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stream_protocol.wire import AiSdkVersion, AnyChunk, ChatRequest, UIMessage
 from stream_protocol.wire.client import message_to_chunks
 
 MAX_CHATS: Final = 1000
-"""The newest chats that are remembered: a server may see many test runs."""
+"""The most chats that are remembered, the newest: a server may see many test runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class PlayedChat:
 class Chats:
     """All chats of a server. Tests that run at the same time use different chats, and share nothing.
 
-    ``pace``: how many times as fast as recorded; ``INSTANT`` and ``HELD`` are paces, too.
+    ``pace``: how many times as fast as recorded; or ``INSTANT``, or ``HELD``.
     """
 
     def __init__(self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkVersion) -> None:
@@ -91,7 +91,7 @@ class Chats:
     async def wait_for_response(self, chat_id: str, seconds: float) -> Playback | None:
         """The response that is being sent in a chat. Waits for it; ``None`` after so many seconds without one.
 
-        ``chat_id`` may also be a recording's name. Then the newest chat that plays the recording is meant.
+        ``chat_id`` may also be a recording's name: then it means the newest chat that plays this recording.
         """
         try:
             async with asyncio.timeout(seconds), self._changed:
@@ -117,7 +117,7 @@ class Chats:
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     def _playable(self, chat_id: str, last: PlayedChat | None) -> Iterator[LibraryEntry]:
-        """The recording that the chat's id names; otherwise all recordings, first the one that the chat played last."""
+        """The recording that the chat's id names. If it names none: all, first the one that the chat played last."""
         if (named := self.library.find(chat_id)) is not None:
             return iter([named])
         playing = last.turn.entry if last is not None else None

@@ -1,4 +1,4 @@
-"""The recordings of a server, by name. The files are read at the start, and a turn's events again when it is played."""
+"""The recordings of a server, by name. The files are read at the start. A turn is read again when it is played."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stream_protocol.wire import ChatRequestError
 logger = logging.getLogger(__name__)
 
 SEPARATOR: Final = "--"
-"""Separates a recording's name from the rest of a chat's id, as in ``weather--test-7``: each test has its own chat."""
+"""Separates a recording's name from the rest of a chat's id: ``weather--test-7``. So each test has its own chat."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     by_name: dict[str, LibraryEntry] = {}
     for entry in entries:
         if (other := by_name.setdefault(entry.name, entry)) is not entry:
-            raise RecordingError(f"{other.file} and {entry.file} have the same name but for its ending")
+            raise RecordingError(f"{other.file} and {entry.file} differ only in their suffix")
     if not by_name:
         raise RecordingError("no recordings in it")
     return RecordingLibrary(by_name)

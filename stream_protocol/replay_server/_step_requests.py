@@ -12,15 +12,15 @@ STEP_KEYS: Final = frozenset({"count", "to", "all", "wait"})
 """The keys of a request."""
 
 DEFAULT_WAIT: Final = 10.0
-"""Seconds. A test that clicks and steps may be faster than the request of its page."""
+"""Seconds. A test may ask for a step before the page has sent its request."""
 
 WAIT_LIMIT: Final = 600.0
-"""Seconds."""
+"""The longest wait, in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepRequest:
-    """Releases ``count`` chunks; or all chunks up to and with the next of type ``to``; or all that are left."""
+    """Releases ``count`` chunks; or all chunks up to the next of type ``to``, with that one; or all that are left."""
 
     count: int | None
     to: str | None

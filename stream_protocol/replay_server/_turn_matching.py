@@ -1,11 +1,11 @@
 """Finds the recorded turn that a request asks for.
 
-A user's text asks for the turn after the assistant's message that is before the text in the request. So a reload, a
-restarted server, or another test with the same chat id changes nothing. A client that sends only its last message gets
-the turn after the one that its chat played last.
+A user's text: the assistant's message before it in the request is found in the recording, and the turn after that
+message is played. So a reload, a restarted server, or another test with the same chat id changes nothing. A client that
+sends only its last message gets the turn after the one that its chat played last.
 
-Answers to calls ask for the last turn of their message for which all answers are in the request. The ids of the calls
-say which answers belong to which turn.
+Answers to calls: of the turns of their message, the last one is played for which the request has all answers. The ids
+of the calls say which answers belong to which turn.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from stream_protocol.replay_server._turn_summaries import (
 from stream_protocol.wire import ChatRequest, ChatRequestError, UIMessage
 
 COMPARED_LENGTH: Final = 500
-"""Characters of two texts that are compared for their similarity. The time grows with the product of their lengths."""
+"""Characters of each text that are compared. The time grows with the product of the two lengths."""
 
 END_SIMILARITY: Final = 0.5
-"""The similarity of the end of a recording, where nothing is left to play: more than that of mostly different texts."""
+"""The similarity of the end of a recording, where no turn is left to play. Mostly different texts have less."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Mismatch:
     nearest: LibraryTurn
     difference: Difference
     similarity: float = 1.0
-    """Of the user's texts, from 0 to 1; more for a turn at the right place of the conversation."""
+    """Of the user's texts, from 0 to 1. A turn at the right place of the conversation gets 0.1 more."""
 
     def __str__(self) -> str:
         where = f"turn {self.nearest.turn.number} of {self.nearest.entry.file}"
@@ -115,8 +115,8 @@ def _candidates(
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
     """The turns that begin with a user's text, each with the turn before it.
 
-    To regenerate an answer, the next turn is tried first, since the same text may have been recorded again; then the
-    last turn.
+    For a regenerated answer, the turn after the last one comes first, since the same text may have been recorded again;
+    then the last turn itself.
     """
     pairs = [
         (turn, previous)
@@ -174,7 +174,7 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """The last turn for which its own answers, and those of all turns before it, were received; and no others."""
+    """The last turn whose own answers and those of all turns before it were received, if no others were."""
     open_calls = frozenset[str]().union(*(turn.open_calls for turn in turns))
     unused = [answer for answer in received if answer.is_approval or answer.id in open_calls]
     reached: TurnSummary | None = None
@@ -212,7 +212,7 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
     """The received answer to the same call.
 
-    If no id is equal, the tool's name decides: an id that occurs twice in a chat has a suffix in the page.
+    If no id is equal, the tool's name decides: an id that occurs twice in a chat gets a suffix in the page.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

@@ -1,4 +1,4 @@
-"""What the server remembers of a recorded turn, to find the turn that a request asks for. The events are not in it."""
+"""What the server keeps of a recorded turn, to find the turn that a request asks for. It does not keep the events."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnSummary:
-    """What a request must say to get this turn. Anything matches what was not recorded (``None``)."""
+    """What a request must say to get this turn. ``None``: it was not recorded, so anything matches."""
 
     number: int
     """From 1."""
@@ -54,7 +54,7 @@ class TurnSummary:
     answers: tuple[RecordedAnswer, ...] | None = None
     """What the user answered before the turn."""
     open_calls: frozenset[str]
-    """Ids of the calls that the turn leaves to the page."""
+    """Ids of the calls that the turn leaves open for the page to answer."""
 
 
 def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
@@ -84,7 +84,7 @@ def user_parts(message: UIMessage) -> Iterator[UserPart]:
 def _url(part: FilePart) -> str:
     try:
         file = read_file(part)
-    except ChatRequestError:  # ADK may have files that no client can send
+    except ChatRequestError:  # a stored event may have files that no client can send
         return part["url"]
     return (
         f"data:{file.media_type};base64,{b64encode(file.data).decode()}" if isinstance(file, InlineFile) else file.url

@@ -1,4 +1,4 @@
-"""One run at a time in a chat: claims, resumes and stops runs, here and through the run log at other workers."""
+"""Keeps each chat to one run at a time. Claims, resumes and stops runs: here, and through the run log elsewhere."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ChatKey: TypeAlias = tuple[str, str]
 """User id, chat id."""
 
 DELETION: Final = ""
-"""The fingerprint under which a deletion claims a chat: it has no response that an equal request could read."""
+"""The fingerprint with which a deletion claims a chat. A deletion has no response, so no request can read one."""
 
 STOPPING_WAIT: Final = 10.0
 """Seconds that a request waits for a run of its chat that is stopping: the user pressed stop and sent the next text."""
 
 POLL_SECONDS: Final = 0.03
-"""The pause between two looks whether such a run has ended; another worker may have it."""
+"""The pause between two checks whether such a run has ended. It may be at another worker."""
 
 
 @asynccontextmanager
@@ -37,7 +37,7 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
     try:
         yield
     except RunLogError as error:
-        logger.error("The run log cannot be had: %s", error)  # noqa: TRY400 - the operator needs the reason, in a line
+        logger.error("The run log cannot be reached: %s", error)  # noqa: TRY400 - the operator needs the reason, in a line
         raise ChatRequestError("The server cannot reach its chats just now. Try again.", status=503) from error
 
 
@@ -48,18 +48,18 @@ class ActiveRuns:
     is 0 or more. Methods raise ``ChatRequestError`` (503) if the run log cannot be reached.
     """
 
-    def __init__(self, app_name: str, log: RunLog, stopping_wait: float) -> None:
+    def __init__(self, app_name: str, run_log: RunLog, stopping_wait: float) -> None:
         if not stopping_wait >= 0:  # refuses NaN, too
             raise StreamProtocolError("`stopping_wait` must be 0 or more seconds.")
         self._app_name = app_name
-        self._log = log
+        self._run_log = run_log
         self._stopping_wait = stopping_wait
         self._runs: dict[ChatKey, Run] = {}
         self._closed = False
 
     @_refuse_if_unreachable()
     async def claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run | RunReader:
-        """Returns a new run, which has the chat until ``release``; or a reader, if an equal request is being answered.
+        """Returns a new run, which holds the chat until ``release``; a reader if an equal request is being answered.
 
         Waits for another run of the chat only if that one is stopping, or its worker may be dead. Raises
         ``ChatRequestError``: 409 if the other run goes on or does not end in time, 503 after ``close``.
@@ -72,7 +72,7 @@ class ActiveRuns:
                 other = taken.run
             same = other.request == request
             if same and request != DELETION and other.phase != "claimed":
-                if (reader := await self._log.read(self._name(key), other.run_id)) is not None:
+                if (reader := await self._run_log.read(self._name(key), other.run_id)) is not None:
                     return reader
             elif other.healthy and other.phase != "closed" and not same:
                 raise ChatRequestError("This chat is still answering. Wait for the answer, or stop it.", status=409)
@@ -82,14 +82,14 @@ class ActiveRuns:
     @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
         """Returns a reader of the running response, for a page that has nothing of its message; else ``None``."""
-        info = await self._log.current(self._name(key))
+        info = await self._run_log.current(self._name(key))
         deadline = _now() + self._stopping_wait
         while info is not None and info.phase == "claimed" and _now() < deadline:
             await asyncio.sleep(POLL_SECONDS)
-            info = await self._log.current(self._name(key))
+            info = await self._run_log.current(self._name(key))
         if info is None or info.phase == "claimed":
             return None
-        return await self._log.read(self._name(key), info.run_id, rebuild=True)
+        return await self._run_log.read(self._name(key), info.run_id, rebuild=True)
 
     @_refuse_if_unreachable()
     async def wait_until_settled(self, key: ChatKey) -> bool:
@@ -98,7 +98,7 @@ class ActiveRuns:
         Returns whether a run goes on.
         """
         deadline = _now() + self._stopping_wait
-        while (info := await self._log.current(self._name(key))) is not None and info.phase == "closed":
+        while (info := await self._run_log.current(self._name(key))) is not None and info.phase == "closed":
             if _now() >= deadline:
                 return True
             await asyncio.sleep(POLL_SECONDS)
@@ -106,8 +106,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the run of this chat, whichever worker has it. Returns whether there was one."""
-        return await self._log.stop(self._name(key))
+        """Stops the run of this chat, whichever worker runs it. Returns whether there was one."""
+        return await self._run_log.stop(self._name(key))
 
     def release(self, key: ChatKey) -> None:
         """Frees a chat that this worker has claimed."""
@@ -120,9 +120,9 @@ class ActiveRuns:
             run.stop()
 
     async def _claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run:
-        run = Run(limits, self._log.bounds)
+        run = Run(limits, self._run_log.bounds)
         if not self._closed:
-            await run.claim(self._log, self._name(key), request)
+            await run.claim(self._run_log, self._name(key), request)
             self._runs[key] = run
         if self._closed:  # also while the chat was being claimed
             if key in self._runs:
@@ -131,8 +131,8 @@ class ActiveRuns:
         return run
 
     async def _wait_for_change(self, key: ChatKey, run: RunInfo, deadline: float) -> bool:
-        """Waits until the run log says something else of the chat. Returns ``False`` at the deadline."""
-        while await self._log.current(self._name(key)) == run:
+        """Waits until the chat has another run, or none, or its run has changed. Returns ``False`` at the deadline."""
+        while await self._run_log.current(self._name(key)) == run:
             if _now() >= deadline:
                 return False
             await asyncio.sleep(POLL_SECONDS)

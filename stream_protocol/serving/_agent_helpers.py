@@ -17,7 +17,7 @@ NAME: Final = re.compile(r"(?!adk-)[A-Za-z0-9_-]+")
 
 
 def client_tool(name: str, description: str, schema: Mapping[str, Any] | None = None) -> BaseTool:
-    """A tool that runs in the page: ``LlmAgent(tools=[client_tool(…)])``.
+    """Returns a tool that runs in the page: ``LlmAgent(tools=[client_tool(…)])``.
 
     Its call stays open until the page answers with ``addToolOutput``. The model reads that output, so treat it as user
     input. ``schema``: the JSON schema of the arguments, of type object; ``None`` for a tool without arguments. Raises

@@ -84,7 +84,7 @@ async def _load_saved_file(runner: Runner, session: Session, file: SavedFile) ->
 
 
 def artifact_urls(base: str | None, chat_id: str) -> ArtifactUrl:
-    """The converter's option ``artifact_url``: name, version -> URL; ``None`` for all artifacts if ``base`` is."""
+    """Returns the converter's option ``artifact_url``: name, version -> URL; without a ``base`` always ``None``."""
     return _no_url if base is None else partial(artifact_url, base, chat_id)
 
 

@@ -59,7 +59,7 @@ async def _list_item(runner: Runner, session: Session) -> dict[str, Any]:
 
 
 async def _title(runner: Runner, session: Session) -> str | None:
-    """The title in the session's state, or the user's first words: for these the session is loaded with its events."""
+    """Returns the title in the session's state, or the user's first words. For these it loads the session's events."""
     if isinstance(title := session.state.get(TITLE_KEY), str):
         return title
     loaded = await runner.session_service.get_session(

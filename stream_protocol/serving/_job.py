@@ -1,4 +1,7 @@
-"""One turn of a chat, planned and ready to run: its ADK events, its response, its messages."""
+"""One planned turn of a chat: what its run has to do. ``_run`` is the life of that run.
+
+It gives the run its ADK events and the beginning of its response, and knows the messages before the response.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
-from stream_protocol.serving._run import ResponseStart
+from stream_protocol.serving._run import StartedResponse
 from stream_protocol.serving.adk_runner import announces_user_message
 from stream_protocol.session import (
     AnsweredCalls,
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A turn of a chat, and all that its run needs."""
+    """A planned turn of a chat, and all that its run needs."""
 
     request: ChatRequest
     turn: NewUserTurn | AnsweredCalls
@@ -55,27 +58,27 @@ class Job:
     options: ConverterOptions
     recorder: TurnRecorder
 
-    def start_response(self, invocation_id: str | None) -> ResponseStart:
-        """Starts the response. ``invocation_id``: of the run's first event, ``None`` if it had none."""
+    def start_response(self, invocation_id: str | None) -> StartedResponse:
+        """Starts the response. ``invocation_id``: that of the run's first event; ``None`` if the run had no event."""
         settings = Settings(**self.options)
         match self.turn:
             case AnsweredCalls():
                 past = shown_events(self.turn.past)
-                return ResponseStart(sse_conversion(past, self.turn.message_id, settings), self._past_events())
+                return StartedResponse(sse_conversion(past, self.turn.message_id, settings), self._past_sse())
             case NewUserTurn() if invocation_id is None:
-                return ResponseStart(sse_conversion((), None, settings))
+                return StartedResponse(sse_conversion((), None, settings))
             case NewUserTurn():
                 stored = conversation_events(self.session.events)
                 texts = sum(event.invocation_id == invocation_id for event in stored if is_user_message(event))
-                return ResponseStart(sse_conversion((), message_id(invocation_id, texts + 1), settings))
+                return StartedResponse(sse_conversion((), message_id(invocation_id, texts + 1), settings))
 
     async def events(self, abort_signal: asyncio.Event) -> AsyncGenerator[Event]:
         """Runs the agent and yields ADK's events.
 
-        The user's own event is the first: it has the invocation id, from which the message gets its id before the model
-        says anything.
+        The user's own event is the first. It has the invocation id, from which the message gets its id. So the message
+        has its id before the model says anything.
         """
-        # A copy: `messages_before_response` and the sealing need the session as it was before the run.
+        # A copy: `messages_before_response` and `store_interruption` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_to_superseded_calls(session.events) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
@@ -103,7 +106,7 @@ class Job:
                 yield event
 
     def _announced_invocation(self) -> str | None:
-        """The invocation id to give to ADK, where ADK does not yield the user's event first; else ``None``."""
+        """Returns the invocation id to give to ADK if ADK does not yield the user's event first; else ``None``."""
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(self.turn, AnsweredCalls):
@@ -120,7 +123,7 @@ class Job:
         return resumable is not None and resumable.is_resumable and not self.session.events
 
     def messages_before_response(self) -> list[UIMessage]:
-        """The stored messages and what the user says or answers. A message that the response continues is the last."""
+        """The stored messages and what the user says or answers. A message that the response continues comes last."""
         return self._messages_after(self.session.events)
 
     def continued_message(self) -> UIMessage:
@@ -140,7 +143,7 @@ class Job:
         session = self.session.model_copy(update={"events": [*stored, *answers_before_run(self.turn), own]})
         return session_to_messages(session, running=True, **self.options)
 
-    def _past_events(self) -> bytes:
-        """SSE events that rebuild the continued message. ``start`` is not among them: the response has its own."""
+    def _past_sse(self) -> bytes:
+        """SSE events that rebuild the continued message, without ``start``: the response has its own."""
         _start, *parts = message_to_chunks(self.continued_message(), ai_sdk=self.options.get("ai_sdk", 6))
         return b"".join(map(encode_sse, parts))

@@ -30,8 +30,8 @@ OnFinish: TypeAlias = Callable[[Sequence[UIMessage], UIMessage, Outcome], Awaita
 """Called with all messages, the assistant's last; with the assistant's message alone; and with how it ended.
 
 The assistant's message is what the client has: the stream is folded by the client's own rules. The other messages come
-from the stored session, so what a client says of earlier messages does not count. If the history is the client's
-(``ChatService(history=…)``), they are the messages of this request.
+from the stored session, not from the request. Only if the history is the client's (``ChatService(history=…)``), they
+are the messages of the request.
 """
 
 

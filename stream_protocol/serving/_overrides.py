@@ -1,7 +1,7 @@
 """What an app sets for one request: state, secrets, a run config, another agent.
 
-Nothing of a request's body reaches the session's state by itself, whatever its keys: only what the app's ``prepare``
-hook returns. The hook sees the body as ``ChatRequest.body``.
+Only the app's ``prepare`` hook can put values into the session's state. The keys of a request's body do not get there
+by themselves. The hook sees them as ``ChatRequest.body``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from google.adk.workflow import BaseNode
 
 @dataclass(frozen=True, kw_only=True)
 class RunOverrides:
-    """How one request is run. What is not given is as the ``ChatService`` has it."""
+    """How one request is run. For what is not given, the options of the ``ChatService`` count."""
 
     state_delta: Mapping[str, Any] = field(default_factory=dict)
     """Changes of the session's state, stored with the user's message. ``app:`` and ``user:`` keys change the state of
@@ -34,7 +34,7 @@ class RunOverrides:
     routes set it from the request: see ``FilePolicy``."""
 
     def state(self) -> dict[str, Any]:
-        """The state delta for ADK, secrets included."""
+        """Returns the state delta for ADK, secrets included."""
         return {**self.state_delta, **{State.TEMP_PREFIX + name: value for name, value in self.secrets.items()}}
 
 

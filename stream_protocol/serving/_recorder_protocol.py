@@ -1,4 +1,4 @@
-"""What a ``ChatService`` calls on whoever records its chats. The recorders are in ``stream_protocol.recording``."""
+"""The interface of a recorder, as ``ChatService`` calls it. The recorders are in ``stream_protocol.recording``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TurnRecorder(Protocol):
     """Records one run. Its methods are called in order, on the event loop; they must neither raise nor wait."""
 
     def begin(self, message_id: str | None) -> None:
-        """The response begins; ``None`` if it has no message of its own."""
+        """The response begins. ``message_id``: the id of the assistant's message; ``None`` if there is none."""
 
     def event(self, event: Event) -> None:
         """The converter gets this event next. ADK may change the event later, so copy what you keep."""
@@ -39,7 +39,7 @@ class NoRecorder:
     """A ``Recorder`` and ``TurnRecorder`` that records nothing."""
 
     def turn(self, request: ChatRequest, **_how: object) -> NoRecorder:
-        """Itself."""
+        """Returns itself."""
         return self
 
     def begin(self, message_id: str | None) -> None:

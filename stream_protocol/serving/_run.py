@@ -1,8 +1,10 @@
-"""One run of an agent. It belongs to its run log; HTTP responses only read the log.
+"""The life of one run of an agent. A run writes its response to an ``EventBuffer``; HTTP responses only read that.
 
-One task reads all events of the run, whatever becomes of its readers or its response: ADK goes on to store what a run
-yields, and a tool that has started runs to its end. So a stop ends the *response* at once (``abort``, then the end of
-the log) and asks ADK to end the run. A run that does not end by itself is cancelled some seconds later.
+One task reads all events of the run, even after the readers have left or the response has ended: ADK goes on to store
+what a run yields, and a tool that has started runs to its end. So a stop ends the *response* at once (with ``abort``)
+and asks ADK to end the run. A run that does not end by itself is cancelled some seconds later.
+
+What the run does, its events and the beginning of its response, comes from ``_job``.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FIRST_READER_SECONDS: Final = 5.0
-"""How long a run waits for its first reader at least: its own response is about to read it."""
+"""The least seconds that a run waits for its first reader: the HTTP response of the request that started it."""
 
 RUN_TIMEOUT: Final = 3600.0
 """Seconds that a run may take by default: enough for deep research; a stuck run frees its chat in the end."""
@@ -39,28 +41,28 @@ STOP_TIMEOUT: Final = 5.0
 """Seconds that a stopped run may take to end by itself before its task is cancelled."""
 
 READER_CHECK_SECONDS: Final = 1.0
-"""The least time between two checks whether somebody reads a run through another worker."""
+"""The least seconds between two checks whether somebody reads a run through another worker."""
 
 
 @dataclass(frozen=True)
-class ResponseStart:
-    """The beginning of a response."""
+class StartedResponse:
+    """A response that has begun."""
 
     conversion: Conversion[bytes]
-    past: bytes = b""
+    past_sse: bytes = b""
     """SSE events that rebuild what the message held before this response: see ``EventBuffer.set_past``."""
 
 
-StartResponse: TypeAlias = Callable[[str | None], ResponseStart]
+ResponseFactory: TypeAlias = Callable[[str | None], StartedResponse]
 """Starts the response. Its argument: the invocation id of the run's first event, ``None`` if the run had no event."""
 
 
 class LeaseLostError(Exception):
-    """The lease was not renewed in time: another run may have the chat."""
+    """The lease was not renewed in time: another run may hold it."""
 
 
 class ResponseFullError(Exception):
-    """The response is larger than its log may become."""
+    """The response is larger than ``LogBounds.max_size``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +87,9 @@ class RunLimits:
 class Run:
     """One run, from the request that claims the chat to the last event that ADK yields.
 
-    The order: ``claim``; ``open`` and ``drive`` if the request is accepted; ``release`` in any case.
+    The order: ``claim``; ``open`` and ``run_agent`` if the request is accepted; ``release`` in any case.
+
+    ``log``: the SSE events of the response. A ``RunLog`` lets other requests read it.
     """
 
     _lease: Lease
@@ -97,7 +101,7 @@ class Run:
         self.output = RunOutput()
         self._limits = limits
         self._released = False
-        self._start_response: StartResponse = _empty_response
+        self._response_factory: ResponseFactory = _empty_response
         self._recorder: TurnRecorder = NoRecorder()
         self._conversion: Conversion[bytes] | None = None
         self._task: asyncio.Task[object] | None = None
@@ -109,8 +113,8 @@ class Run:
         return None if self._conversion is None else self._conversion.outcome
 
     @property
-    def has_chat(self) -> bool:
-        """Whether the chat is still this run's: whether its lease was renewed in time."""
+    def holds_lease(self) -> bool:
+        """Whether the run still holds the chat's lease: whether that was renewed in time."""
         return self._lease.held
 
     async def claim(self, run_log: RunLog, chat: str, request: str) -> None:
@@ -126,11 +130,13 @@ class Run:
         self._released = True
         self._lease.release()
 
-    async def drive(self, events: AsyncGenerator[Event], start: StartResponse, recorder: TurnRecorder) -> None:
-        """Runs the agent to its end and writes the log. To be called in the run's own task."""
+    async def run_agent(
+        self, events: AsyncGenerator[Event], response_factory: ResponseFactory, recorder: TurnRecorder
+    ) -> None:
+        """Reads the agent's events to the end and writes the response. To be called in the run's own task."""
         if self.log.closed:
             return
-        self._start_response = start
+        self._response_factory = response_factory
         self._recorder = recorder
         self._task = asyncio.current_task()
         self._start_timer("time", self._limits.run_timeout, self._expire)
@@ -141,21 +147,21 @@ class Run:
                 async with aclosing(events):
                     async for event in events:
                         self._feed(event)
-                        if not self.has_chat:  # after a complete call: its tool would start next
+                        if not self.holds_lease:  # a complete call came, and its tool would start next
                             raise LeaseLostError
                 self._end(lambda response: response.finish())
         finally:
-            self.stop()
+            self.stop()  # if this task was cancelled, the response is still open
             for timer in self._timers.values():
                 timer.cancel()
 
     def stop(self) -> None:
-        """Ends the response with ``abort``, and asks ADK to end the run. Does nothing to a response that has ended."""
+        """Ends the response with ``abort``, unless it has ended, and asks ADK to end the run."""
         self._end(lambda response: response.abort())
         self._stop_agent()
 
     def lease_lost(self) -> None:
-        """Ends response and run at once: the lease is lost, so another run may have the chat."""
+        """Ends the response and the run at once: the lease is lost, so another run may hold it."""
         self._end(partial(_fail, LeaseLostError()))
         self.abort_signal.set()
         self._cancel()
@@ -163,11 +169,14 @@ class Run:
     def _count_readers(self, readers: int) -> None:
         if readers:
             self._cancel_timer("reader")
-        elif not self.log.closed:  # who leaves later has read the whole response
+        elif not self.log.closed:  # after the end of the response there is nothing to stop
             self._start_timer("reader", self._limits.disconnect_grace, self._stop_unread)
 
     def _stop_unread(self) -> None:
-        """Stops a run that nobody reads: here since ``disconnect_grace``, nor through another worker."""
+        """Stops the run, unless somebody reads it through another worker. Then it looks again later.
+
+        Called when nobody has read the run here for ``disconnect_grace``.
+        """
         if self._lease.read_elsewhere:
             seconds = max(self._limits.disconnect_grace or 0, READER_CHECK_SECONDS)
             self._start_timer("reader", seconds, self._stop_unread)
@@ -215,23 +224,23 @@ class Run:
             logger.exception("The run failed.")
             self._end(partial(_fail, error))
 
-    def _end(self, terminal: Callable[[Conversion[bytes]], None]) -> None:
-        """Writes the one terminal chunk and closes the log. Does nothing to a response that has ended."""
+    def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
+        """Writes the end of the response, one terminal chunk, and closes the log. Does nothing if it has ended."""
         if self.log.closed:
             return
         try:
-            response = self._terminated(terminal)
+            response = self._ended_response(write_end)
             self._log_written(response)
             self._recorder.end(response.outcome)
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
 
-    def _terminated(self, terminal: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
-        """The response with its terminal chunk; with an error instead if one of the app's hooks raises."""
+    def _ended_response(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
+        """The response with its end; with an error instead if one of the app's hooks raises."""
         try:
             response = self._response(None)
-            terminal(response)
+            write_end(response)
         except Exception as error:
             logger.exception("The response failed at its end.")
             response = self._response(None)
@@ -239,14 +248,14 @@ class Run:
         return response
 
     def _response(self, invocation_id: str | None) -> Conversion[bytes]:
-        """The response, which starts here when it is first asked for."""
+        """Returns the response. The first call starts it."""
         if self._conversion is None:
             try:
-                start = self._start_response(invocation_id)
-                self._conversion = start.conversion
-                self.log.set_past(start.past)
-                self._recorder.begin(start.conversion.message_id)
-            except Exception:  # one of the app's hooks failed on the past: an empty response takes the error
+                started = self._response_factory(invocation_id)
+                self._conversion = started.conversion
+                self.log.set_past(started.past_sse)
+                self._recorder.begin(started.conversion.message_id)
+            except Exception:  # an app's hook raised while the past was replayed: an empty response sends the error
                 self._conversion = _empty_response(None).conversion
                 self._recorder.begin(None)
                 raise
@@ -268,9 +277,9 @@ class Run:
             timer.cancel()
 
 
-def _empty_response(_invocation_id: str | None) -> ResponseStart:
-    """The response of a run that was stopped before its request was accepted, or that failed to start."""
-    return ResponseStart(sse_conversion((), None, Settings()))
+def _empty_response(_invocation_id: str | None) -> StartedResponse:
+    """The response of a run that was stopped before its request was accepted, or whose response failed to start."""
+    return StartedResponse(sse_conversion((), None, Settings()))
 
 
 def _fail(error: Exception, response: Conversion[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""``ChatService``: answers the requests of chats. It plans a turn, claims the chat, and starts a run."""
+"""``ChatService``: answers the requests of chats. It claims the chat, plans a turn, and starts a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from stream_protocol.serving._sessions import (
     find_session,
     restore_session,
     rewind_session,
-    seal_session,
+    store_interruption,
 )
 from stream_protocol.serving._worker_check import warn_of_other_workers
 from stream_protocol.serving.adk_runner import Target, as_runner, delegation_tools, runner_for
@@ -149,8 +149,8 @@ class ChatService:
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
         """Returns the running response of a chat, as SSE events from ``start`` to its end; ``None`` if there is none.
 
-        For a page that has nothing of the message: what the message held before comes behind ``start``. ``None`` also
-        for a chat of another user.
+        For a page that has nothing of the message: the earlier content of the message comes after ``start``. ``None``
+        also for a chat of another user.
         """
         return await self._runs.resume((user_id, chat_id))
 
@@ -211,19 +211,19 @@ class ChatService:
         self._runs.close()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
-            self._tasks.clear()  # a second `aclose` does not wait for those that have not ended
+            self._tasks.clear()  # a second `aclose` does not wait again
         await self._run_log.aclose()
 
     async def _plan_from_session(
         self, key: ChatKey, request: ChatRequest, overrides: RunOverrides
     ) -> Job | NothingToRun:
-        """What the request asks for in the stored session. Creates or rewinds the session."""
+        """Plans what the request asks for in the stored session. Creates or rewinds the session."""
         session = await self._find_session(key)
         turn = plan(request, session.events if session else ())
         if isinstance(turn, NothingToRun):
             return turn
         if isinstance(turn, NewUserTurn):
-            if session is not None:  # loaded before the rewind, which takes artifacts back
+            if session is not None:  # before the rewind, which removes artifacts
                 loaded = await load_saved_files(self.runner, session, turn.texts_and_files)
                 turn = replace(turn, texts_and_files=loaded)
             self._files.check(turn.texts_and_files)
@@ -233,7 +233,7 @@ class ChatService:
         return self._job(request, turn, session, overrides, runner_for(overrides.agent, self.runner))
 
     async def _plan_from_client(self, key: ChatKey, request: ChatRequest, overrides: RunOverrides) -> Job:
-        """What the request asks for in the history that the client sends."""
+        """Plans what the request asks for in the history that the client sends."""
         assert self._history != "server"
         runner, session, turn = await restore_session(
             runner_for(overrides.agent, self.runner), request, user_id=key[0], mode=self._history
@@ -272,27 +272,27 @@ class ChatService:
         return options
 
     def _start(self, run: Run, job: Job, claim: ExitStack) -> None:
-        task = asyncio.create_task(self._drive(run, job, claim))
+        task = asyncio.create_task(self._run_job(run, job, claim))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _drive(self, run: Run, job: Job, claim: ExitStack) -> None:
+    async def _run_job(self, run: Run, job: Job, claim: ExitStack) -> None:
         """Runs the job to its end. The chat is freed last, when everything is stored."""
         with claim:
             try:
-                await run.drive(job.events(run.abort_signal), job.start_response, job.recorder)
+                await run.run_agent(job.events(run.abort_signal), job.start_response, job.recorder)
             finally:
-                await self._seal(run, job)
+                await self._store_interruption(run, job)
                 await self._notify(run, job)
 
-    async def _seal(self, run: Run, job: Job) -> None:
-        """Stores what a run that ended early has shown, while it still has the chat."""
-        if run.outcome is None or run.outcome == "finish" or not run.has_chat:
+    async def _store_interruption(self, run: Run, job: Job) -> None:
+        """Stores what was shown of a run that was stopped or failed, if the run still holds the chat's lease."""
+        if run.outcome is None or run.outcome == "finish" or not run.holds_lease:
             return
         try:
-            await seal_session(self.runner, job.session, run.output, run.outcome, agent=job.runner.agent.name)
+            await store_interruption(self.runner, job.session, run.output, run.outcome, agent=job.runner.agent.name)
         except Exception:  # the chat must become free, whatever its store does
-            logger.exception("What a broken run has shown could not be stored.")
+            logger.exception("What an interrupted run has shown could not be stored.")
 
     async def _notify(self, run: Run, job: Job) -> None:
         if self._on_finish is not None and run.log.closed:

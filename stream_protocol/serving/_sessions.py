@@ -1,4 +1,5 @@
-"""The ADK sessions of chats: find, create, rewind, seal, delete, or restore one from the client's history."""
+"""The ADK sessions of chats: finds, creates, rewinds and deletes them; completes one after an interrupted run;
+restores one from the client's history."""
 
 from __future__ import annotations
 
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
 
 async def find_session(runner: Runner, user_id: str, chat_id: str) -> Session | None:
-    """The session of this user's chat, with all its events."""
+    """Returns the session of this user's chat, with all its events; ``None`` if there is none."""
     return await runner.session_service.get_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
 
 
 async def create_session(runner: Runner, user_id: str, chat_id: str) -> Session:
-    """A new session for a chat of this user."""
+    """Creates a session for a chat of this user."""
     return await runner.session_service.create_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
 
 
@@ -45,9 +46,9 @@ async def delete_session(runner: Runner, session: Session) -> None:
 
 
 async def rewind_session(runner: Runner, session: Session, invocation_id: str) -> Session | None:
-    """Takes back this invocation and all later ones, with their state and artifacts, as ADK does it.
+    """Takes back this invocation and all later ones, with their state and artifacts, as ADK's rewind does.
 
-    Returns the session as it is then.
+    Returns the session after the rewind.
     """
     user_id, session_id = session.user_id, session.id
     await runner.rewind_async(user_id=user_id, session_id=session_id, rewind_before_invocation_id=invocation_id)
@@ -59,7 +60,7 @@ async def rewind_session(runner: Runner, session: Session, invocation_id: str) -
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state to set again after a rewind for ADK's plugin for uploads (as of ADK 2.13).
+    """The state that ADK's plugin for uploads needs after a rewind (as of ADK 2.13).
 
     A rewind sets newer keys of the state to ``None``. The plugin adds to a mapping under such a key, so the next upload
     would fail.
@@ -69,8 +70,10 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
     return {key: {} for key in keys if state.get(key, {}) is None}
 
 
-async def seal_session(runner: Runner, before: Session, output: RunOutput, outcome: Ending, *, agent: str) -> None:
-    """Stores what a run that ended early has shown to the page and ADK has not stored.
+async def store_interruption(
+    runner: Runner, before: Session, output: RunOutput, outcome: Ending, *, agent: str
+) -> None:
+    """Stores what a run that was stopped or failed has shown to the page and ADK has not stored.
 
     ``before``: the session when the run began. ``agent``: the name of its root agent.
     """

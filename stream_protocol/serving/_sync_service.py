@@ -99,7 +99,7 @@ class SyncChatService:
             return self._started
 
     def _forget(self) -> None:
-        """In a forked process: it has no such thread, and the lock may be one that nobody releases."""
+        """Starts anew in a forked process: it has no such thread, and nobody there may ever release the lock."""
         self._lock = threading.Lock()
         self._started = None
 
@@ -127,5 +127,5 @@ def _start_portal() -> BlockingPortal:
 
 
 async def _next(events: AsyncIterator[bytes]) -> bytes:
-    """The next piece; nothing at the end."""
+    """Returns the next piece; an empty one at the end."""
     return await anext(events, b"")

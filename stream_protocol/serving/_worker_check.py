@@ -1,4 +1,4 @@
-"""Worker check: warns if this process is one of several workers of a server and their run logs are not shared."""
+"""Warns if this process is one of several workers of a server, and their run logs are not shared."""
 
 import logging
 import os
@@ -43,7 +43,7 @@ def _other_worker_runs() -> bool:
 
 
 def _command_pattern(process: int) -> str:
-    """The command of a process with all digits as 0: workers get different file descriptors."""
+    """The command line of a process, each number in it replaced by 0: workers get different file descriptors."""
     return re.sub(r"\d+", "0", _command(process))
 
 

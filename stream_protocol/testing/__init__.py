@@ -1,6 +1,6 @@
 """For tests and demos of an ADK agent without a model: scripted models, recordings by name, expected streams.
 
-``run_log_conformance`` has the tests for a run log of your own.
+``run_log_conformance`` has tests for a ``RunLog`` of your own.
 """
 
 from stream_protocol.testing._find_recording import RecordingFinder

@@ -8,11 +8,11 @@ from typing import Final
 from stream_protocol.recording import Recording, load_recording
 
 EXPECTED: Final = ".expected"
-"""The end of the stem of an expectation's file. It is in the folder of its recording, and is no recording."""
+"""The end of the stem of an expectation's file. That file is beside its recording, and is not a recording."""
 
 
 class RecordingNotFoundError(LookupError):
-    """No file has the name, or more than one. ``str(error)`` says in which folders they were looked for."""
+    """No file has the name, or more than one file has it. ``str(error)`` says which folders were searched."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class RecordingFinder:
     """The folders that are searched, in this order."""
 
     def __call__(self, name: str, *, session: str | None = None) -> Recording:
-        """The recording in the first folder that has the file ``name``, with or without its last suffix.
+        """Loads the recording from the first folder that has the file ``name``, with or without its last suffix.
 
         ``session`` chooses one of a file that holds several. Raises ``RecordingNotFoundError``, and ``RecordingError``
         for a file that is no recording.

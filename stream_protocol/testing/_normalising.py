@@ -1,4 +1,4 @@
-"""Removes what differs between two runs of the same conversation: ids, times, how a model cut its answer."""
+"""Removes what differs between two runs of the same conversation: ids, times, and how a model split its answer."""
 
 import re
 from collections import Counter
@@ -11,20 +11,20 @@ Json = dict[str, Any]
 _ID_NAMES: Final = {"messageId": "message", "toolCallId": "call", "approvalId": "approval"}
 _DELTAS: Final = ("text-delta", "reasoning-delta")
 _MODEL_KEYS: Final = frozenset({"usage", "modelId", "thoughtSignature"})
-"""Keys of metadata that are different each time that a model is asked."""
+"""Keys of metadata whose values differ in each answer of a model."""
 
 _ID: Final = re.compile(r"(?:\b(?:e|adk)-)?\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE)
 """A UUID, with ADK's prefix for invocations (``e-``) or calls (``adk-``)."""
 _TIME: Final = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\b")
 _TIME_KEY: Final = re.compile(r"(?:time|timestamp|_at|At)$", re.IGNORECASE)
 _FIRST_TIME: Final = 10**9
-"""Seconds since 1970. A smaller number under the key of a time is no time."""
+"""Seconds since 1970. A smaller number is not taken for a time, whatever its key."""
 
 
 class Normaliser:
-    """Replaces ids by counted names and times by ``<time>``.
+    """Replaces ids by numbered names and times by ``<time>``.
 
-    The same id gets the same name: the first call is ``call-1`` wherever its id is, the second ``call-2``. So two
+    The same id always gets the same name: the first call is ``call-1`` everywhere, the second ``call-2``. So two
     streams that swap the outputs of their calls remain different.
     """
 
@@ -33,7 +33,7 @@ class Normaliser:
         self._counts: Counter[str] = Counter()
 
     def chunk(self, chunk: Mapping[str, Any]) -> Json:
-        """The chunk with names in place of ids and times. Call it for the chunks in their order."""
+        """Returns the chunk with names in place of ids and times. Call it for the chunks in their order."""
         return {key: self._value(key, value) for key, value in chunk.items()}
 
     def _value(self, key: str, value: Any) -> Any:
@@ -63,7 +63,7 @@ class Normaliser:
 
 
 def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
-    """The stream without what depends on the model only: how it cut its text, whether it streamed arguments, its usage,
+    """The stream without what only the model decides: how it split its text, whether it streamed arguments, its usage,
     its name, its signatures."""
     kept = [_without_model_metadata(chunk) for chunk in chunks if chunk["type"] != "tool-input-delta"]
     for _, group in groupby(enumerate(kept), key=_delta_key):
@@ -72,7 +72,7 @@ def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]
 
 
 def _delta_key(numbered: tuple[int, Json]) -> tuple[Any, ...]:
-    """Equal for deltas of one part that follow each other, and different for all other chunks."""
+    """A key to group by: equal for deltas of one part that follow each other, different for all other chunks."""
     number, chunk = numbered
     return (chunk["type"], chunk["id"]) if chunk["type"] in _DELTAS else (number,)
 

@@ -44,8 +44,8 @@ class Call:
     """One function call. Several in one turn are parallel calls.
 
     Without ``id`` ADK makes one (``adk-…``), the same on every fragment and on the aggregate. ``streamed`` sends the
-    arguments bit by bit as Vertex does with ``stream_function_call_arguments``: a name, then ``partial_args`` by JSON
-    path, then a closing fragment. As there, numbers arrive as floats, and an empty list or object is not sent at all.
+    arguments in fragments as Vertex does with ``stream_function_call_arguments``: a name, then ``partial_args`` by JSON
+    path, then a closing fragment. As with Vertex, numbers arrive as floats, and empty lists and objects are not sent.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A pause in mid-stream: so many seconds, or until an event that the test sets."""
+    """A pause in the middle of the stream: so many seconds, or until the test sets an event."""
 
     until: float | asyncio.Event
 
@@ -73,10 +73,10 @@ Spoken: TypeAlias = str | Thought | Call | types.Part
 (``types.Part.from_bytes``), which is sent whole."""
 
 Closing: TypeAlias = types.FinishReason | types.GenerateContentResponseUsageMetadata | types.GroundingMetadata
-"""What the last response of the stream has, wherever the step is in the turn. Without a finish reason it is STOP."""
+"""What the last response of the stream has, at any place in the turn. The finish reason is STOP unless one is given."""
 
 Step: TypeAlias = Spoken | Closing | Wait | Exception
-"""An exception is raised after the steps before it were streamed."""
+"""One step of an answer. An exception is raised after the steps before it were streamed."""
 
 Turn: TypeAlias = Step | Sequence[Step]
 """One answer of the model."""
@@ -86,12 +86,12 @@ Respond: TypeAlias = Callable[[LlmRequest], Turn]
 
 
 def words(text: str) -> list[str]:
-    """The text in fragments of one word with the white space before it. Joined, they are the text again."""
+    """Splits a text into fragments: a word each, with the white space before it. Joined, they are the text again."""
     return re.findall(r"\s*\S+|\s+", text)
 
 
 def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.GenerateContentResponseUsageMetadata:
-    """The usage of one answer, in tokens; the total is their sum."""
+    """Makes the usage of one answer, in tokens; the total is their sum."""
     return types.GenerateContentResponseUsageMetadata(
         prompt_token_count=prompt,
         candidates_token_count=answer,
@@ -101,7 +101,7 @@ def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.Generat
 
 
 def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
-    """Grounding metadata that names these web pages."""
+    """Makes grounding metadata with these web pages. ``titles_by_url``: the title of each page."""
     return types.GroundingMetadata(
         grounding_chunks=[
             types.GroundingChunk(web=types.GroundingChunkWeb(uri=url, title=title))
@@ -113,9 +113,9 @@ def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
 class ScriptedLlm(BaseLlm):
     """Answers from a script instead of a model.
 
-    Give ``turns`` or ``respond``. ``turns`` are used in order, one for each request, whichever chat it comes from: they
-    are for one conversation in one test. ``respond`` is called for each request, so that one agent can serve many
-    chats. A turn in ``turns`` may also be such a function.
+    Give ``turns`` or ``respond``. ``turns`` are used in order, one for each request of any chat: they are for one
+    conversation in one test. ``respond`` is called for each request, so that one agent can serve many chats. A turn in
+    ``turns`` may also be such a function.
 
     ``delay`` is the pause in seconds before each fragment; ``cut`` splits text, reasoning and streamed string
     arguments into fragments. Without streaming (``StreamingMode.NONE``) the answer is one response.

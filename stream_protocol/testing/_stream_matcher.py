@@ -1,4 +1,4 @@
-"""Compares the stream of a recording with the expectation in the file beside it."""
+"""Compares the stream of a recording with the expected stream, which is in a file beside the recording."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ class StreamMatcher:
     """``matcher(recording)`` raises ``AssertionError`` unless the recording becomes the expected stream.
 
     The expectation is in the folder of the recording: ``booking.expected.jsonl`` for ``booking.jsonl``. It has a chunk
-    on each line and ``[DONE]`` after each turn; counted names replace ids, and ``<time>`` replaces times.
+    on each line and ``[DONE]`` after each turn. Numbered names replace ids, and ``<time>`` replaces times.
     """
 
     update: bool
@@ -43,12 +43,13 @@ class StreamMatcher:
         variant: str | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
-        """Compares the stream of the recording, converted now, with the expectation.
+        """Converts the recording, and compares its stream with the expectation.
 
-        ``chunks``: the stream to compare instead, such as that of the agent now. It has one response for each turn, as
-        chunks or as the bytes of the responses. How the model cut its text, its name, usage and signatures do not count
-        then. ``variant``: the name of a test's own expectation, ``booking.VARIANT.expected.jsonl``, if it has
-        ``options`` of its own.
+        ``chunks``: another stream to compare, such as what the agent answers today. It has one response for each turn,
+        as chunks or as the bytes of the responses. Then these do not count: how the model split its text, its name, its
+        usage and its signatures.
+        ``variant``: the name of a second expectation, ``booking.VARIANT.expected.jsonl``, for a test with other
+        ``options``.
         """
         __tracebackhide__ = True
         path = _expectation_path(recording, variant)

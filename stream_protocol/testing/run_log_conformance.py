@@ -8,9 +8,9 @@
             await first.aclose()
             await second.aclose()
 
-``workers`` are the run logs of two workers that share one empty store; a run log for one process is both of them. The
-tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``) or another plugin that runs them. A test
-fails after ``HANG`` seconds of waiting.
+``workers`` are the run logs of two workers that share one empty store. For a run log of a single process, give the same
+object twice. The tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``) or another plugin that runs
+them. A test fails after ``HANG`` seconds of waiting.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ Workers: TypeAlias = tuple[RunLog, RunLog]
 """The run logs of two workers."""
 
 HANG: Final = 20.0
-"""Seconds."""
+"""Seconds after which a test that waits fails."""
 
 CHAT: Final = '["app","user","chät"]'
 
@@ -66,7 +66,7 @@ def delta(word: str) -> bytes:
 
 
 async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[FakeOwner, Lease]:
-    """A run that has the lease of a chat, and has written the beginning of a text."""
+    """Starts a run that holds the lease of a chat, and has written the beginning of a text."""
     owner = FakeOwner(EventBuffer(worker.bounds))
     lease = await worker.claim(chat, request, owner)
     lease.open()
@@ -75,14 +75,14 @@ async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> t
 
 
 async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
-    """The run in the chat, as this worker sees it."""
+    """Returns the run in the chat, as this worker sees it."""
     info = await worker.current(chat)
     assert info is not None
     return info
 
 
 async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
-    """A reader of the run in the chat."""
+    """Returns a reader of the run in the chat."""
     found = await worker.read(CHAT, (await running(worker)).run_id, rebuild=rebuild)
     assert found is not None
     return found
@@ -113,7 +113,7 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def freed(worker: RunLog, chat: str = CHAT) -> None:
-    """Waits until no run has the chat."""
+    """Waits until no run holds the chat's lease."""
 
     async def free() -> bool:
         return await worker.current(chat) is None
@@ -136,7 +136,7 @@ class RunLogConformance:
             assert not await worker.stop(CHAT)
             assert await worker.read(CHAT, "0") is None
 
-    async def test_one_run_has_a_chat_whichever_worker_asks(self, workers: Workers) -> None:
+    async def test_one_run_holds_a_chat_whichever_worker_asks(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0], "the one")
         for worker in workers:
             other = await _refused(worker)
@@ -166,7 +166,7 @@ class RunLogConformance:
         lease.release()
         await freed(workers[1])
 
-    async def test_a_released_chat_can_be_had_again(self, workers: Workers) -> None:
+    async def test_a_released_chat_can_be_claimed_again(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
         first = await running(workers[1])
         owner.finish()
@@ -200,7 +200,7 @@ class RunLogConformance:
             assert said(whole) == "Good morning, “you”."
         lease.release()
 
-    async def test_a_reader_gets_the_end_though_the_chat_was_freed(self, workers: Workers) -> None:
+    async def test_a_reader_gets_the_end_after_the_chat_was_freed(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
         late = await reader(workers[1])
         await until(late, TEXT)
@@ -211,7 +211,7 @@ class RunLogConformance:
         assert said(whole) == "word"
         assert whole.endswith(SSE_DONE)
 
-    async def test_what_the_message_held_before_comes_behind_the_start_for_who_has_not_got_it(
+    async def test_earlier_content_of_the_message_comes_after_start_for_a_reader_without_it(
         self, workers: Workers
     ) -> None:
         owner = FakeOwner(EventBuffer(workers[0].bounds))
@@ -230,7 +230,7 @@ class RunLogConformance:
         owner.finish()
         lease.release()
 
-    async def test_a_run_is_stopped_from_anywhere(self, workers: Workers) -> None:
+    async def test_a_run_is_stopped_from_any_worker(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
         assert await workers[1].stop(CHAT)
         async with asyncio.timeout(HANG):
@@ -273,7 +273,7 @@ async def _phase(worker: RunLog, phase: str) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Claims a chat that another run has. Returns that run."""
+    """Claims a chat whose lease another run holds. Returns that run."""
     try:
         await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:

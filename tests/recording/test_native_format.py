@@ -22,6 +22,7 @@ def event(words: str, at: float, author: str = "root") -> dict[str, Any]:
 
 
 START = {"type": "start", "messageId": "m1"}
+CALL = {"functionCall": {"id": "A", "name": "ask", "args": {}}}
 
 
 def recorded(folder: Path, *lines: Any, tail: str = "") -> Recording:
@@ -57,13 +58,24 @@ def test_turns_are_where_the_recording_says_and_not_where_the_events_do(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("end", "last"), [("finish", "finish"), ("error", "error"), ("abort", "abort"), (None, "finish")]
+    ("end", "last"),
+    [("finish", "finish"), ("error", "error"), ("timeout", "error"), ("abort", "abort"), (None, "finish")],
 )
 def test_a_replay_ends_as_the_recording_did(end: str | None, last: str, tmp_path: Path) -> None:
     ends = [{"end": end, "at": 1}] if end else []
     stream = list(replay(recorded(tmp_path, turn("m1"), event("one", 0), *ends)))
     assert json.loads(stream[-2][6:])["type"] == last
     assert json.loads(stream[0][6:]) == START
+
+
+@pytest.mark.parametrize(("end", "waits"), [("error", True), ("timeout", False)])
+def test_a_call_that_waits_for_the_user_still_waits_after_an_error_but_not_after_a_timeout(
+    end: str, *, waits: bool, tmp_path: Path
+) -> None:
+    asked = event("ask", 0)
+    asked["event"] |= {"longRunningToolIds": ["A"], "content": {"role": "model", "parts": [CALL]}}
+    stream = list(replay(recorded(tmp_path, turn("m1"), asked, {"end": end, "at": 1})))
+    assert ("tool-output-error" not in {json.loads(chunk[6:])["type"] for chunk in stream[:-1]}) is waits
 
 
 @pytest.mark.parametrize("end", ["error", "abort"])

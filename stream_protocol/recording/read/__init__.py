@@ -1,6 +1,6 @@
 """Reads a recording in any form as a sequence of records, without ADK.
 
-The forms: this package's recordings, ADK's SQLite stores, sessions, evalsets, conformance tests, SSE captures, and
+The forms: this package's recordings; ADK's SQLite stores, sessions, evalsets, conformance tests and SSE captures;
 events as JSON lines.
 """
 

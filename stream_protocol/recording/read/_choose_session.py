@@ -7,11 +7,11 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
 MAX_NAMES: Final = 20
-"""Sessions that an error message names. It must stay one readable line."""
+"""The most sessions that an error message names: it must stay one readable line."""
 
 
 def choose_session(names: Sequence[str], session: str | None) -> int:
-    """The index of ``session`` in ``names``, or 0 if no session was asked for and there is only one.
+    """Returns the index of ``session`` in ``names``; 0 if no session was asked for and there is only one.
 
     Raises ``RecordingError`` with the names if the session is not among them, or if one must be chosen.
     """
@@ -27,7 +27,7 @@ def choose_session(names: Sequence[str], session: str | None) -> int:
 
 
 def refuse_session(session: str | None) -> None:
-    """Raises ``RecordingError`` if a session was asked for, in a form that does not name its session."""
+    """Raises ``RecordingError`` if a session was asked for. For forms that have no names of sessions."""
     if session is not None:
         choose_session([], session)
 

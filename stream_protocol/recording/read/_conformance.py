@@ -18,7 +18,7 @@ _CallIds = dict[str, deque[str]]
 
 
 class _EntrySource(NamedTuple):
-    """Where an entry comes from. Tool results that follow each other and have one source become one event."""
+    """Where an entry comes from. Tool results that follow each other and have the same source become one event."""
 
     turn: int
     """Index of the user's message."""
@@ -82,7 +82,7 @@ def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
 
 
 def _content_with_ids(response: dict[str, Any], ids: _CallIds) -> Any:
-    """The response's content with ids for its calls. They are removed from ``ids``, but for those of a fragment."""
+    """The response's content with ids for its calls. Removes these from ``ids``, except for a fragment."""
     content = response.get("content")
     if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
         return content
@@ -105,7 +105,7 @@ def _part_with_id(part: Any, ids: _CallIds) -> Any:
 
 
 def _user_content(entry: dict[str, Any]) -> Any:
-    """The user's newest content in a model request; function responses, which have the same role, do not count."""
+    """The user's newest content in a model request. Function responses have the same role and do not count."""
     contents = field(field(field(entry, "llm_recording"), "llm_request"), "contents")
     users = [content for content in contents or () if isinstance(content, dict) and content.get("role") == "user"]
     return next((content for content in reversed(users) if _has_no_responses(content)), None)

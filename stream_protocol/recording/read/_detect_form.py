@@ -1,15 +1,15 @@
-"""Detects the form of a recording by the first bytes of the file, never by its name."""
+"""Detects the form of a recording by the first bytes of the file. The file's name does not count."""
 
 import re
 from enum import Enum, auto
 from typing import Final
 
 PIECE: Final = 64 * 2**10
-"""Bytes that are read at once, as many as a pipe holds. The form of a file must show in its first piece."""
+"""Bytes that are read at once: the size of a pipe's buffer on Linux. The first piece must show the form of the file."""
 
 _SQLITE: Final = b"SQLite format 3\0"
 _SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")
-"""The beginning of an SSE stream, or of the response's head, which ``curl --include`` writes above it."""
+"""The beginning of an SSE stream, or of the HTTP head that ``curl --include`` writes before it."""
 _YAML_KEY: Final = re.compile(r"^(?:app_name|events|recordings) *:", re.MULTILINE)
 
 
@@ -45,7 +45,7 @@ def text_of(head: bytes) -> str:
 
 
 def why_unknown(head: bytes) -> str:
-    """Says in an error message why a file that begins with these bytes has none of the forms."""
+    """Returns an error text: why a file that begins with these bytes has none of the forms."""
     text = text_of(head)
     if not text:
         return "no events in it"

@@ -15,15 +15,15 @@ from stream_protocol.recording.read._records import EventRecord, Record, Recordi
 
 
 def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
-    """The records of JSON text: one document, or an event on each line.
+    """The records of JSON text: one document, a recording of this package, or an event on each line.
 
-    The first line decides. If it is a whole JSON object but no document, each line is an event.
+    The first line decides. If it is a complete JSON object that is not a document, each line is an event.
     """
     first = next(iter(lines), b"")
     number = lines.number
     try:
         document = parse_json_text(first, number)
-    except RecordingError:  # A document on many lines; the blank lines keep the line numbers of errors right.
+    except RecordingError:  # A document on several lines. The blank lines keep the line numbers of errors right.
         whole = b"\n" * (number - 1) + first + (b"" if lines.cut_off else b"\n") + lines.rest()
         return read_document(parse_json_text(whole), session)
     if is_header(document):

@@ -18,7 +18,7 @@ _EVENT_FIELDS = ("author", "content", "grounding_metadata", "usage_metadata", "m
 
 
 def eval_cases(document: Any) -> list[dict[str, Any]] | None:
-    """The cases with turns of an evalset, or of one case by itself; ``None`` for another document."""
+    """The cases of an evalset that have turns, or the one case of an eval case; ``None`` for another document."""
     if not isinstance(document, dict):
         return None
     cases = field(document, "eval_cases")

@@ -1,4 +1,4 @@
-"""The numbered lines of a file. No line and no document may be so long that it fills the memory."""
+"""The numbered lines of a file. Lines and documents have a largest size, so that none fills the memory."""
 
 from collections.abc import Iterable, Iterator
 from typing import IO, Final
@@ -11,11 +11,11 @@ MAX_LINE: Final = 64 * 2**20
 inline image has a third of that. The AI SDK's client has no limit."""
 
 MAX_DOCUMENT: Final = 256 * 2**20
-"""Bytes of a file that can only be read as a whole: JSON on many lines, YAML. Parsed, it takes ten times that."""
+"""Bytes of a file that must be read as a whole: JSON on several lines, YAML. Parsed, it takes ten times as much."""
 
 
 class Lines:
-    """The lines of a file that are not read yet. Blank lines are skipped."""
+    """The lines of a file, read one after the other. Blank lines are skipped."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream

@@ -21,7 +21,7 @@ from stream_protocol.recording.read._records import (
 from stream_protocol.wire import StreamProtocolError, short_json
 
 HEADER_KEY: Final = "adk_ui_stream_recording"
-"""The key in the first line that marks a recording. Its value is the version of the format."""
+"""The key of the first line by which a recording is known. Its value is the version of the format."""
 
 VERSION: Final = 1
 """The version of the format that is written, and the only one that is read."""
@@ -33,10 +33,10 @@ def is_header(value: Any) -> bool:
 
 
 def read_native(header: Mapping[str, Any], lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
-    """The records after the header.
+    """Returns the records after the header.
 
-    These lines are skipped with a warning: a last line that a crash cut off, and lines that this release does not know.
-    Raises ``RecordingError``.
+    Skips these lines with a warning: a last line that a crash cut off, and lines that this release does not know.
+    Raises ``RecordingError`` for a version of the format that this release does not read, and for invalid lines.
     """
     version = header[HEADER_KEY]
     if version is True or version != VERSION:
@@ -74,7 +74,7 @@ def _record(line: dict[str, Any], number: int) -> Record | None:
             return EventRecord(number, event, float(at) if isinstance(at, int | float) else None)
         case {"chunk": {"type": str()} as chunk}:
             return ChunkRecord(chunk)
-        case {"end": "finish" | "error" | "abort" as end}:
+        case {"end": "finish" | "error" | "timeout" | "abort" as end}:
             return EndRecord(end)
         case {"turn": dict(turn)}:
             message_id, request = turn.get("message_id"), turn.get("request")

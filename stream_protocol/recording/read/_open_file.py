@@ -1,4 +1,4 @@
-"""Opens files of recordings. A recording is read more than once, so a pipe is first copied to a file."""
+"""Opens files of recordings. A recording is read more than once, so ``rereadable`` copies a pipe to a file first."""
 
 import shutil
 import stat
@@ -34,7 +34,7 @@ def rereadable(path: str) -> Iterator[Path]:
             return
         with Path(path).open("rb") as stream:
             head = stream.read(PIECE)
-            if detect_form(head) is None:  # It may be endless, so it is not copied.
+            if detect_form(head) is None:  # The pipe may be endless, so it is not copied.
                 raise RecordingError(why_unknown(head))
             with copy_of_stream(head, stream) as copy:
                 yield copy
@@ -42,7 +42,7 @@ def rereadable(path: str) -> Iterator[Path]:
 
 @contextmanager
 def copy_of_stream(head: bytes, rest: IO[bytes]) -> Iterator[Path]:
-    """The path of a temporary file: ``head``, which was already read of a stream, and the rest of the stream."""
+    """The path of a temporary file with the whole stream: ``head``, which was already read from it, and the rest."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         with path.open("wb") as copy:

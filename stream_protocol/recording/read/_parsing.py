@@ -15,7 +15,7 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse_json_text(text: bytes, first_line: int = 1) -> Any:
-    """The JSON value of a text. ``first_line``: the number of its first line in the file.
+    """Returns the JSON value of a text. ``first_line``: the number of its first line in the file.
 
     Raises ``RecordingError`` with the line of the mistake.
     """
@@ -32,7 +32,7 @@ def parse_json_text(text: bytes, first_line: int = 1) -> Any:
 
 
 def parse_yaml_text(text: bytes) -> Any:
-    """The value of a YAML document. Raises ``RecordingError`` with the line of the mistake.
+    """Returns the value of a YAML document. Raises ``RecordingError`` with the line of the mistake.
 
     Aliases are refused: ADK writes none, and a small document with aliases can fill the memory.
     """
@@ -51,7 +51,7 @@ def parse_yaml_text(text: bytes) -> Any:
 
 
 def field(value: Any, name: str) -> Any:
-    """The field of a JSON object, under its snake_case name or in camelCase; ``None`` if there is none."""
+    """Returns a field of a JSON object. ``name``: in snake_case; camelCase is tried, too. ``None`` if there is none."""
     if not isinstance(value, dict):
         return None
     head, *words = name.split("_")

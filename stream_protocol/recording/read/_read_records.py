@@ -15,7 +15,7 @@ from stream_protocol.recording.read._sse_captures import read_capture
 
 
 def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:
-    """The records in order. Forms that have events on lines are read line by line.
+    """Yields the records in order. Forms that have events on lines are read line by line.
 
     Raises ``RecordingError`` if the file is no recording.
     """

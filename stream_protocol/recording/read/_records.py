@@ -1,4 +1,4 @@
-"""What every form of a recording is read as: records, in the order of the file; or an error that says why not."""
+"""The records that every form of a recording becomes, and the errors for a file that is not a recording."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class ChunkRecord:
 
 @dataclass(frozen=True, slots=True)
 class EndRecord:
-    """The turn ended."""
+    """The response of the turn ended."""
 
     end: Ending
     failure: str = ""

@@ -1,7 +1,7 @@
 """Reads the SQLite files of ADK's ``SqliteSessionService``, and of ``DatabaseSessionService`` from schema 1 on.
 
-Source: both services of google-adk 2.13. Both have the same tables ``sessions`` and ``events``; an event is JSON. A
-store is opened so that neither the file nor a file beside it is written.
+Source: both services of google-adk 2.13. Both have the same tables ``sessions`` and ``events``; an event is JSON.
+Opening a store writes neither to its file nor to a file beside it.
 """
 
 import sqlite3

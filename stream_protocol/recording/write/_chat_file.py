@@ -14,7 +14,7 @@ from typing import Final
 from stream_protocol.recording.write._recording_lines import FIRST_BYTES
 
 MAX_FILES: Final = 16
-"""Files of one chat. There is more than one only if several processes write the chat at the same time."""
+"""The most files of one chat. There is a second one only if several processes write the chat at the same time."""
 
 _MODE: Final = 0o600
 _BLOCK: Final = 2**16
@@ -41,9 +41,9 @@ class ChatFile:
 
 
 def open_chat_file(path: Path, header: bytes) -> ChatFile:
-    """Opens the file at ``path`` to append a turn; if another process has its lock, the next file beside it.
+    """Opens the file at ``path`` to append a turn. If another process has its lock, opens the next file beside it.
 
-    A new file gets the header. A last line that was cut off is removed. Raises ``OSError``.
+    Writes the header to a new file. Removes a last line that was cut off. Raises ``OSError``.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for candidate in _candidates(path):

@@ -1,8 +1,8 @@
 """The JSON of an ADK event: camelCase, without nulls, as ADK writes it and ``Event.model_validate`` reads it.
 
-ADK's own serialisation refuses some values that a tool may return (a circular one, an object without a JSON form), and
-removes nulls from the others. The converter shows ``json_value`` of such a value. So that is written here, and the
-recording gives the same stream as the live event.
+A tool may return any value. ADK's own serialisation refuses some of them (circular ones, objects without a JSON form),
+and removes nulls from the others. The converter shows ``json_value`` of them. So ``json_value`` is written here, and a
+replay gives the same stream as the live event.
 """
 
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""``record``: records events from any source while they are read."""
+"""``record``: writes events from any source to a recording while they are read."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
 from contextlib import aclosing, nullcontext
@@ -24,8 +24,8 @@ def record(
 ) -> AsyncGenerator[Event, None]:
     """Yields the same events, and adds them as one turn to the recording at ``path``.
 
-    ``past``, ``message_id`` and ``options`` are those of ``StreamProtocolConverter``. Give the ones that the events are
-    converted with: the chunks that they give are recorded, too. ``request``: the client's request body if there is one.
+    ``past``, ``message_id`` and ``options`` are those of ``StreamProtocolConverter``. Give the same values as to the
+    converter of the events: its chunks are recorded, too. ``request``: the client's request body if there is one.
     ``redact``: the app's own redaction; see ``Redact``.
 
     If the file cannot be written, that is logged and the events go on. If the reader stops early, ``events`` is closed.
@@ -61,7 +61,7 @@ class _ResponseWriter:
         self._convert(lambda conversion: conversion.feed(event))
 
     def end(self, error: BaseException | None) -> None:
-        """Ends the turn. ``error``: what ended the events, if they did not just end."""
+        """Ends the turn. ``error``: the exception that ended the events; ``None`` after the last event."""
         self._begin(None)
         match error:
             case None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 ID_LENGTH: Final = 40
-"""Characters of a chat's id in the name of its file, to be read. The digest after it makes the name unique."""
+"""Characters of a chat's id in the name of its file, for people. The digest after it makes the name unique."""
 
 
 class _BaseRecorder:
@@ -54,7 +54,7 @@ class ChatRecorder(_BaseRecorder):
 
 
 class FileRecorder(_BaseRecorder):
-    """Records all turns of a ``ChatService`` in one file, after those that it has. For a service with one chat."""
+    """Records all turns of a ``ChatService`` at the end of one file. For a service with one chat."""
 
     def __init__(self, path: str | Path, *, redact: Redact | None = None) -> None:
         super().__init__(redact)

@@ -37,7 +37,7 @@ def value_line(kind: Literal["event", "chunk"], value: Mapping[str, Any], at: fl
 
 
 def end_line(outcome: str, at: float) -> bytes:
-    """The last line of a turn: it ended with ``finish``, ``error`` or ``abort``."""
+    """The last line of a turn. ``outcome``: how the response ended, ``finish``, ``error``, ``timeout`` or ``abort``."""
     return _line({"end": outcome, "at": round(at, _DIGITS)})
 
 

@@ -4,9 +4,10 @@ Three rules hold for events, chunks and requests, so that the recorded events st
 
 * ADK's auth configs and credentials are found by their keys, wherever they are. What remains is their kind, and the URL
   where a user signs in, without its query. The credential that a user gave is removed completely.
-* A text is removed if its key is the name of a secret: ``accessToken``, ``client_secret``, …
-* In session state, and in an app's own keys of a request, a value is removed if its key contains a word such as
-  ``token`` or ``password``. ``temp:`` state is removed completely.
+* Everywhere: a text is removed if its *whole key* is the name of a secret: ``accessToken``, ``client_secret``, … See
+  ``_SECRETS``.
+* Only in session state, and in an app's own keys of a request: a value is removed if its key *contains* a word such as
+  ``token`` or ``password``. See ``_SECRET_WORDS``. ``temp:`` state is removed completely.
 
 Text is not searched. The app's own function (``Redact``) must remove secrets that somebody says, or that a model writes
 as streamed arguments.
@@ -37,7 +38,8 @@ _SECRETS: Final = frozenset(
         *("authorization", "proxyauthorization", "xapikey", "setcookie"),
     }
 )
-"""Names of secrets, in the form of ``_plain_name``: fields of ADK's credentials, and HTTP headers."""
+"""Names of secrets, compared with the whole key, in the form of ``_plain_name``: fields of ADK's credentials, and HTTP
+headers."""
 
 _SECRET_WORDS: Final = (
     "token",
@@ -50,7 +52,8 @@ _SECRET_WORDS: Final = (
     "authorization",
     "cookie",
 )
-"""Words in the names of secrets in state and in requests. ADK has ``…_token_cache`` and ``adk_oauth2_…``."""
+"""Words that a key in state or in a request contains if its value may be a secret. ADK has ``…_token_cache`` and
+``adk_oauth2_…``."""
 
 _CONFIG_KEYS: Final = frozenset({"authscheme", "rawauthcredential", "exchangedauthcredential"})
 _CREDENTIAL: Final = REQUEST_CREDENTIAL.replace("_", "")
@@ -73,7 +76,7 @@ _NO_SEPARATORS: Final = dict.fromkeys(_IGNORED)
 """Characters between the words of a name."""
 
 _SUSPECT: Final = tuple(word.encode() for word in (*_SECRETS, *_CONFIG_KEYS, "authtype", _SIGN_IN, _CREDENTIAL))
-"""If none of these is in the text of a value (without ``_IGNORED``), nothing in the value is a secret."""
+"""If none of these is in the JSON text of a value (without ``_IGNORED``), the value has no secret."""
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +93,7 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk without secrets. The same is removed as from the event that it was made from."""
+    """A chunk without secrets. Removes the same as from the event that the chunk was made from."""
     chunk = remove_secrets(chunk)
     if chunk.get("type") == "data-adk-state":
         chunk["data"] = _clean_state(chunk.get("data"))
@@ -104,9 +107,9 @@ def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def remove_secrets(value: dict[str, Any]) -> dict[str, Any]:
-    """Plain JSON without credentials (by their keys) and secrets (by their names). A copy if there were any.
+    """Plain JSON without credentials and without texts under the names of secrets. Returns a copy if there were any.
 
-    Nearly all events and chunks have none; a search in their text is enough to know that.
+    Nearly all events and chunks have none. One search in their text shows that, and they are not copied.
     """
     text = orjson.dumps(value).translate(None, _IGNORED).lower()
     return _clean_object(value) if any(word in text for word in _SUSPECT) else value
@@ -154,7 +157,10 @@ def _credential_answer_key(value: dict[str, Any]) -> str | None:
 
 
 def _clean_auth_config(config: dict[str, Any]) -> dict[str, Any]:
-    """Keeps the scheme and what a browser gets of the exchanged credential. Without a key ADK computes one."""
+    """Keeps the scheme, and the part of the exchanged credential that a browser gets.
+
+    ``credentialKey`` is replaced, not removed: without it ADK would compute one.
+    """
     kept: dict[str, Any] = {}
     for key, value in config.items():
         match _plain_name(key), value:

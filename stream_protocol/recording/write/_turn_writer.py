@@ -1,7 +1,7 @@
 """Writes one turn to the file of its chat.
 
-If anything fails, be it the disk or an app's own redaction, the failure is logged once and nothing more is written to
-that file: a recording with a gap would replay something that did not happen. The run itself goes on.
+If something fails (the disk, or an app's own redaction), the failure is logged once and nothing more is written to that
+file: a recording with a gap would replay something that did not happen. The run itself goes on.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class TurnWriter:
                     self._write("chunk", redact_chunk(orjson.loads(item.removeprefix(b"data: "))))
 
     def end(self, outcome: Ending | None) -> None:
-        """Writes how the turn ended, and closes the file."""
+        """Writes how the response ended, unless that is ``None``, and closes the file."""
         if self._file is not None:
             with self.stop_on_failure():
                 if outcome is not None:
@@ -92,7 +92,7 @@ class TurnWriter:
 
     @contextmanager
     def stop_on_failure(self) -> Iterator[None]:
-        """Any exception in this context is logged, and ends the recording instead of the run."""
+        """Logs any exception in this context. It ends the recording, not the run."""
         try:
             yield
         except Exception:

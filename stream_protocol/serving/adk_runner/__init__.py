@@ -1,4 +1,4 @@
-"""From what an app names or hands over to an ADK ``Runner`` with its session service."""
+"""Makes an ADK ``Runner`` of an agent or app that is given or named, and the session service of a URI."""
 
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target
 from stream_protocol.serving.adk_runner._runner import (

@@ -16,7 +16,7 @@ from google.adk.workflow import BaseNode
 from stream_protocol.serving.adk_runner._runner import Target
 
 AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
-"""A folder with one of these is an agent for ``adk web``. So is a package with ``root_agent`` in ``__init__.py``."""
+"""For ``adk web``, a folder with one of these is an agent. So is a package with ``root_agent`` in ``__init__.py``."""
 
 
 class TargetError(ValueError):

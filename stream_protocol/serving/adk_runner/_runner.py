@@ -1,4 +1,4 @@
-"""Makes an ADK ``Runner`` of what an app wants served, and reads the tree of its agents."""
+"""Makes an ADK ``Runner`` of an agent or app, and reads the tree of its agents."""
 
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -18,7 +18,7 @@ Target: TypeAlias = BaseNode | App | Runner
 
 
 def as_runner(target: Target, session_service: BaseSessionService | None = None) -> Runner:
-    """A runner for the target. A ``Runner`` is used as it is; others get services in memory, unless one is given.
+    """Returns a runner for the target. A ``Runner`` stays as it is; others get services in memory, unless one is given.
 
     Raises ``StreamProtocolError`` for another type, and for a ``Runner`` together with a session service.
     """
@@ -47,7 +47,7 @@ def _runner(
 
 
 def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
-    """A runner of this agent with the services and plugins of ``runner``; ``runner`` itself for its own agent."""
+    """Makes a runner of this agent with the services and plugins of ``runner``; for its own agent ``runner`` itself."""
     if agent is None or agent is runner.agent:
         return runner
     return Runner(
@@ -63,8 +63,8 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
 def delegation_tools(root: BaseNode) -> frozenset[str]:
     """The tool names under which agents call their task-mode sub-agents.
 
-    Give them to a converter of a live run as ``hidden_tools``: such a call is answered some turns later, outside the
-    message that holds it. ``ChatService`` does so by itself.
+    Give them as ``hidden_tools`` to a converter of a live run: such a call gets its result some turns later, in another
+    message. ``ChatService`` does this by itself.
     """
     parents = [agent for agent in _tree(root) if isinstance(agent, LlmAgent)]
     # Any class of agent may have a mode, as remote agents do; ADK looks for the attribute, too.

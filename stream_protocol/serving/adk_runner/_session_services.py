@@ -20,8 +20,8 @@ PROBE_SECONDS: Final = 10.0
 """How long a service may take to answer."""
 
 BETWEEN_PROBES: Final = (0.1, 0.2, 0.4, 0.8)
-"""Seconds. Workers that start together on an empty database all create its tables. Only one succeeds; others may find
-tables that are still empty, for which ADK raises ``ValueError``. So they try again."""
+"""The pauses between attempts, in seconds. Workers that start together on an empty database all create its tables, and
+only one succeeds. The others may find tables that are still empty: ADK raises ``ValueError``. So they try again."""
 
 
 class SessionServiceError(Exception):
@@ -29,10 +29,10 @@ class SessionServiceError(Exception):
 
 
 def load_session_service(uri: str) -> BaseSessionService:
-    """The service of ``memory://``, ``sqlite:///chat.db``, ``postgresql://user@host/db``, or another scheme of ADK's.
+    """Makes the service of ``memory://``, ``sqlite:///chat.db``, ``postgresql://user@host/db``, or another ADK scheme.
 
-    It is asked once, so that a server whose store does not work does not start. To be called where no event loop runs.
-    Raises ``SessionServiceError``.
+    The service is probed first, so that a server whose store does not work does not start. To be called where no event
+    loop runs. Raises ``SessionServiceError``.
     """
     for scheme, driver in ASYNC_DRIVERS:
         if uri.startswith(scheme):
@@ -90,7 +90,7 @@ def _make(uri: str) -> BaseSessionService:
 
 
 def _names_driver(uri: str) -> bool:
-    """Whether the URI is one for SQLAlchemy, which is an extra."""
+    """Whether the URI names a driver of SQLAlchemy, which is an extra."""
     return "+" in urlsplit(uri).scheme
 
 

@@ -1,7 +1,8 @@
 """Artifacts over HTTP, sent so that they cannot run in the page's origin.
 
-An artifact is whatever a model or a tool has made: HTML with scripts, an SVG, a file of another type than it says. So
-the browser is told to trust the media type, to run nothing, and to download all but plain images, sound, film and text.
+An artifact may be anything that a model or a tool has made: HTML with scripts, an SVG, a file of another type than it
+says. So the headers tell the browser to trust the media type, to run nothing, and to download everything but plain
+images, audio, video and text.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 INLINE_TYPES: Final = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)|(audio|video)/.+|text/plain")
-"""Media types that a browser may show; all others are downloads. An ``<img>`` shows an SVG all the same; opened as a
-page of its own, an SVG can run scripts."""
+"""Media types that a browser may show; all others are downloads. SVG is not among them: an SVG that is opened as a page
+of its own can run scripts. An ``<img>`` shows it anyway."""
 
 SAFE_HEADERS: Final = (
     ("x-content-type-options", "nosniff"),
@@ -45,7 +46,7 @@ def artifact_base(request: Request, path: str) -> str | None:
     """The URL of the chat endpoint, at ``path``, as the page that sent this request must use it.
 
     ``None`` if the page signs in with an ``Authorization`` header: a browser does not send it for an image. A page of
-    another origin gets the whole URL. Other pages get the path, which is right behind any proxy.
+    another origin gets the whole URL. Other pages get the path, which is right also if there is a proxy.
     """
     if "authorization" in request.headers:
         return None

@@ -1,4 +1,4 @@
-"""The app's hooks on a request: ``identify`` says whose chats it may see, ``prepare`` how it is run.
+"""The app's hooks on a request: ``identify`` says whose chats it may see; ``prepare`` says how it is run.
 
 Both may be plain functions or coroutine functions.
 """
@@ -24,12 +24,12 @@ Prepare: TypeAlias = Callable[[Request, ChatRequest], RunOverrides | Awaitable[R
 
 
 def local_user(_request: Request) -> str:
-    """The user of a server that has only one: ``"local"``."""
+    """Returns the user's id on a server that has only one user: ``"local"``."""
     return LOCAL_USER
 
 
 def header_user(name: str) -> Identify:
-    """Takes the user's id from a header that a proxy sets after it has signed the user in.
+    """Makes an ``identify`` that reads the user's id from a header, which a proxy sets after it has signed the user in.
 
     Use it only where all requests come through that proxy, and the proxy removes this header from what clients send. A
     request without the header, or with it twice (from the client and from the proxy), gets 401.

@@ -37,8 +37,8 @@ def chat_routes(
 
     ``target``: an agent, an ``App`` or a ``Runner``, served with the defaults of ``ChatService``; or a ``ChatService``
     with other options. Call its ``aclose`` in the app's lifespan.
-    ``identify``: says whose chats a request may see. By default all chats belong to one local user. The body of the
-    request is never asked for it.
+    ``identify``: says whose chats a request may see. By default all chats belong to one local user. The user's id is
+    never taken from the body of the request.
     ``prepare``: says how a request is run: its agent, run config, state and secrets. Without it only the user's words
     reach the agent.
     ``max_body_bytes``: a larger request is refused (413).

@@ -32,8 +32,8 @@ class UIMessageStreamResponse(Response):
 
     ``content``: yields bytes, which are sent as they are (``stream_sse``); or chunks, which are encoded here and ended
     with ``[DONE]`` (``stream_chunks``). It is iterated in the task that serves the request, and closed there if the
-    client leaves. If it raises, the client gets one masked ``error`` chunk, and the server's log the exception. A
-    ``RunReader`` that is cut off ends the connection without ending the response, so that the client knows of it.
+    client leaves. If it raises, the client gets one masked ``error`` chunk, and the exception is logged. If a
+    ``RunReader`` is cut off, the connection is closed in the middle of the response, so that the client knows of it.
     ``keep_alive``: seconds of silence before a comment is sent; ``None`` for never.
     ``headers``: more headers, which win over the defaults.
 
@@ -85,7 +85,7 @@ class UIMessageStreamResponse(Response):
 
 
 class _Connection:
-    """The sending side of one HTTP connection: sends one ASGI message at a time, and comments in silences."""
+    """The sending side of one HTTP connection. Sends one ASGI message at a time, and comments during silences."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

@@ -17,14 +17,14 @@ GRACEFUL_SECONDS = 3
 
 
 class StreamingService(Protocol):
-    """Has open streams that must end before the server stops, such as a ``ChatService``."""
+    """A service with open streams, which must end before the server stops. ``ChatService`` is one."""
 
     async def aclose(self) -> None:
         """Ends the streams."""
 
 
 class ChatServer(uvicorn.Server):
-    """A uvicorn server that ends the streams before it waits for their connections."""
+    """A uvicorn server that ends the streams before it waits until their connections close."""
 
     def __init__(self, config: uvicorn.Config, service: StreamingService) -> None:
         super().__init__(config)
@@ -41,12 +41,12 @@ class AddressError(OSError):
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free port. Raises ``AddressError``."""
+    """Returns a listening socket; port 0 takes a free port. Raises ``AddressError``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        reason = (error.strerror or str(error)).partition(" (")[0]  # Python says the address once more behind it
+        reason = (error.strerror or str(error)).partition(" (")[0]  # Python appends the address again
         raise AddressError(f"cannot listen on {host}:{port}: {reason}") from error
     # Its connections inherit it. asyncio sets it only where the socket names its protocol, which this one does not:
     # without it each chunk but the first waits until the client has acknowledged the one before, some 40 ms.
@@ -55,7 +55,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def server_address(listener: socket.socket) -> str:
-    """The URL for a browser on this machine."""
+    """Returns the server's URL for a browser on this machine."""
     host, port = listener.getsockname()[:2]
     if ip_address(host).is_unspecified:
         host = "localhost"

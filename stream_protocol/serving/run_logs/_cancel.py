@@ -1,4 +1,4 @@
-"""Cancels tasks for good."""
+"""Cancels tasks, and waits until they have really ended."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """The SSE events of one response in this process: one writer appends, any number of readers follow at their own pace.
 
 The writer never waits. A reader costs nothing but its position, so a slow reader is cut off once it is too far behind.
-Above a bound, text deltas that every reader has are joined to fewer, longer ones.
+Above a bound, text deltas that every reader has read are joined to fewer, longer ones.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from stream_protocol.wire import coalesce
 logger = logging.getLogger(__name__)
 
 MAX_BATCH: Final = 256
-"""The most events that a reader gets in one piece: few writes to the socket, and a bounded copy for a late reader."""
+"""The most events that a reader gets in one piece: few writes to the socket, and little memory for a late reader."""
 
 START: Final = b'data: {"type":"start"'
 """How the first event of a response begins."""
@@ -26,7 +26,7 @@ class LogBounds:
     """How large the log of one response may become. All values are bytes."""
 
     coalesce_above: int = 2**20
-    """Above this size, text deltas that every reader has are joined. Nothing is dropped."""
+    """Above this size, text deltas that every reader has read are joined. Nothing is dropped."""
     max_size: int = 64 * 2**20
     """A response that is larger than this even after joining ends in an error."""
     max_backlog: int = 16 * 2**20
@@ -50,15 +50,16 @@ class EventBuffer:
         self._on_readers = on_readers
         self._past = b""
         self._joined: list[bytes] = []
-        """What the first events have become by joining."""
+        """The first events after joining."""
         self._joined_count = 0
         """How many events were joined."""
         self._tail: list[bytes] = []
-        """The events after these, as they were appended."""
+        """The events after those in ``_joined``, as they were appended."""
         self._size = 0
         self._appended_bytes = 0
         self._coalesce_above = self._bounds.coalesce_above
         self._copied: int | None = None
+        """See ``mark_copied``."""
         self._cursors: set[_Cursor] = set()
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
@@ -90,7 +91,7 @@ class EventBuffer:
         return self._past
 
     def set_past(self, past: bytes) -> None:
-        """Says what the message held before this response. To be called before the first event is appended."""
+        """Sets ``past``. To be called before the first event is appended."""
         self._past = past
 
     def append(self, *events: bytes) -> None:
@@ -110,7 +111,7 @@ class EventBuffer:
         self._wake()
 
     def cut_off_readers(self) -> None:
-        """Cuts off all readers, and every later one: the rest of the response cannot be had here."""
+        """Cuts off all readers, and every later one: this process cannot get the rest of the response."""
         self._refuses_readers = True
         for cursor in list(self._cursors):
             cursor.cut_off.set()
@@ -122,9 +123,10 @@ class EventBuffer:
         return self._tail[position - self._joined_count :] if position >= self._joined_count else None
 
     def mark_copied(self, count: int | None) -> None:
-        """Tells how many events have been copied elsewhere: later ones are not joined, so that ``since`` has them.
+        """Sets how many events have been copied to Redis or another store. Later events are not joined before they are
+        copied, so that ``since`` returns them.
 
-        ``None``: nobody copies, or the copy may lag behind; everything that the readers have may be joined.
+        ``None``: nobody copies, or the copy may lag behind. All events that every reader has read may be joined.
         """
         self._copied = count
 
@@ -135,7 +137,7 @@ class EventBuffer:
     def read(self, *, rebuild: bool = False) -> "RunReader":
         """Reads all events from the first on until the log is closed. Several events may come in one piece.
 
-        ``rebuild``: for a page that has nothing of the message: ``past`` comes behind the first event, ``start``.
+        ``rebuild``: for a page that has nothing of the message: ``past`` comes after the first event, ``start``.
         """
         cursor = _Cursor()
         return RunReader(self._read(cursor, rebuild=rebuild), cursor.cut_off)
@@ -162,7 +164,7 @@ class EventBuffer:
                 earlier.insert(1 if earlier and earlier[0].startswith(START) else 0, self._past)
             for begin in range(0, len(earlier), MAX_BATCH):
                 yield b"".join(earlier[begin : begin + MAX_BATCH])
-            del earlier  # joined events of a long response: memory that a slow reader must not keep
+            del earlier  # a slow reader must not keep the joined events of a long response in memory
             while not cursor.cut_off.is_set():
                 batch = self._tail[cursor.position - self._joined_count :][:MAX_BATCH]
                 if batch:
@@ -197,9 +199,9 @@ class EventBuffer:
             self._leave(cursor)
 
     def _coalesce(self) -> None:
-        """Joins the events that every reader has, and whoever copies the log.
+        """Joins the events that every reader has read and that have been copied (see ``mark_copied``).
 
-        The bound doubles with the size that is left, so all joining together costs a few times the bytes appended.
+        The next bound is twice the size that is left. So all joining together costs a few times the bytes appended.
         """
         copied = self.count if self._copied is None else max(self._copied, self._joined_count)
         known = min((cursor.position for cursor in self._cursors), default=copied)
@@ -224,11 +226,11 @@ class _Cursor:
     position: int = 0
     """The number of events read."""
     read_bytes: int = 0
-    """The bytes read, of all that were appended. What was there before the reader came counts as read."""
+    """How many of the appended bytes were read. Bytes from before the reader came count as read."""
     cut_off: asyncio.Event = field(default_factory=asyncio.Event)
 
     def jump(self, position: int, read_bytes: int) -> None:
-        """Goes to this place."""
+        """Moves the cursor to this position."""
         self.position, self.read_bytes = position, read_bytes
 
 

@@ -28,7 +28,7 @@ class MemoryRunLog:
         self._numbers = count(1)
 
     async def claim(self, chat: str, request: str, owner: Owner) -> _MemoryLease:
-        """Gives the chat to a new run. Raises ``ChatTakenError``."""
+        """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
         if (other := self._leases.get(chat)) is not None:
             raise ChatTakenError(other.info())
 
@@ -40,12 +40,12 @@ class MemoryRunLog:
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:
-        """Returns the run that has the chat."""
+        """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
         lease = self._leases.get(chat)
         return None if lease is None else lease.info()
 
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
-        """Reads a run's response; ``None`` once the run has released its chat."""
+        """Reads a run's response; ``None`` if the run has released its chat."""
         lease = self._leases.get(chat)
         return None if lease is None or lease.run_id != run_id else lease.owner.log.read(rebuild=rebuild)
 

@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._event_buffer import EventBuffer, LogBounds, RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
-"""``claimed``: the run has the chat, but its request may still be refused. ``open``: the response is being written.
+"""``claimed``: the run holds the lease, but its request may still be refused. ``open``: the response is being written.
 ``closed``: the response has ended; the run may still be ending and being stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInfo:
-    """The run that has a chat."""
+    """The run that holds a chat's lease."""
 
     run_id: str
     request: str
     """The fingerprint of the request that the run answers."""
     phase: Phase
     healthy: bool = True
-    """``False`` if the run's worker has not renewed the lease in time. It loses the chat unless it comes back soon."""
+    """``False`` if the run's worker has not renewed the lease in time. It loses the chat unless it renews it soon."""
 
 
 class ChatTakenError(Exception):
-    """Another run has the chat."""
+    """Another run holds the chat's lease."""
 
     def __init__(self, run: RunInfo) -> None:
-        super().__init__(f"Run {run.run_id} has the chat.")
+        super().__init__(f"Run {run.run_id} holds the chat's lease.")
         self.run = run
 
 
@@ -46,13 +46,13 @@ class Owner(Protocol):
 
     @property
     def log(self) -> EventBuffer:
-        """What the run writes."""
+        """The SSE events of the run's response."""
 
     def stop(self) -> None:
         """Called when somebody asks the run to stop. May be called again."""
 
     def lease_lost(self) -> None:
-        """Called when the lease is lost. Another run may have the chat, so this one must end at once."""
+        """Called when the lease is lost. Another run may hold it now, so this one must end at once."""
 
 
 class Lease(Protocol):
@@ -67,14 +67,14 @@ class Lease(Protocol):
 
     @property
     def held(self) -> bool:
-        """Whether the lease was renewed in time. If not, another run may have the chat: start nothing more."""
+        """Whether the lease was renewed in time. If not, another run may hold it: start nothing more."""
 
     def release(self) -> None:
         """Frees the chat, once every reader can get all that was written. Never waits; may be called again."""
 
 
 class RunLog(Protocol):
-    """Keeps what runs in each chat, and its response, for one worker or for many.
+    """Keeps the run of each chat and its response while it is written, for one worker or for many.
 
     ``chat`` is any text that identifies one chat of one user in one app. A log belongs to one event loop. All methods
     raise ``RunLogError`` if the log's store cannot be reached.
@@ -87,11 +87,11 @@ class RunLog(Protocol):
     async def claim(self, chat: str, request: str, owner: Owner) -> Lease:
         """Gives the chat to a new run, which writes to ``owner.log``. ``request``: the fingerprint of its request.
 
-        Raises ``ChatTakenError`` if another run has the chat.
+        Raises ``ChatTakenError`` if another run holds the chat's lease.
         """
 
     async def current(self, chat: str) -> RunInfo | None:
-        """Returns the run that has the chat; ``None`` if the chat is free."""
+        """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
 
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
         """Reads a run's response from its beginning to its end; ``None`` if the log does not have it any more.

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from stream_protocol.serving import LogBounds, RedisRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError
-from stream_protocol.serving.run_logs.redis._lease import HEARTBEATS
+from stream_protocol.serving.run_logs.redis._lease import RENEWALS
 from stream_protocol.serving.run_logs.redis._scripts import STOP
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
@@ -201,7 +201,7 @@ async def test_a_stop_is_insisted_upon_once_however_often_it_is_asked_for(ends: 
     await freed(wired[1])
     next_owner, next_lease = await begin(wired[0])
     await several_leases()
-    assert ends[1].answered[ends[1].register_script(STOP).sha] == 20 + HEARTBEATS
+    assert ends[1].answered[ends[1].register_script(STOP).sha] == 20 + RENEWALS
     assert not next_owner.stopped.is_set()
     next_owner.finish()
     next_lease.release()
@@ -361,6 +361,27 @@ async def test_a_reader_elsewhere_counts_while_it_is_there(ends: list[Wire], wir
     assert not ends[1].waiting["XREAD"]
     owner.finish()
     lease.release()
+
+
+async def test_a_message_that_cannot_be_read_does_not_end_the_messages_between_workers(redis: RedisServer) -> None:
+    async with two_workers(
+        redis.url, redis.url, lease=10 * HANG
+    ) as logs:  # no regular renewal brings the stop in this test
+        owner, lease = await begin(logs[0])
+
+        async def disturbed() -> bool:
+            async with Redis.from_url(redis.url) as client:
+                channels = await client.pubsub_channels()
+                return [await client.publish(channel, b"\xff") for channel in channels] == [1, 1]
+
+        async def stopped() -> bool:
+            await logs[1].stop(CHAT)
+            return owner.stopped.is_set()
+
+        await eventually(disturbed)
+        await eventually(stopped)
+        owner.finish()
+        lease.release()
 
 
 async def test_a_run_is_followed_once_however_many_read_it(ends: list[Wire], wired: Logs) -> None:

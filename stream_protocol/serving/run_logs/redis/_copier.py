@@ -1,7 +1,7 @@
-"""Copies the log of one run to Redis while it is written.
+"""Copies the log of one run of this worker to Redis while it is written. (``_follower`` reads it at other workers.)
 
-Redis counts the events and takes a piece only after the count that it was made for. So a piece may be sent twice, and a
-Redis that lost a part of the log in a fail-over says where to go on. redis-py has no such client.
+Each piece says how many events are before it. Redis appends it only if it has just as many. So a piece may be sent
+twice, and a Redis that lost a part of the log in a fail-over says where to go on. redis-py has no such client.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ MAX_PIECE: Final = 2**20
 JOIN_SECONDS: Final = 2.0
 """How long entries stay in the stream after they have been joined, for readers that still go through them."""
 
-NOT_OURS: Final = -1
-"""What a script returns to a run that does not have the chat."""
+NOT_HELD: Final = -1
+"""What a script returns to a run that does not hold the chat's lease."""
 
 
 class Copier:
     """Copies ``log`` to Redis.
 
     A piece is all that was appended while the last one was sent, so a slow Redis gets fewer and larger pieces.
-    ``log_ms``: how long Redis keeps the log after the last piece. ``renew_lease`` is called when Redis does not know
-    the run's lease.
+    ``log_ttl_ms``: milliseconds that Redis keeps the log after the last piece. ``renew_lease`` is called when Redis
+    does not know the run's lease.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Copier:
         run_id: str,
         token: bytes,
         bounds: LogBounds,
-        log_ms: int,
+        log_ttl_ms: int,
         renew_lease: Callable[[], None],
     ) -> None:
         self._store = store
@@ -64,14 +64,14 @@ class Copier:
         self._run_id = run_id
         self._token = token
         self._bounds = bounds
-        self._log_ms = log_ms
+        self._log_ttl_ms = log_ttl_ms
         self._renew_lease = renew_lease
         self._position = 0
         self._sent = 0
         """Bytes sent since events were last joined in Redis."""
         self._join_above = bounds.coalesce_above
         self._joined: tuple[float, int, bytes] | None = None
-        """The first events, joined, to replace their entries: from which loop time on, how many events, their bytes."""
+        """The first events, joined, to replace their entries: when (loop time), how many events, their bytes."""
 
     async def copy(self) -> None:
         """Returns when Redis has the complete log and its end."""
@@ -85,7 +85,7 @@ class Copier:
                 failing = False
                 await asyncio.sleep(GATHER_SECONDS)
             except RunLogError as error:
-                self._log.mark_copied(None)  # memory counts more than readers elsewhere
+                self._log.mark_copied(None)  # memory is more important than readers at other workers
                 if not failing:
                     logger.warning("The log of run %s is not copied just now: %s", self._run_id, error)
                 failing = True
@@ -102,14 +102,14 @@ class Copier:
         count = self._position + len(piece)
         last = log.closed and count == log.count
         data = b"".join(piece)
-        arguments = (self._position, count, data, log.past, WHOLE if last else b"", self._log_ms)
-        there = await self._run(scripts.APPEND, *arguments)
+        arguments = (self._position, count, data, log.past, WHOLE if last else b"", self._log_ttl_ms)
+        count_in_redis = await self._run(scripts.APPEND, *arguments)
         self._sent += len(data)
         await self._join()
-        return last and there == count
+        return last and count_in_redis == count
 
     async def _join(self) -> None:
-        """Joins the events in Redis, too, once there are many."""
+        """Joins the events in Redis once there are many, as ``EventBuffer`` does in memory."""
         now = asyncio.get_running_loop().time()
         if self._joined is None and self._sent > self._join_above:
             self._joined = now + JOIN_SECONDS, self._log.count, b"".join(self._log.whole())
@@ -118,18 +118,18 @@ class Copier:
             await self._replace(count, joined)
 
     async def _replace(self, count: int, joined: bytes) -> None:
-        await self._run(scripts.REPLACE, count, joined, self._log.past, self._log_ms)
+        await self._run(scripts.REPLACE, count, joined, self._log.past, self._log_ttl_ms)
         self._joined, self._sent = None, 0
         self._join_above = max(self._bounds.coalesce_above, len(joined))
 
     async def _run(self, script: str, *arguments: Any) -> int:
-        there: int = await self._store.script(script, self._keys, self._run_id, self._token, *arguments)
-        if there == NOT_OURS:
-            self._renew_lease()  # writes again what a fail-over forgot, or finds that a newer run has the chat
+        count_in_redis: int = await self._store.script(script, self._keys, self._run_id, self._token, *arguments)
+        if count_in_redis == NOT_HELD:
+            self._renew_lease()  # writes the lease again if a fail-over lost it, or finds that a newer run holds it
             raise RunLogError("Redis knows nothing of the run's lease")
-        self._position = there
-        self._log.mark_copied(there)
-        return there
+        self._position = count_in_redis
+        self._log.mark_copied(count_in_redis)
+        return count_in_redis
 
 
 def _piece(events: Iterable[bytes]) -> list[bytes]:

@@ -1,6 +1,6 @@
-"""Follows a run of another worker: copies its log from Redis for all readers in this process.
+"""Follows a run of another worker: reads its log from Redis for all readers in this process. (``_copier`` writes it.)
 
-redis-py reads a stream; it does not know joined events, dead workers, fail-overs that forget, or when to stop reading.
+redis-py reads a stream. This module adds joined events, dead workers, fail-overs that lose data, and when to stop.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ MAX_WAIT: Final = 1.0
 
 
 class Follower:
-    """Copies the log of a run into ``buffer``, which serves all readers in this process.
+    """Reads the log of a run into ``buffer``, which serves all readers in this process.
 
-    A run without a lease has lost its worker, unless its log has an end. But a fail-over may have forgotten the lease:
-    the worker has ``times.trusted`` seconds to come back, and Redis as long to be reachable again. Then the response
-    ends in an error; at once, if a newer run has the chat.
+    If a run has no lease and its log has no end, its worker is dead, or a fail-over has lost the lease. So the worker
+    has ``times.valid_without_renewal`` seconds to renew it. Redis has the same time to be reachable again. After that
+    the response ends in an error. If a newer run holds the chat's lease, it ends in an error at once.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Follower:
     ) -> None:
         self.buffer = EventBuffer(bounds, on_readers=self._count_readers)
         self._unwanted = asyncio.Event()
-        """Set when nobody has read for ``LINGER_SECONDS``, or the readers cannot be served any more."""
+        """Set when nobody has read for ``LINGER_SECONDS``, or when the readers cannot get the next events."""
         self._store = store
         self._keys = keys
         self._run_id = run_id
@@ -63,11 +63,11 @@ class Follower:
         self._check_at = 0.0
         self._missing_since: float | None = None
         self._token = 0
-        """The run's token, once it was seen; 0 before. After a fail-over an older run may seem to have the chat."""
+        """The run's token; 0 before it is known. After a fail-over an older run may seem to hold the lease."""
         self._superseded = False
 
     async def begin(self) -> bool:
-        """Returns whether the run has its chat or a log. To be called once, before ``follow``."""
+        """Returns whether the run holds its chat's lease or has a log. To be called once, before ``follow``."""
         current = await self._check_lease()
         if self._available > 0:
             await self._read_head()
@@ -75,22 +75,22 @@ class Follower:
         return current or self._available >= 0
 
     async def follow(self) -> None:
-        """Copies until the run has ended or nobody reads it any more."""
-        copying = asyncio.create_task(self._copy())
+        """Reads the log until the run has ended or nobody reads it here any more."""
+        reading = asyncio.create_task(self._read_until_end())
         unwanted = asyncio.create_task(self._unwanted.wait())
         try:
-            await asyncio.wait([copying, unwanted], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([reading, unwanted], return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._cancel_timer()
             if not self.buffer.closed:
                 self.buffer.cut_off_readers()
-            await cancel_and_wait([copying, unwanted])
+            await cancel_and_wait([reading, unwanted])
         await self._leave()
 
-    async def _copy(self) -> None:
+    async def _read_until_end(self) -> None:
         while not self.buffer.closed:
             try:
-                if not await self._copy_more():
+                if not await self._read_more():
                     await asyncio.sleep(RETRY_SECONDS)
             except RunLogError as error:
                 logger.warning("Run %s cannot be followed just now: %s", self._run_id, error)
@@ -98,12 +98,12 @@ class Follower:
                 self._check_at = 0
                 await asyncio.sleep(RETRY_SECONDS)
 
-    async def _copy_more(self) -> bool:
+    async def _read_more(self) -> bool:
         """Reads what Redis has. Returns ``False`` if it had nothing and did not wait: pause before the next read."""
         if self._missing_since is not None or _now() >= self._check_at:
             await self._check_lease()
         missing = self._missing_since is not None
-        wait = 0 if missing else min(MAX_WAIT, self._times.heartbeat)
+        wait = 0 if missing else min(MAX_WAIT, self._times.renewal_interval)
         entries = await self._store.entries(self._keys, self._run_id, self._last_id, wait)
         if self._received == 0 and (entries or self._available > 0):
             await self._read_head()
@@ -111,13 +111,13 @@ class Follower:
             self._append(entry)
             self._last_id = entry_id
         if not entries and self._available > self._received:
-            self._cut_off_readers("what it has not read yet was joined")
+            self._cut_off_readers("the next events were joined with earlier ones")
         if not entries and missing:
             self._note_missing()
         return bool(entries) or not missing
 
     async def _check_lease(self) -> bool:
-        """Returns whether the run has its chat. Also tells its worker that it is read here."""
+        """Returns whether the run holds its chat's lease. Also tells its worker that it is read here."""
         lease_ms = milliseconds(self._times.lease)
         reply = await self._store.script(scripts.WATCH, self._watch_keys(), self._run_id, self._worker, lease_ms)
         run, worker, token, self._available = reply
@@ -128,9 +128,9 @@ class Follower:
         else:
             self._token = int(token)
             if not self._check_at:
-                await self._store.nudge(worker.decode(), self._run_id)
+                await self._store.request_renewal(worker.decode(), self._run_id)
             self._missing_since = None
-        self._check_at = _now() + self._times.heartbeat
+        self._check_at = _now() + self._times.renewal_interval
         return current
 
     async def _read_head(self) -> None:
@@ -145,7 +145,7 @@ class Follower:
         if self.buffer.closed:
             return
         if entry.after > self._received:
-            self._cut_off_readers("a piece of it is missing")
+            self._cut_off_readers("a piece of its log is missing")
         elif entry.end == WHOLE:
             self.buffer.close()
         elif entry.end:
@@ -155,9 +155,9 @@ class Follower:
             self._received = entry.count
 
     def _note_missing(self) -> None:
-        """The run's lease, or Redis, is missing. Ends the response if that has lasted too long."""
+        """Notes that the lease is gone or Redis cannot be reached. Ends the response if that has lasted too long."""
         self._missing_since = self._missing_since or _now()
-        if self._superseded or _now() - self._missing_since > self._times.trusted:
+        if self._superseded or _now() - self._missing_since > self._times.valid_without_renewal:
             self._end_in_error()
 
     def _end_in_error(self) -> None:
@@ -182,7 +182,7 @@ class Follower:
                 _, worker, *_ = await self._store.script(
                     scripts.WATCH, self._watch_keys(), self._run_id, self._worker, 0
                 )
-                await self._store.nudge(worker.decode(), self._run_id)
+                await self._store.request_renewal(worker.decode(), self._run_id)
 
     def _watch_keys(self) -> tuple[str, str, str]:
         keys = self._keys

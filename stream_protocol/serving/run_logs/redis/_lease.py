@@ -1,8 +1,8 @@
 """The lease of one run of this worker: its right to a chat, renewed in Redis.
 
-It is fenced: each run of a chat gets a greater token, so a worker that was away finds out that a newer run has had the
-chat. redis-py has a lock (``redis.lock``), but without a fencing token, and without the run's phase, its worker and the
-request to stop, which must change in the same atomic step.
+Each run of a chat gets a greater number, a fencing token. By it a worker that was cut off from Redis finds out that a
+newer run has taken the chat. redis-py has a lock (``redis.lock``), but without a fencing token, and without the run's
+phase, its worker and the request to stop, which must change in the same atomic step.
 """
 
 from __future__ import annotations
@@ -29,54 +29,68 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HEARTBEATS: Final = 3
-"""How often a lease is renewed in its time."""
+RENEWALS: Final = 3
+"""Renewals per lease time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseTimes:
-    """How long leases and logs last. All values are seconds, those ending in ``_ms`` milliseconds."""
+    """How long leases and logs last. All values are seconds, those ending in ``_ms`` milliseconds.
+
+    Since the last renewal of a lease:
+
+    * after 1/3 of ``lease`` its worker renews it;
+    * after 1/2, when a renewal is late, other workers take the run for unhealthy;
+    * after 2/3 its worker gives up the run, so that the run has ended when Redis frees the chat;
+    * after ``lease`` Redis frees the chat;
+    * after 4 times that Redis forgets the chat's newest token: no worker relies on an older lease by then.
+    """
 
     lease: float
     """How long a chat stays taken after the last renewal."""
-    expiry: float
+    log_retention: float
     """How long a log is kept after the end of its run."""
 
     @property
-    def heartbeat(self) -> float:
+    def renewal_interval(self) -> float:
         """The time between two renewals."""
-        return self.lease / HEARTBEATS
+        return self.lease / RENEWALS
 
     @property
-    def trusted(self) -> float:
+    def healthy_ms(self) -> int:
+        """The least time that is left of a lease whose renewals are in time."""
+        return milliseconds(self.lease / 2)
+
+    @property
+    def valid_without_renewal(self) -> float:
         """How long a worker that cannot renew its lease relies on it, and a reader waits for a worker that is gone."""
         return self.lease * 2 / 3
 
     @property
     def token_ms(self) -> int:
-        """How long Redis remembers the newest token of a chat: longer than a worker relies on an older lease."""
+        """How long Redis remembers the newest token of a chat."""
         return milliseconds(self.lease * 4)
 
     @property
-    def unheard_ms(self) -> int:
+    def log_ttl_ms(self) -> int:
         """How long Redis keeps the log of a run whose lease is no longer renewed."""
-        return milliseconds(self.lease + self.expiry)
+        return milliseconds(self.lease + self.log_retention)
 
 
 class OtherRunError(ChatTakenError):
-    """Another run has the chat; with what is known of its worker."""
+    """Another run holds the chat's lease. Also says which worker runs it, and how often that has renewed the lease."""
 
     def __init__(self, run: RunInfo, worker: str, renewals: int) -> None:
         super().__init__(run)
         self.worker = worker
         self.renewals = renewals
-        """How often that worker has renewed its lease."""
 
 
 class RedisLease:
-    """The lease of one run. Its one task is ``keep_until_released``.
+    """The lease of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
 
-    The lease is lost if it was not renewed in time, or a newer run has the chat: ``owner.lease_lost`` is called.
+    The lease is lost if it was not renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost`` is
+    called. ``request``: the fingerprint of the request that the run answers.
     """
 
     def __init__(
@@ -96,12 +110,12 @@ class RedisLease:
         self._store = store
         self._keys = keys
         self._worker = worker
-        self._request = request
+        self._fingerprint = request
         self._times = times
         self._token = b""
         self._open = False
         self._lost = False
-        self._trusted_until = 0.0
+        self._valid_until = 0.0
         self._loss_timer: asyncio.TimerHandle | None = None
         self._renewal_wanted = asyncio.Event()
         self._released = asyncio.Event()
@@ -109,25 +123,25 @@ class RedisLease:
     @property
     def held(self) -> bool:
         """Whether the lease was renewed in time. A lost lease stays lost."""
-        self._lost = self._lost or _now() > self._trusted_until
+        self._lost = self._lost or _now() > self._valid_until
         return not self._lost
 
     def info(self) -> RunInfo:
         """Returns the run as other requests see it."""
-        return RunInfo(run_id=self.run_id, request=self._request, phase=self._phase())
+        return RunInfo(run_id=self.run_id, request=self._fingerprint, phase=self._phase())
 
     async def claim(self) -> None:
         """Claims the chat. Raises ``OtherRunError``."""
-        asked_at = _now()
-        identity = (self.run_id, self._worker, self._request)
-        names = (self._keys.lease, self._keys.token)
+        sent_at = _now()
+        identity = (self.run_id, self._worker, self._fingerprint)
+        redis_keys = (self._keys.lease, self._keys.token)
         lease_ms = milliseconds(self._times.lease)
-        claimed, *reply = await self._store.script(scripts.CLAIM, names, *identity, lease_ms, self._times.token_ms)
+        claimed, *reply = await self._store.script(scripts.CLAIM, redis_keys, *identity, lease_ms, self._times.token_ms)
         if not claimed:
             worker, renewals, *run = reply
             raise OtherRunError(run_info(run, self._times), worker.decode(), int(renewals))
         (self._token,) = reply
-        self._trust(asked_at)
+        self._note_renewal(sent_at)
 
     def open(self) -> None:
         """Sets the phase to ``open``."""
@@ -135,15 +149,15 @@ class RedisLease:
         self.renew_now()
 
     def release(self) -> None:
-        """Frees the chat as soon as its log is copied. Does not wait for that."""
+        """Asks ``keep_until_released`` to free the chat as soon as the log is in Redis. Does not wait for that."""
         self._released.set()
 
     def renew_now(self) -> None:
-        """Renews the lease at once: the reply tells what other workers want of the run."""
+        """Asks for a renewal at once. Its reply says whether the run was asked to stop, and whether others read it."""
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
-        """Renews the lease and copies the log until the run is released and all is copied; then frees the chat."""
+        """Renews the lease and copies the log to Redis until the run is released and all is copied. Frees the chat."""
         copier = Copier(
             self._store,
             self._keys,
@@ -151,7 +165,7 @@ class RedisLease:
             run_id=self.run_id,
             token=self._token,
             bounds=bounds,
-            log_ms=self._times.unheard_ms,
+            log_ttl_ms=self._times.log_ttl_ms,
             renew_lease=self.renew_now,
         )
         tasks = [asyncio.create_task(copier.copy()), asyncio.create_task(self._renew())]
@@ -162,48 +176,50 @@ class RedisLease:
         finally:
             self._cancel_timer()
             await cancel_and_wait(tasks)
-        await self.free()
+        await self.free_in_redis()
 
-    async def free(self) -> None:
-        """Frees the chat, if this run has it."""
+    async def free_in_redis(self) -> None:
+        """Frees the chat, if this run holds its lease. A failure is logged: the lease then expires by itself."""
         keys = self._keys
-        names = (keys.lease, keys.log(self.run_id), keys.head(self.run_id))
+        redis_keys = (keys.lease, keys.log(self.run_id), keys.head(self.run_id))
         try:
-            await self._store.script(scripts.FREE, names, self.run_id, milliseconds(self._times.expiry), BROKEN)
+            log_retention_ms = milliseconds(self._times.log_retention)
+            await self._store.script(scripts.FREE, redis_keys, self.run_id, log_retention_ms, BROKEN)
         except RunLogError as error:
             logger.warning("The lease of run %s is left to expire: %s", self.run_id, error)
 
     async def _renew(self) -> None:
         """Renews the lease regularly and on demand.
 
-        The time counts from the last request: a slow reply must not delay the next renewal.
+        The pause counts from when the last command was sent: a slow reply must not delay the next renewal.
         """
-        asked_at, pause = _now(), self._times.heartbeat
+        sent_at, pause = _now(), self._times.renewal_interval
         while self.held:
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(asked_at + pause):
+                async with asyncio.timeout_at(sent_at + pause):
                     await self._renewal_wanted.wait()
             self._renewal_wanted.clear()
-            asked_at = _now()
+            sent_at = _now()
             try:
-                await self._renew_once(asked_at)
-                pause = self._times.heartbeat
+                await self._renew_once(sent_at)
+                pause = self._times.renewal_interval
             except RunLogError as error:
                 logger.warning("The lease of run %s could not be renewed: %s", self.run_id, error)
-                pause = min(RETRY_SECONDS, self._times.heartbeat)
+                pause = min(RETRY_SECONDS, self._times.renewal_interval)
 
-    async def _renew_once(self, asked_at: float) -> None:
+    async def _renew_once(self, sent_at: float) -> None:
+        """Renews the lease once, and stops the run if another worker asked for that."""
         keys = self._keys
-        names = (keys.lease, keys.token, keys.log(self.run_id), keys.head(self.run_id), keys.readers(self.run_id))
-        identity = (self.run_id, self._token, self._worker, self._request, self._phase())
-        lifetimes = (milliseconds(self._times.lease), self._times.token_ms, self._times.unheard_ms)
-        current, *wanted = await self._store.script(scripts.RENEW, names, *identity, *lifetimes)
-        if not self.held:
+        redis_keys = (keys.lease, keys.token, keys.log(self.run_id), keys.head(self.run_id), keys.readers(self.run_id))
+        identity = (self.run_id, self._token, self._worker, self._fingerprint, self._phase())
+        lifetimes = (milliseconds(self._times.lease), self._times.token_ms, self._times.log_ttl_ms)
+        current, *wanted = await self._store.script(scripts.RENEW, redis_keys, *identity, *lifetimes)
+        if not self.held:  # the reply came too late: `_lose` has ended the run
             return
         if not current:
             self._lose()
         else:
-            self._trust(asked_at)
+            self._note_renewal(sent_at)
             stop, readers = wanted
             self.read_elsewhere = readers > 0
             if stop:
@@ -212,11 +228,11 @@ class RedisLease:
     def _phase(self) -> Phase:
         return "closed" if self.owner.log.closed else "open" if self._open else "claimed"
 
-    def _trust(self, asked_at: float) -> None:
-        """Relies on the lease for some time since it was asked for."""
-        self._trusted_until = asked_at + self._times.trusted
+    def _note_renewal(self, sent_at: float) -> None:
+        """Relies on the lease from when the command was sent: nobody knows when Redis ran it."""
+        self._valid_until = sent_at + self._times.valid_without_renewal
         self._cancel_timer()
-        self._loss_timer = asyncio.get_running_loop().call_at(self._trusted_until, self._lose)
+        self._loss_timer = asyncio.get_running_loop().call_at(self._valid_until, self._lose)
 
     def _lose(self) -> None:
         self._lost = True
@@ -231,13 +247,16 @@ class RedisLease:
 
 
 def run_info(reply: list[bytes], times: LeaseTimes) -> RunInfo:
-    """The run in a reply of ``PEEK``: id, fingerprint of the request, phase, and the milliseconds left of the lease."""
-    run_id, request, phase, left = reply
+    """Reads the run in a reply of ``PEEK`` or ``CLAIM``.
+
+    ``reply``: its id, the fingerprint of its request, its phase, and the milliseconds that are left of its lease.
+    """
+    run_id, fingerprint, phase, left = reply
     return RunInfo(
         run_id=run_id.decode(),
-        request=request.decode(),
+        request=fingerprint.decode(),
         phase=_PHASES[phase],
-        healthy=int(left) > milliseconds(times.lease / 2),
+        healthy=int(left) > times.healthy_ms,
     )
 
 

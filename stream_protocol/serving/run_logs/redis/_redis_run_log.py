@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, Final
@@ -12,8 +13,9 @@ from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._event_buffer import LogBounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
 from stream_protocol.serving.run_logs.redis import _scripts as scripts
+from stream_protocol.serving.run_logs.redis._copier import RETRY_SECONDS
 from stream_protocol.serving.run_logs.redis._follower import Follower
-from stream_protocol.serving.run_logs.redis._lease import HEARTBEATS, LeaseTimes, OtherRunError, RedisLease, run_info
+from stream_protocol.serving.run_logs.redis._lease import RENEWALS, LeaseTimes, OtherRunError, RedisLease, run_info
 from stream_protocol.serving.run_logs.redis._store import RedisStore
 from stream_protocol.wire import StreamProtocolError
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, RunInfo
     from stream_protocol.serving.run_logs.redis._store import Client
+
+logger = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 15.0
 """Longer than a fail-over of Redis takes; not too long for a user whose worker died."""
@@ -34,10 +38,10 @@ MAX_PATIENCE: Final = 3.0
 """How many seconds a request waits for a Redis that does not answer."""
 
 CLAIM_RETRY_SECONDS: Final = 0.02
-"""The pause between two attempts to claim a chat whose worker was asked."""
+"""The pause between two attempts to claim a chat, while the worker that runs it renews its lease."""
 
 CLOSING_SECONDS: Final = 5.0
-"""How long ``aclose`` waits until released runs are in Redis."""
+"""How long ``aclose`` waits until the logs of released runs are complete in Redis."""
 
 
 class RedisRunLog:
@@ -47,8 +51,8 @@ class RedisRunLog:
     ``rediss+cluster://``), or a client made without ``decode_responses`` (``Redis`` or ``RedisCluster`` of
     ``redis.asyncio``), which the app closes. Redis 6.2 or later.
     ``prefix``: begins all keys.
-    ``lease``: seconds until a worker that does not renew loses its chats. A run that cannot renew for two thirds of
-    that ends in an error. Must be the same for all workers.
+    ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
+    for two thirds of that ends in an error. Must be the same for all workers.
     ``expiry``: seconds that a log is kept after its run has ended, for readers at other workers.
     ``bounds``: how large each log may become.
 
@@ -68,28 +72,28 @@ class RedisRunLog:
         if not (0 < lease < inf and 0 < expiry < inf):
             raise StreamProtocolError("`lease` and `expiry` must be positive numbers of seconds.")
         self.bounds = bounds or LogBounds()
-        self._times = LeaseTimes(lease=lease, expiry=expiry)
+        self._times = LeaseTimes(lease=lease, log_retention=expiry)
         self._store = RedisStore(server, prefix=prefix, patience=min(MAX_PATIENCE, lease))
         self._worker = uuid4().hex
         self._leases: dict[str, RedisLease] = {}
         """The leases of this worker's runs, by run id."""
         self._chats: dict[str, RedisLease] = {}
-        """The same, by chat."""
+        """The newest of them in each chat, by chat."""
         self._followers: dict[str, Follower] = {}
         """The runs of other workers that are read here, by run id."""
         self._lease_tasks: set[asyncio.Task[None]] = set()
         self._follower_tasks: set[asyncio.Task[None]] = set()
         self._stop_tasks: dict[bytes, asyncio.Task[None]] = {}
-        """One per run of another worker that was asked to stop, by run id: see ``_repeat_stop``."""
+        """By run id, for runs of other workers: the task that repeats the request to stop. See ``_repeat_stop``."""
         self._closing = False
-        self._nudge_task: asyncio.Task[None] | None = None
+        self._request_task: asyncio.Task[None] | None = None
 
     async def ping(self) -> None:
-        """Returns if Redis can be written to. Raises ``RunLogError``."""
+        """Checks that Redis can be written to. Raises ``RunLogError`` if not."""
         await self._store.ping()
 
     async def claim(self, chat: str, request: str, owner: Owner) -> RedisLease:
-        """Gives the chat to a new run. Raises ``ChatTakenError``."""
+        """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
         keys, run_id = self._store.keys(chat), uuid4().hex
         lease = RedisLease(
             self._store, keys, run_id=run_id, worker=self._worker, request=request, owner=owner, times=self._times
@@ -99,17 +103,17 @@ class RedisRunLog:
         except ChatTakenError as taken:
             own = self._leases.get(taken.run.run_id)
             raise taken if own is None else ChatTakenError(own.info()) from None
-        except BaseException:  # Redis may have given the chat to this run, which will not run
-            _start(self._lease_tasks, lease.free())
+        except BaseException:  # Redis may have given the chat to this run, but it will not start
+            _start(self._lease_tasks, lease.free_in_redis())
             raise
         self._leases[run_id] = self._chats[chat] = lease
         _start(self._lease_tasks, self._keep_lease(chat, lease))
-        if self._nudge_task is None:
-            self._nudge_task = asyncio.create_task(self._handle_nudges())
+        if self._request_task is None:
+            self._request_task = asyncio.create_task(self._handle_renewal_requests())
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:
-        """Returns the run that has the chat."""
+        """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
         if (own := self._chats.get(chat)) is not None and own.held:
             return own.info()
         reply = await self._store.script(scripts.PEEK, (self._store.keys(chat).lease,))
@@ -134,19 +138,19 @@ class RedisRunLog:
         return stopped is not None
 
     async def aclose(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` until released runs are in Redis, then ends all tasks and readers."""
+        """Waits up to ``CLOSING_SECONDS`` until the logs of released runs are in Redis. Ends all tasks and readers."""
         self._closing = True
         if self._lease_tasks:
             await asyncio.wait(self._lease_tasks, timeout=CLOSING_SECONDS)
-        nudge_tasks = [self._nudge_task] if self._nudge_task else []
-        await cancel_and_wait([*self._lease_tasks, *self._follower_tasks, *self._stop_tasks.values(), *nudge_tasks])
+        request_tasks = [self._request_task] if self._request_task else []
+        await cancel_and_wait([*self._lease_tasks, *self._follower_tasks, *self._stop_tasks.values(), *request_tasks])
         await self._store.aclose()
 
     async def _claim(self, lease: RedisLease, request: str) -> None:
         """Claims the chat. Raises ``ChatTakenError``.
 
         A page may read the end of a response and send its next request before Redis knows of that end. So if the run of
-        another worker seems to go on, that worker is asked to renew its lease, and the answer counts.
+        another worker seems to go on, that worker is asked to renew its lease. The claim is decided after the renewal.
         """
         deadline = asyncio.get_running_loop().time() + MAX_PATIENCE
         asked: OtherRunError | None = None
@@ -159,7 +163,7 @@ class RedisRunLog:
                     raise
                 if asked is None or asked.run.run_id != other.run_id:
                     asked = taken
-                    await self._store.nudge(taken.worker, other.run_id)
+                    await self._store.request_renewal(taken.worker, other.run_id)
                 elif asked.renewals != taken.renewals or asyncio.get_running_loop().time() > deadline:
                     raise
             await asyncio.sleep(CLAIM_RETRY_SECONDS)
@@ -170,14 +174,14 @@ class RedisRunLog:
         if not reply:
             return None
         asked, worker = reply
-        with suppress(RunLogError):  # the worker finds the flag at its next renewal
-            await self._store.nudge(worker.decode(), asked.decode())
+        with suppress(RunLogError):  # the worker sees the flag at its next regular renewal
+            await self._store.request_renewal(worker.decode(), asked.decode())
         return bytes(asked)
 
     async def _repeat_stop(self, chat: str, run_id: bytes) -> None:
-        """Asks again for the time of a lease: a fail-over may forget the request before the run's worker sees it."""
-        for _ in range(HEARTBEATS):
-            await asyncio.sleep(self._times.heartbeat)
+        """Repeats the request to stop for one lease time: a fail-over may lose it before the run's worker sees it."""
+        for _ in range(RENEWALS):
+            await asyncio.sleep(self._times.renewal_interval)
             with suppress(RunLogError):
                 await self._ask_to_stop(chat, run_id)
 
@@ -207,14 +211,20 @@ class RedisRunLog:
         finally:
             del self._followers[run_id]
 
-    async def _handle_nudges(self) -> None:
-        async for run_id in self._store.nudges(self._worker):
-            if (lease := self._leases.get(run_id)) is not None:
-                lease.renew_now()
+    async def _handle_renewal_requests(self) -> None:
+        """Renews leases at once when other workers ask for it. A failure is logged and does not end the task."""
+        while True:
+            try:
+                async for run_id in self._store.renewal_requests(self._worker):
+                    if (lease := self._leases.get(run_id)) is not None:
+                        lease.renew_now()
+            except Exception:
+                logger.exception("A message of another worker could not be handled.")
+                await asyncio.sleep(RETRY_SECONDS)
 
 
 def load_redis_run_log(url: str, *, lease: float) -> RedisRunLog:
-    """A ``RedisRunLog`` on a Redis that has answered once, so that a server without its Redis does not start.
+    """Makes a ``RedisRunLog``, after it has checked that Redis answers: a server without its Redis must not start.
 
     ``lease``: seconds. To be called where no event loop runs. Raises ``RunLogError`` if Redis cannot be written to,
     and ``StreamProtocolError`` for an unusable URL.

@@ -1,10 +1,10 @@
 """The Lua scripts that change a chat's keys in Redis. Redis runs each as one atomic step.
 
 Keys of a chat (see ``ChatKeys``):
-``lease``: a hash about the run that has the chat. It expires unless the run's worker renews it. Its remaining time
-tells when that was.
-``token``: a number that grows with each run of the chat (a fencing token). It outlives the lease: a worker whose lease
-is gone sees by it whether a newer run has had the chat.
+``lease``: a hash about the run that holds the lease. It expires unless the run's worker renews it. Its remaining time
+tells when it was last renewed.
+``token``: a number that grows with each run of the chat (a fencing token). It outlives the lease: by it a worker whose
+lease is gone sees whether a newer run has taken the chat.
 ``log``: a stream. The id of an entry is the number of events up to its end.
 ``head``: a hash with that number, and with the joined events that were trimmed from the stream.
 ``readers``: a sorted set of the other workers that read the run, each with the time until which that counts.
@@ -31,8 +31,8 @@ redis.call('HSET', KEYS[1], 'run', ARGV[1], 'worker', ARGV[2], 'request', ARGV[3
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {1, token}
 """
-"""Gives the chat to a run. Returns 1 and the run's token; or, if another run has the chat, 0, its worker, how often
-that has renewed its lease, and the run as ``PEEK`` returns it. Safe to repeat: the first reply may get lost."""
+"""Gives the chat to a run. Returns 1 and the run's token; or, if another run holds its lease, 0, its worker, how
+often that has renewed the lease, and the run as ``PEEK`` returns it. Safe to repeat: the first reply may get lost."""
 
 PEEK: Final = """
 -- KEYS lease
@@ -41,7 +41,7 @@ if not lease[1] then return {} end
 local phase = lease[4] and lease[3] == 'open' and 'closed' or lease[3]
 return {lease[1], lease[2], phase, redis.call('PTTL', KEYS[1])}
 """
-"""Returns the run that has the chat: id, request, phase, and the milliseconds left of its lease; empty if none has.
+"""Returns the run that holds the lease: id, request, phase, and the milliseconds left of it; empty if there is none.
 An open run that was asked to stop is reported as closed."""
 
 RENEW: Final = """
@@ -64,7 +64,7 @@ local now = redis.call('TIME')
 redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now[1] * 1000 + math.floor(now[2] / 1000))
 return {1, lease[3] and 1 or 0, redis.call('ZCARD', KEYS[5])}
 """
-"""Renews a lease. Returns 0 if a newer run has had the chat; else 1, whether the run was asked to stop, and how many
+"""Renews a lease. Returns 0 if a newer run has taken the chat; else 1, whether the run was asked to stop, and how many
 other workers read it. A lease that was lost in a fail-over is written again, also over the lease of an older run."""
 
 APPEND: Final = """
@@ -88,8 +88,8 @@ redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
-"""Appends events to a run's log. Returns how many events the log has then, or -1 if the run does not have the chat.
-Appends nothing if the log has not the expected number of events, so it is safe to repeat."""
+"""Appends events to a run's log. Returns how many events the log has then, or -1 if the run does not hold the lease.
+Appends nothing unless the log has the expected number of events, so it is safe to repeat."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
@@ -134,8 +134,8 @@ elseif lease[1] == ARGV[1] then
 end
 return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
-"""Notes that a worker reads a run, for so many milliseconds; 0: that it no longer does. Returns the run that has the
-chat, its worker and token, and how many events the log of the given run has, -1 if there is none."""
+"""Notes that a worker reads a run, for so many milliseconds; 0: that it no longer reads. Returns the run that holds the
+lease, its worker and token, and how many events the log of the given run has, -1 if there is none."""
 
 STOP: Final = """
 -- KEYS lease; ARGV run
@@ -145,5 +145,5 @@ redis.call('PEXPIRE', KEYS[1], redis.call('PTTL', KEYS[1]))
 redis.call('HSET', KEYS[1], 'stop', 1)
 return {lease[1], lease[2]}
 """
-"""Asks the run that has the chat to stop: the given run, or any if none is given. Returns the run and its worker; empty
-if there is none. The worker sees the flag when it renews the lease."""
+"""Asks the run that holds the lease to stop: the given run, or any if none is given. Returns the run and its worker;
+empty if there is none. The worker sees the flag when it renews the lease."""

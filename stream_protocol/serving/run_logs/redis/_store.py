@@ -1,7 +1,7 @@
-"""The connection of one worker to Redis: the keys of a chat, the scripts and commands on them, and pub/sub messages.
+"""The connection of one worker to Redis: the keys of a chat, commands and scripts, and messages between workers.
 
-Commands, connections and script caching are redis-py's. This module adds what redis-py does not know: the names of the
-keys, a time limit for each command, and one error, ``RunLogError``, for all that can go wrong.
+The Lua text of the scripts is in ``_scripts``. Commands, connections and script caching are redis-py's. This module
+adds the names of the keys, a time limit for each command, and one error, ``RunLogError``, for all that can go wrong.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CLUSTER: Final = "+cluster"
 """Ends the scheme of a cluster's URL: ``redis+cluster://``."""
 
 LISTEN_SECONDS: Final = 1.0
-"""How long one look for a pub/sub message waits, and the pause before a new subscription after a failure."""
+"""How long one call waits for a pub/sub message, and the pause before a new subscription after a failure."""
 
 ENTRIES_AT_ONCE: Final = 64
 """The most stream entries in one reply."""
@@ -64,14 +64,14 @@ BROKEN: Final = b"broken"
 
 @dataclass(frozen=True)
 class Head:
-    """What a reader needs before the first stream entry."""
+    """What a reader needs before it reads the stream's first entry."""
 
     joined: int
-    """The number of events that were joined and are no longer in the stream; 0 if none were."""
+    """The number of events that were joined and removed from the stream; 0 if none were."""
     events: bytes
     """These events, joined."""
     past: bytes
-    """As ``EventBuffer.past``."""
+    """See ``EventBuffer.past``."""
 
 
 class ChatKeys:
@@ -91,7 +91,7 @@ class ChatKeys:
         return f"{self._tag}:head:{run_id}"
 
     def readers(self, run_id: str) -> str:
-        """A sorted set: the other workers that read the run, each with the time when that ends."""
+        """A sorted set: the other workers that read the run, each with the time until which that counts."""
         return f"{self._tag}:readers:{run_id}"
 
 
@@ -121,22 +121,22 @@ class RedisStore:
             await self._redis.aclose()
 
     async def ping(self) -> None:
-        """Returns if Redis can be written to."""
+        """Writes to Redis, to find out whether that works."""
         await self._call("SET", f"{self._prefix}:ping", "", "PX", 1)
 
     def keys(self, chat: str) -> ChatKeys:
         """The keys of a chat."""
         return ChatKeys(self._prefix, chat)
 
-    async def nudge(self, worker: str, run_id: str) -> None:
-        """Publishes to a worker that one of its runs should renew its lease now: see ``nudges``."""
+    async def request_renewal(self, worker: str, run_id: str) -> None:
+        """Publishes a message to a worker: renew the lease of this run now. See ``renewal_requests``."""
         await self._call("PUBLISH", self._channel(worker), run_id)
 
-    async def nudges(self, worker: str) -> AsyncGenerator[str]:
-        """The ids of runs of this worker that should renew their lease now, as other workers publish them.
+    async def renewal_requests(self, worker: str) -> AsyncGenerator[str]:
+        """Yields the id of a run of this worker whenever another worker asks to renew its lease now.
 
-        The reply to a renewal says what is wanted: to stop, or that somebody reads. A message may get lost; the next
-        regular renewal brings the same, later.
+        The reply to the renewal says why: the run should stop, or somebody reads it. A message may get lost. Then the
+        next regular renewal brings the same reply, only later.
         """
         while True:
             try:
@@ -151,7 +151,7 @@ class RedisStore:
 
     async def script(self, text: str, keys: Sequence[str], *arguments: str | bytes | float) -> Any:
         """Runs one of the scripts of ``_scripts``. Returns integers, bytes, and lists of these."""
-        script = self._redis.register_script(text)  # asks nothing; calling it loads the text where a server lacks it
+        script = self._redis.register_script(text)  # sends nothing; a call loads the text where a server lacks it
         return await self._wait_for(script(keys, arguments))
 
     async def head(self, keys: ChatKeys, run_id: str) -> Head:
