@@ -15,7 +15,7 @@ SEED_OPTION = "--hypothesis-seed"
 change broke."""
 
 STORES = {"redis", "shared_redis", "cluster", "postgres"}
-"""Fixtures that start a server."""
+"""Fixtures that start a server; a parameter may have the name of one."""
 
 TESTS = Path(__file__).parent
 
@@ -60,8 +60,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what needs a Redis or a PostgreSQL server, draws by chance, or is not counted; puts long files first."""
     for item in items:
         if isinstance(item, pytest.Function):
-            params = item.callspec.params if hasattr(item, "callspec") else {}
-            if STORES & {*item.fixturenames, params.get("new_sessions")}:
+            params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+            if STORES & {*item.fixturenames, *(value for value in params if type(value) is str)}:
                 item.add_marker("store")
             is_property = getattr(item.obj, "is_hypothesis_test", False)
             if is_property:
