@@ -15,7 +15,7 @@ SEED_OPTION = "--hypothesis-seed"
 change broke."""
 
 STORES = {"redis", "shared_redis", "cluster", "postgres"}
-"""Fixtures that start a server."""
+"""Fixtures that start a server; a parameter may have the name of one."""
 
 TESTS = Path(__file__).parent
 
@@ -33,7 +33,8 @@ FIRST = (
 )
 """The files that take longest, those that mostly wait before the others: who starts last makes the others wait."""
 
-PROPERTIES = TESTS / "properties"
+UNCOUNTED = {"browser", "conformance", "fleet", "properties"}
+"""Folders whose tests drive the whole: each line has tests of its own, and counting takes half as long again."""
 
 SHRINKING_SECONDS = 900
 """For a property that was refuted, to find the smallest example: that takes minutes."""
@@ -56,23 +57,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need a Redis or a PostgreSQL server or draw by chance, gives properties their time, and puts
-    long files first.
-
-    What the properties run is not counted as covered: each line has a test that says what it does, and counting takes
-    as long as they do.
-    """
+    """Marks what needs a Redis or a PostgreSQL server, draws by chance, or is not counted; puts long files first."""
     for item in items:
         if isinstance(item, pytest.Function):
-            params = item.callspec.params if hasattr(item, "callspec") else {}
-            if STORES & {*item.fixturenames, params.get("new_sessions")}:
+            params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+            if STORES & {*item.fixturenames, *(value for value in params if type(value) is str)}:
                 item.add_marker("store")
             is_property = getattr(item.obj, "is_hypothesis_test", False)
             if is_property:
                 item.add_marker(pytest.mark.timeout(SHRINKING_SECONDS))
             if is_property or "rng" in item.fixturenames:
                 item.add_marker("hunt")
-            if item.path.parent == PROPERTIES:
+            if item.path.parent.name in UNCOUNTED:
                 item.add_marker("no_cover")
     items.sort(key=_place)
 

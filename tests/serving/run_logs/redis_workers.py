@@ -19,6 +19,9 @@ from tests.serving.watched import WatchedService
 LEASE = 1.5
 """Seconds. Short, because a test waits for it; long enough for a machine that is busy."""
 
+ROOMY = 3 * LEASE
+"""For trouble that a run survives: it is over before two thirds of this on a machine that is busy, too."""
+
 
 class Wire(Redis):
     """A worker's way to Redis, which a test holds up or cuts. It knows what has gone over it."""
@@ -74,7 +77,7 @@ class Worker:
         sessions: BaseSessionService,
         *turns: Any,
         tools: Any = (),
-        lease: float = LEASE,
+        lease: float = ROOMY,
         **options: Any,
     ) -> None:
         agent = LlmAgent(name="root", model=ScriptedLlm(turns=turns or ["Hello."]), tools=list(tools))

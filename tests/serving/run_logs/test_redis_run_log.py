@@ -33,12 +33,9 @@ from stream_protocol.testing.run_log_conformance import (
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 from stream_protocol.wire.client import MessageReducer, parse_sse
 from tests.redis_server import RedisServer, redis_server
-from tests.serving.run_logs.redis_workers import LEASE, Wire, wires
+from tests.serving.run_logs.redis_workers import LEASE, ROOMY, Wire, wires
 
 Logs = tuple[RedisRunLog, RedisRunLog]
-
-ROOMY = 3 * LEASE
-"""For trouble that a run survives: it is over before two thirds of this on a machine that is busy, too."""
 
 BROKEN_OFF = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"error","errorText":"An error occurred."}\n\n'
 

@@ -146,8 +146,8 @@ async def test_a_worker_that_dies_frees_its_chat_and_its_readers_are_told(shared
     pen, sessions = Pen(), InMemorySessionService()
     pen.may_end.clear()
     async with wires(shared_redis.url, 1) as [wire]:
-        one = Worker(wire, sessions, ["I write. ", Call("note", {"text": "a"})], tools=[pen.note])
-        two = Worker(shared_redis.url, sessions, "Here again.")
+        one = Worker(wire, sessions, ["I write. ", Call("note", {"text": "a"})], tools=[pen.note], lease=LEASE)
+        two = Worker(shared_redis.url, sessions, "Here again.", lease=LEASE)
         first = await one.service.respond(parse_chat_request(chat(said("hi"), chat_id="die")), user_id="local")
         await anext(first)
         async with fleet(one, two), resumed(two.app, "die") as second:
@@ -168,8 +168,9 @@ async def test_a_worker_that_dies_frees_its_chat_and_its_readers_are_told(shared
 
 async def test_without_grace_a_run_that_is_read_elsewhere_goes_on(shared_redis: RedisServer) -> None:
     go_on, sessions = asyncio.Event(), InMemorySessionService()
-    one = Worker(shared_redis.url, sessions, ["Half ", Wait(go_on), "and whole."], disconnect_grace=0)
-    two = Worker(shared_redis.url, sessions)
+    turns = ["Half ", Wait(go_on), "and whole."]
+    one = Worker(shared_redis.url, sessions, turns, disconnect_grace=0, lease=LEASE)
+    two = Worker(shared_redis.url, sessions, lease=LEASE)
     async with fleet(one, two), begin(one.app, chat(said("hi"), chat_id="grace")) as first:
         await first.status()
         await first.until("text-delta")
@@ -202,9 +203,8 @@ async def test_a_redis_that_is_away_refuses_requests_and_says_so(redis: RedisSer
 async def test_a_redis_that_is_lost_ends_the_response_with_an_error(redis: RedisServer) -> None:
     pen = Pen()
     go_on = asyncio.Event()
-    one = Worker(
-        redis.url, InMemorySessionService(), ["Half ", Wait(go_on), Call("note", {"text": "a"})], tools=[pen.note]
-    )
+    turns = ["Half ", Wait(go_on), Call("note", {"text": "a"})]
+    one = Worker(redis.url, InMemorySessionService(), turns, tools=[pen.note], lease=LEASE)
     async with fleet(one), begin(one.app, chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("text-delta")
