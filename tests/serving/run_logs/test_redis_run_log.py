@@ -369,7 +369,7 @@ async def test_a_message_that_cannot_be_read_does_not_end_the_messages_between_w
         async def disturbed() -> bool:
             async with Redis.from_url(redis.url) as client:
                 channels = await client.pubsub_channels()
-                return [await client.publish(channel, b"\xff") for channel in channels] == [1, 1]
+                return [await client.publish(channel, b"\xff") for channel in channels] == [1]
 
         async def stopped() -> bool:
             await logs[1].stop(CHAT)
