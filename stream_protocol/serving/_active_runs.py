@@ -59,7 +59,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run | RunReader:
-        """Returns a new run, which holds the chat until ``release``; a reader if an equal request is being answered.
+        """Returns a new run, which holds the chat until ``release``, or a reader if an equal request is being answered.
 
         Waits for another run of the chat only if that one is stopping, or its worker may be dead. Raises
         ``ChatRequestError``: 409 if the other run goes on or does not end in time, 503 after ``close``.

@@ -173,7 +173,7 @@ class Run:
             self._start_timer("reader", self._limits.disconnect_grace, self._stop_unread)
 
     def _stop_unread(self) -> None:
-        """Stops the run, unless somebody reads it through another worker. Then it looks again later.
+        """Stops the run, unless somebody reads it through another worker. Then checks again later.
 
         Called when nobody has read the run here for ``disconnect_grace``.
         """
