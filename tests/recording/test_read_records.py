@@ -262,7 +262,7 @@ def test_a_file_that_broke_is_told_and_no_end_is_made_up(file: Path) -> None:
 
 
 def test_a_file_that_vanishes_while_it_is_read_is_read_to_its_end(file: Path) -> None:
-    file.write_text(f"{GOOD}\n" * 5000)
+    file.write_text((event("x" * 10_000).model_dump_json() + "\n") * 200)
     stream = replay(load_recording(file))
     next(stream)
     file.unlink()
