@@ -150,10 +150,12 @@ class RedisRunLog:
         """Claims the chat. Raises ``ChatTakenError``.
 
         A page may read the end of a response and send its next request before Redis knows of that end. So if the run of
-        another worker seems to go on, that worker is asked to renew its lease. The claim is decided after the renewal.
+        another worker seems to go on, that worker is asked to renew its lease. The claim is decided after the second
+        renewal: the first may have been under way before the run ended, the second began after the first had arrived.
         """
         deadline = asyncio.get_running_loop().time() + MAX_PATIENCE
-        asked: OtherRunError | None = None
+        first: OtherRunError | None = None
+        requested_after: int | None = None
         while True:
             try:
                 return await lease.claim()
@@ -161,11 +163,13 @@ class RedisRunLog:
                 other = taken.run
                 if other.phase != "open" or other.request == request or other.run_id in self._leases:
                     raise
-                if asked is None or asked.run.run_id != other.run_id:
-                    asked = taken
-                    await self._store.request_renewal(taken.worker, other.run_id)
-                elif asked.renewals != taken.renewals or asyncio.get_running_loop().time() > deadline:
+                if first is None or first.run.run_id != other.run_id:
+                    first, requested_after = taken, None
+                if taken.renewals >= first.renewals + 2 or asyncio.get_running_loop().time() > deadline:
                     raise
+                if requested_after != taken.renewals:
+                    requested_after = taken.renewals
+                    await self._store.request_renewal(taken.worker, other.run_id)
             await asyncio.sleep(CLAIM_RETRY_SECONDS)
 
     async def _ask_to_stop(self, chat: str, run_id: bytes = b"") -> bytes | None:
