@@ -78,7 +78,7 @@ demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.
 	@$(BIN)/python -m server --host $(HOST) --port $(PORT)
 
 test: setup  ## every test, with coverage; make test ARGS="-k name" for some
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "not storm" -n 4 $(BY_FILE) --cov)
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-n 4 $(BY_FILE) --cov)
 
 test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis or PostgreSQL
 	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(ARGS)

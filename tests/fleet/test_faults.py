@@ -29,7 +29,7 @@ LOGGED = 8000
 
 SETTLED = {"output-available", "output-error", "output-denied"}
 
-pytestmark = [pytest.mark.fleet, pytest.mark.storm]
+pytestmark = pytest.mark.fleet
 
 
 @pytest.mark.parametrize("house", [6], ids=["ai@6"], indirect=True)
