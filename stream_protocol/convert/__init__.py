@@ -1,5 +1,6 @@
 """ADK events -> UI message chunks. Reads ADK objects by attribute and imports none of ADK."""
 
+from stream_protocol.convert._authors import USER, is_user_event
 from stream_protocol.convert._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
 from stream_protocol.convert._converter import StreamProtocolConverter, chunk_conversion, sse_conversion
 from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
@@ -32,6 +33,7 @@ __all__ = [
     "RUN_FAILED_TEXT",
     "RUN_STOPPED_TEXT",
     "UNKNOWN_MEDIA_TYPE",
+    "USER",
     "AgentRunError",
     "ArtifactUrl",
     "Conversion",
@@ -45,6 +47,7 @@ __all__ = [
     "fail_response",
     "find_task_agents",
     "hide_tools",
+    "is_user_event",
     "iter_chunks",
     "iter_sse",
     "options_from_json",

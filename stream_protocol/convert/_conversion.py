@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from stream_protocol.convert._authors import USER, is_user_event
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_output
 from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunSummary
 from stream_protocol.convert._function_calls import FunctionCalls
@@ -77,8 +78,7 @@ class Conversion(Generic[T]):
     def replay(self, past: Iterable["Event"]) -> None:
         """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
         for event in past:
-            # A user event begins another response. A task agent's result has the author "user", too, but a node's path.
-            if self._running and event.author == "user" and not event.node_info.path:
+            if self._running and is_user_event(event):  # it begins another response
                 self._end_replayed()
             self.message_id = self.message_id or event.invocation_id or None
             self._running = True
@@ -186,7 +186,7 @@ class Conversion(Generic[T]):
         # fields in the instance's dict; reading them there costs a fourth of its attribute access.
         fields = event.__dict__
         author = fields["author"]
-        if author == "user":
+        if author == USER:
             self._responses.add_user_event(event)
             return
         speaker = self._speaker

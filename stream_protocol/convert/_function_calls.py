@@ -13,13 +13,13 @@ from stream_protocol.convert._provider_tools import ProviderCall
 from stream_protocol.convert._speakers import Speaker, signature_metadata
 from stream_protocol.convert._steps import Steps
 from stream_protocol.convert.calls import (
-    CLIENT_REQUESTS,
-    REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
+    CallKind,
     CallRegistry,
     CallState,
     ToolCall,
     credential_input,
+    external_kind,
     gated_call,
 )
 from stream_protocol.wire import json_value
@@ -71,10 +71,11 @@ class FunctionCalls:
         self, event: "Event", speaker: Speaker, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
     ) -> None:
         """Takes a complete call; a repeated one changes nothing. ``ids``: of all complete calls of this event."""
-        if function_call.name == REQUEST_CONFIRMATION:
+        kind = external_kind(event, function_call)
+        if kind is CallKind.APPROVAL:
             self._request_approval(speaker, function_call)
             return
-        if function_call.name == REQUEST_CREDENTIAL:
+        if kind is CallKind.CREDENTIAL:
             self._await_credential(function_call)
         call = _completed(speaker, function_call, ids)
         if call is not None and call.is_open:
@@ -88,7 +89,7 @@ class FunctionCalls:
         if call.state is CallState.UNNAMED:
             self._announce(speaker, call, name)
         self._complete_input(call, function_call.args or {})
-        if function_call.id in (event.long_running_tool_ids or ()) or name in CLIENT_REQUESTS:
+        if kind is not None:
             call.await_client()
 
     def add_provider_call(self, speaker: Speaker, provider_call: ProviderCall) -> None:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from stream_protocol.convert._authors import USER
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation
 from stream_protocol.convert._endings import ABORTED
 from stream_protocol.convert._media import write_media
@@ -87,10 +88,10 @@ class FunctionResponses:
     def _add_result(self, event: "Event", call: ToolCall, response: "FunctionResponse", *, failed: bool) -> None:
         if call.name == REQUEST_CREDENTIAL:
             self._add_output(call, {"provided": True})  # the response itself holds the credential
-        elif call.state is CallState.AWAITING_CLIENT and event.author != "user" and not failed:
+        elif call.state is CallState.AWAITING_CLIENT and event.author != USER and not failed:
             # A long-running tool's first response; its last one comes from outside, in a later event.
             self._add_interim(call, response.response)
-        elif call.long_running and event.author == "user":
+        elif call.long_running and event.author == USER:
             self._add_output(call, client_output(response.response))
         else:
             self._add_output(call, response.response, preliminary=bool(response.will_continue))

@@ -7,9 +7,8 @@ from itertools import groupby
 from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions
-from stream_protocol.convert.calls import REQUEST_CONFIRMATION, gated_call
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
-from stream_protocol.session import is_conversation_event, is_user_message, message_id
+from stream_protocol.session import Place, TranscriptReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +57,8 @@ def _with_heads(items: Iterable[TurnItem]) -> Iterator[tuple[TurnHead, TurnItem]
     for item in items:
         match item:
             case TimedEvent(event):
-                if is_conversation_event(event):
-                    yield splitter.add_event(event), item
+                if (head := splitter.add_event(event)) is not None:
+                    yield head, item
             case TurnRecord():
                 yield splitter.begin_turn(item), item
             case EndRecord():
@@ -69,14 +68,7 @@ def _with_heads(items: Iterable[TurnItem]) -> Iterator[tuple[TurnHead, TurnItem]
 
 
 class _TurnSplitter:
-    """Finds the turn of each event.
-
-    These events begin a turn with a new message: a user's message, and the first event of an invocation (for recordings
-    without the user's events).
-
-    These events begin a turn that continues the assistant's message: the user's answer to a call, and the result of a
-    call that waited for approval (for recordings without the user's answer). In recordings of ADK 1 the continuation
-    has an invocation id of its own.
+    """Finds the turn of each event: a turn is what ``TranscriptReader`` calls a response.
 
     In a recording with ``TurnRecord``s, those begin turns, and events do not. In all recordings an ``EndRecord``
     directly after another one is a turn of its own, without events.
@@ -85,19 +77,12 @@ class _TurnSplitter:
     def __init__(self) -> None:
         self.head = TurnHead("")
         """The newest turn."""
+        self._reader = TranscriptReader()
         self._has_turn_records = False
         self._ended = False
         """Whether the newest turn had its ``EndRecord``, and no event came after it."""
-        self._invocation: str | None = None
-        """The invocation of the newest turn."""
-        self._message_counts: dict[str, int] = {}
-        """Invocation id -> how many messages the user sent in it."""
         self._message: list[Event] = []
         """The events of the assistant's message so far, without text fragments: a complete event repeats their text."""
-        self._waiting_calls: dict[str, str] = {}
-        """Id of the response that answers a call -> id of that call. Of all calls of the recording, answered or not."""
-        self._calls_to_approve: set[str] = set()
-        """Ids of the calls in the assistant's message that wait for approval."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
         """Begins a recorded turn. If it has the id of the newest message, it continues that message."""
@@ -113,57 +98,23 @@ class _TurnSplitter:
             self._message = []
             self.head = TurnHead("")
         self._ended = True
+        self._reader.end_response()
         return self.head
 
-    def add_event(self, event: Event) -> TurnHead:
-        """Returns the turn of the event."""
-        if not self._has_turn_records:
-            self._find_turn(event)
+    def add_event(self, event: Event) -> TurnHead | None:
+        """Returns the turn of the event; ``None`` if the page is not shown the event."""
+        match self._reader.read(event):
+            case Place.HIDDEN | Place.OUTSIDE | Place.REWIND:
+                return None
+            case Place.NEW_MESSAGE if not self._has_turn_records:
+                self._message = []
+                self.head = TurnHead(self._reader.message_id)
+            case Place.NEW_RESPONSE if not self._has_turn_records:
+                self.head = TurnHead(self.head.message_id, tuple(self._message))
         self._ended = False
         if not _is_text_fragment(event):
             self._message.append(event)
         return self.head
-
-    def _find_turn(self, event: Event) -> None:
-        if is_user_message(event):
-            self._message_counts[event.invocation_id] = self._message_counts.get(event.invocation_id, 0) + 1
-            self._begin_message(event)
-        elif self._take_answer(event):
-            self._continue_message(event)
-        elif event.invocation_id != self._invocation or self._ended:
-            self._message_counts.setdefault(event.invocation_id, 1)
-            self._begin_message(event)
-        self._note_calls(event)
-
-    def _begin_message(self, event: Event) -> None:
-        self._invocation = event.invocation_id
-        self._message = []
-        self._calls_to_approve.clear()
-        self.head = TurnHead(message_id(event.invocation_id, self._message_counts[event.invocation_id]))
-
-    def _continue_message(self, event: Event) -> None:
-        self._invocation = event.invocation_id
-        self.head = TurnHead(self.head.message_id, tuple(self._message))
-
-    def _take_answer(self, event: Event) -> bool:
-        """Returns whether the event answers a call, or shows that one was approved. Ends the wait for its approval."""
-        ids = {response.id for response in event.get_function_responses() if response.id}
-        if event.author == "user":
-            answered = ids & self._waiting_calls.keys()
-            self._calls_to_approve -= {self._waiting_calls[answer_id] for answer_id in answered}
-            return bool(answered)
-        approved = (ids & self._calls_to_approve) - event.actions.requested_tool_confirmations.keys()
-        self._calls_to_approve -= approved
-        return bool(approved)
-
-    def _note_calls(self, event: Event) -> None:
-        for call in event.get_function_calls():
-            if call.id and call.name == REQUEST_CONFIRMATION and not event.partial:
-                call_id = str(gated_call(call.args or {}).get("id") or call.id)
-                self._waiting_calls[call.id] = call_id
-                self._calls_to_approve.add(call_id)
-            elif call.id in (event.long_running_tool_ids or ()):
-                self._waiting_calls[str(call.id)] = str(call.id)
 
 
 def _is_text_fragment(event: Event) -> bool:

@@ -10,8 +10,9 @@ from typing import Any, Final, cast
 from google.adk.events import Event
 from google.adk.sessions import Session
 
+from stream_protocol.convert import is_user_event
 from stream_protocol.recording import RecordedTurn
-from stream_protocol.session import InlineFile, is_user_event, is_user_message, read_file, session_to_messages
+from stream_protocol.session import InlineFile, is_user_message, read_file, session_to_messages
 from stream_protocol.wire import ChatRequestError, FilePart, TextPart, UIMessage, parse_chat_request
 
 LAST_MESSAGE: Final = "messages[-1]"

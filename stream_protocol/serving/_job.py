@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from google.adk.agents.invocation_context import new_invocation_context_id
@@ -20,14 +21,11 @@ from stream_protocol.serving.adk_runner import announces_user_message
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
+    Transcript,
     answers_before_run,
-    conversation_events,
-    is_user_message,
-    message_id,
     responses_to_superseded_calls,
     run_config_for_turn,
-    session_to_messages,
-    shown_events,
+    transcript_to_messages,
     user_content,
 )
 from stream_protocol.wire import encode_sse
@@ -58,19 +56,23 @@ class Job:
     options: ConverterOptions
     recorder: TurnRecorder
 
+    @cached_property
+    def transcript(self) -> Transcript:
+        """The conversation before the run."""
+        return Transcript(self.session.events)
+
     def start_response(self, invocation_id: str | None) -> StartedResponse:
         """Starts the response. ``invocation_id``: that of the run's first event; ``None`` if the run had no event."""
         settings = Settings(**self.options)
         match self.turn:
             case AnsweredCalls():
-                past = shown_events(self.turn.past)
-                return StartedResponse(sse_conversion(past, self.turn.message_id, settings), self._past_sse())
+                conversion = sse_conversion(self.turn.past, self.turn.message_id, settings)
+                return StartedResponse(conversion, self._past_sse())
             case NewUserTurn() if invocation_id is None:
                 return StartedResponse(sse_conversion((), None, settings))
             case NewUserTurn():
-                stored = conversation_events(self.session.events)
-                texts = sum(event.invocation_id == invocation_id for event in stored if is_user_message(event))
-                return StartedResponse(sse_conversion((), message_id(invocation_id, texts + 1), settings))
+                message_id = self.transcript.next_message_id(invocation_id)
+                return StartedResponse(sse_conversion((), message_id, settings))
 
     async def events(self, abort_signal: asyncio.Event) -> AsyncGenerator[Event]:
         """Runs the agent and yields ADK's events.
@@ -80,9 +82,9 @@ class Job:
         """
         # A copy: `messages_before_response` and `store_interruption` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
-        for event in responses_to_superseded_calls(session.events) if isinstance(self.turn, NewUserTurn) else ():
+        for event in responses_to_superseded_calls(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        for event in answers_before_run(self.turn):
+        for event in answers_before_run(self.turn, self.transcript):
             yield await self.runner.session_service.append_event(session, event)
         content = user_content(self.turn)
         invocation_id = self._announced_invocation()
@@ -140,8 +142,8 @@ class Job:
             content=user_content(self.turn),
             custom_metadata=run_config_for_turn(self.turn, self.run_config).custom_metadata,
         )
-        session = self.session.model_copy(update={"events": [*stored, *answers_before_run(self.turn), own]})
-        return session_to_messages(session, running=True, **self.options)
+        transcript = Transcript([*stored, *answers_before_run(self.turn, self.transcript), own])
+        return transcript_to_messages(transcript, running=True, **self.options)
 
     def _past_sse(self) -> bytes:
         """SSE events that rebuild the continued message, without ``start``: the response has its own."""

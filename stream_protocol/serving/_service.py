@@ -35,10 +35,10 @@ from stream_protocol.session import (
     FilePolicy,
     NewUserTurn,
     NothingToRun,
+    Transcript,
     fingerprint,
     plan,
     session_to_messages,
-    shown_events,
 )
 from stream_protocol.wire import ChatRequestError
 from stream_protocol.wire.client import parse_sse
@@ -134,8 +134,7 @@ class ChatService:
             job = await plan_job(key, request, overrides)
             if isinstance(job, NothingToRun):
                 options = self._options_for(request.id, overrides.artifact_base)
-                past, stored = shown_events(job.past), shown_events(job.events)
-                return _iterate(list(iter_sse(stored, past=past, message_id=job.message_id, **options)))
+                return _iterate(list(iter_sse(job.events, past=job.past, message_id=job.message_id, **options)))
             claimed.open()
             self._start(claimed, job, claim.pop_all())
             return claimed.log.read()
@@ -219,7 +218,7 @@ class ChatService:
     ) -> Job | NothingToRun:
         """Plans what the request asks for in the stored session. Creates or rewinds the session."""
         session = await self._find_session(key)
-        turn = plan(request, session.events if session else ())
+        turn = plan(request, Transcript(session.events if session else ()))
         if isinstance(turn, NothingToRun):
             return turn
         if isinstance(turn, NewUserTurn):

@@ -12,7 +12,7 @@ from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifac
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving.adk_runner import agent_names
-from stream_protocol.session import interruption_events, restore_client_history
+from stream_protocol.session import Transcript, interruption_events, restore_client_history
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,12 @@ async def store_interruption(
     if session is None:
         return
     for event in interruption_events(
-        session.events, output, outcome, events_before_run=len(before.events), agent=agent, now=time.time()
+        Transcript(session.events),
+        output,
+        outcome,
+        events_before_run=len(before.events),
+        agent=agent,
+        now=time.time(),
     ):
         await runner.session_service.append_event(session, event)
 

@@ -1,25 +1,18 @@
 """A stored session: its exchanges, its pending calls, what a request asks of it, and its history.
 
-Pure: no I/O, no clock. Read it in this order: ``_exchanges`` and ``_metadata`` (which events make which message),
-``_pending_calls``, ``_files`` and ``_user_message``, then ``_planning`` (what a request asks for) and ``_run_input``
-(what ADK is given for it), ``_history``, and ``_interrupted_runs``.
+Pure: no I/O, no clock. Read it in this order: ``_transcript_reader`` and ``_metadata`` (which events make which
+message), ``_transcript`` and ``_external_calls``, ``_files`` and ``_user_message``, then ``_planning`` (what a request
+asks for) and ``_run_input`` (what ADK is given for it), ``_history``, and ``_interrupted_runs``.
 """
 
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
-from stream_protocol.session._exchanges import (
-    conversation_events,
-    is_conversation_event,
-    is_user_event,
-    is_user_message,
-    message_id,
-)
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._fingerprint import fingerprint
-from stream_protocol.session._history import apply_approvals, fold_response, session_to_messages
+from stream_protocol.session._history import apply_approvals, fold_response, session_to_messages, transcript_to_messages
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import RunOutput, interruption_events
-from stream_protocol.session._metadata import METADATA_KEY, shown_events
+from stream_protocol.session._metadata import METADATA_KEY
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
     answers_before_run,
@@ -28,6 +21,8 @@ from stream_protocol.session._run_input import (
     user_content,
 )
 from stream_protocol.session._thought_signatures import repair_thought_signatures
+from stream_protocol.session._transcript import Exchange, Transcript
+from stream_protocol.session._transcript_reader import Place, TranscriptReader, is_user_message, message_id
 from stream_protocol.session._user_message import artifact_path, user_message
 
 __all__ = [
@@ -35,23 +30,24 @@ __all__ = [
     "MEDIA_TYPE_PATTERN",
     "METADATA_KEY",
     "AnsweredCalls",
+    "Exchange",
     "FilePolicy",
     "HistoryMode",
     "InlineFile",
     "NewUserTurn",
     "NothingToRun",
+    "Place",
     "RunOutput",
     "SavedFile",
     "TextOrFile",
+    "Transcript",
+    "TranscriptReader",
     "answers_before_run",
     "apply_approvals",
     "artifact_path",
-    "conversation_events",
     "fingerprint",
     "fold_response",
     "interruption_events",
-    "is_conversation_event",
-    "is_user_event",
     "is_user_message",
     "message_id",
     "messages_to_events",
@@ -62,7 +58,7 @@ __all__ = [
     "restore_client_history",
     "run_config_for_turn",
     "session_to_messages",
-    "shown_events",
+    "transcript_to_messages",
     "user_content",
     "user_message",
 ]

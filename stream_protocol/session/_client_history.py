@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, plan
 from stream_protocol.session._submitted_answers import CONFLICT
+from stream_protocol.session._transcript import Transcript
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def restore_client_history(
     *earlier, last = request.messages
     if last["role"] == "assistant":
         return _continuation([*earlier, last] if mode == "client" else [], last, agent, agents)
-    turn = plan(ChatRequest(id=request.id, messages=(last,)), ())
+    turn = plan(ChatRequest(id=request.id, messages=(last,)), Transcript())
     assert isinstance(turn, NewUserTurn)
     history = earlier if mode == "client" else [_text_only(message) for message in earlier]
     return RestoredHistory(events=messages_to_events(history, agent=agent, agents=agents), turn=turn)

@@ -10,16 +10,23 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from stream_protocol.convert import ConverterOptions, Settings, chunk_conversion, find_task_agents, hide_tools
+from stream_protocol.convert import (
+    ConverterOptions,
+    Settings,
+    chunk_conversion,
+    find_task_agents,
+    hide_tools,
+    is_user_event,
+)
 from stream_protocol.convert.calls import is_confirmed
-from stream_protocol.session._exchanges import Exchange, conversation_events, exchanges, is_user_event
-from stream_protocol.session._metadata import approval_reasons, shown_events
+from stream_protocol.session._metadata import EventMetadata
+from stream_protocol.session._transcript import Exchange, Transcript
 from stream_protocol.session._user_message import user_message
 from stream_protocol.wire import ClientStreamError
 from stream_protocol.wire.client import MessageReducer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from google.adk.events import Event
     from google.adk.sessions import Session
@@ -39,10 +46,16 @@ def session_to_messages(
 
     The user's messages have the ids that their client gave them, or else those of their events.
     """
+    return transcript_to_messages(Transcript(session.events), running=running, **options)
+
+
+def transcript_to_messages(
+    transcript: Transcript, *, running: bool = False, **options: Unpack[ConverterOptions]
+) -> list[UIMessage]:
+    """``session_to_messages`` of a session that was read before."""
     options.pop("on_error", None)  # a message has no place for an error's text
-    settings = Settings(**hide_tools(find_task_agents(session.events), options))
-    shown = shown_events(conversation_events(session.events))
-    replays = [_ExchangeReplay(exchange, settings) for exchange in exchanges(shown)]
+    settings = Settings(**hide_tools(find_task_agents(transcript.stored), options))
+    replays = [_ExchangeReplay(exchange, settings) for exchange in transcript.exchanges if exchange.events]
     for index, replay in enumerate(replays):
         replay.replay_responses(running=running and index == len(replays) - 1)
         for event in replay.exchange.events:
@@ -59,19 +72,17 @@ class _ExchangeReplay:
         self._past: list[Event] = []
         self._message: UIMessage | None = None
         self._running = False
-        self._call_ids = {call.id for event in exchange.events for call in event.get_function_calls()}
 
     def replay_responses(self, *, running: bool) -> None:
         """Folds the responses of the exchange, one after the other. ``running``: the last one is still growing."""
         self._running = running
-        responses = list(self.exchange.responses())
-        for response in responses:
-            chunks = self._convert(response, ends=not (running and response is responses[-1]))
+        for number, response in enumerate(self.exchange.responses, 1):
+            chunks = self._convert(response, ends=not running or number < len(self.exchange.responses))
             self._message = fold_response(chunks, apply_approvals(self._message, *response), self._settings)
             self._past.extend(response)
 
     def has_call(self, call_id: str | None) -> bool:
-        return call_id in self._call_ids
+        return call_id in self.exchange.calls
 
     def add_late_result(self, event: Event) -> None:
         """Folds the result of a call of this message that came while a later message was being written."""
@@ -139,14 +150,16 @@ def apply_approvals(message: UIMessage | None, *events: Event) -> UIMessage | No
     """
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
     for event in takewhile(is_user_event, events):
-        reasons = approval_reasons(event)
+        reasons = EventMetadata.of(event).reasons
         for response in event.get_function_responses():
             if (approved := is_confirmed(response.response)) is not None:
                 _approve(parts, response.id, reasons, approved=approved)
     return message
 
 
-def _approve(parts: list[dict[str, Any]], approval_id: str | None, reasons: dict[str, str], *, approved: bool) -> None:
+def _approve(
+    parts: list[dict[str, Any]], approval_id: str | None, reasons: Mapping[str, str], *, approved: bool
+) -> None:
     for part in parts:
         approval = part.get("approval", {})
         if part.get("state") == "approval-requested" and approval.get("id") == approval_id:

@@ -19,7 +19,7 @@ from google.genai import types
 
 from stream_protocol.convert import CALL_NOT_FINISHED_TEXT, CODE_EXECUTION, CONTROL_TOOLS
 from stream_protocol.session._files import FROM_BASE64URL, read_file
-from stream_protocol.session._metadata import EVENT_INTERVAL, METADATA_KEY
+from stream_protocol.session._metadata import EVENT_INTERVAL, EventMetadata
 from stream_protocol.session._user_message import adk_part, texts_and_files
 from stream_protocol.wire import (
     ChatRequestError,
@@ -109,7 +109,7 @@ class _HistoryBuilder:
                 invocation_id=self._invocations[-1],
                 author=author,
                 content=types.Content(role=role, parts=parts),
-                custom_metadata={METADATA_KEY: {"message_id": message_id}} if message_id else None,
+                custom_metadata=EventMetadata(message_id=message_id).to_custom(),
             )
         )
 

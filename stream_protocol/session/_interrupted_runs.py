@@ -5,23 +5,24 @@ calls it left without a response, and that it was interrupted at all. With the e
 next prompt agree with what the page showed.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import ABORTED, FINISH_REASONS, NO_CONTENT, RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Ending
-from stream_protocol.session._exchanges import conversation_events, current_exchange
-from stream_protocol.session._metadata import (
-    EVENT_INTERVAL,
-    HIDDEN_EVENTS_KEY,
-    METADATA_KEY,
-    OUTCOME_KEY,
-    SHOWN_CONTENT_KEY,
-    own_metadata,
+from stream_protocol.convert import (
+    ABORTED,
+    FINISH_REASONS,
+    NO_CONTENT,
+    RUN_FAILED_TEXT,
+    RUN_STOPPED_TEXT,
+    USER,
+    Ending,
 )
-from stream_protocol.session._pending_calls import HIDDEN_FROM_MODEL
+from stream_protocol.session._external_calls import HIDDEN_FROM_MODEL
+from stream_protocol.session._metadata import EVENT_INTERVAL, update_metadata
+from stream_protocol.session._transcript import Exchange, Transcript
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
 """``error_code`` of the events after an error. After an abort or a timeout they have ADK's own code, ``ABORTED``, which
@@ -60,15 +61,15 @@ class RunOutput:
 
 
 def interruption_events(
-    events: Sequence[Event], output: RunOutput, outcome: Ending, *, events_before_run: int, agent: str, now: float
+    transcript: Transcript, output: RunOutput, outcome: Ending, *, events_before_run: int, agent: str, now: float
 ) -> list[Event]:
     """The events to append, in order, to a session whose newest run ended with this outcome; none after ``"finish"``.
 
-    ``events``: all of the session. ``events_before_run``: how many of them are older than the run. ``agent``: the root
-    agent's name. ``now``: seconds since 1970.
+    ``transcript``: of all of the session. ``events_before_run``: how many of its events are older than the run.
+    ``agent``: the root agent's name. ``now``: seconds since 1970.
     """
-    exchange = current_exchange(conversation_events(events))
-    if outcome == "finish" or events_before_run >= len(events) or not exchange:
+    exchange, of_run = transcript.current, transcript.stored[events_before_run:]
+    if outcome == "finish" or not of_run or exchange is None:
         return []
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
@@ -78,16 +79,15 @@ def interruption_events(
     added += _responses_hidden_from_model(exchange)
     for event in added:
         event.error_code = ABORTED if stopped else RUN_FAILED_CODE
-    last_code = [*events[events_before_run:], *added][-1].error_code
+    last_code = [*of_run, *added][-1].error_code
     if output.hidden or not _says_how_run_ended(last_code, outcome):
         added.append(_end_mark(exchange, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE))
-    begin = max(now, events[-1].timestamp + EVENT_INTERVAL)
+    begin = max(now, of_run[-1].timestamp + EVENT_INTERVAL)
     for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
-        event.custom_metadata = {METADATA_KEY: {OUTCOME_KEY: outcome, **own_metadata(event)}}
+        update_metadata(event, outcome=outcome)
     if output.hidden:
-        hidden = {HIDDEN_EVENTS_KEY: [event.id for event in output.hidden]}
-        added[-1].custom_metadata = {METADATA_KEY: {**own_metadata(added[-1]), **hidden}}
+        update_metadata(added[-1], hidden_events=tuple(event.id for event in output.hidden))
     return added
 
 
@@ -98,10 +98,10 @@ def _says_how_run_ended(code: str | None, outcome: Ending) -> bool:
     return code is not None and code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
 
 
-def _end_mark(exchange: Sequence[Event], agent: str, code: str) -> Event:
+def _end_mark(exchange: Exchange, agent: str, code: str) -> Event:
     """An event without content, which only says how the run ended."""
-    author = next((event.author for event in reversed(exchange) if event.author != "user"), agent)
-    return Event(author=author, invocation_id=exchange[-1].invocation_id, error_code=code)
+    author = next((event.author for event in reversed(exchange.stored) if event.author != USER), agent)
+    return Event(author=author, invocation_id=exchange.stored[-1].invocation_id, error_code=code)
 
 
 def _unstored_content(fragment: Event, parts: list[types.Part], stored_speakers: Collection[_Speaker]) -> Event:
@@ -114,7 +114,7 @@ def _unstored_content(fragment: Event, parts: list[types.Part], stored_speakers:
     event = _event_like(fragment, types.Content(role="model", parts=for_model) if for_model else None)
     if len(for_model) < len(parts):
         shown = types.Content(role="model", parts=parts)
-        event.custom_metadata = {METADATA_KEY: {SHOWN_CONTENT_KEY: shown.model_dump(mode="json", exclude_none=True)}}
+        update_metadata(event, shown_content=shown.model_dump(mode="json", exclude_none=True))
     return event
 
 
@@ -122,11 +122,11 @@ def _is_code(part: types.Part) -> bool:
     return part.executable_code is not None or part.code_execution_result is not None
 
 
-def _missing_responses(exchange: Sequence[Event], error_text: str, *, closes_pending: bool) -> Iterator[Event]:
+def _missing_responses(exchange: Exchange, error_text: str, *, closes_pending: bool) -> Iterator[Event]:
     """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls."""
-    answered = {response.id for event in exchange for response in event.get_function_responses()}
-    delegated = {event.isolation_scope for event in exchange}
-    for event in exchange:
+    answered = {response.id for event in exchange.stored for response in event.get_function_responses()}
+    delegated = {event.isolation_scope for event in exchange.stored}
+    for event in exchange.stored:
         open_calls = [
             call
             for call in event.get_function_calls()
@@ -137,7 +137,7 @@ def _missing_responses(exchange: Sequence[Event], error_text: str, *, closes_pen
             yield _responses_event(event, [(call, {"error": error_text}) for call in open_calls])
 
 
-def _responses_hidden_from_model(exchange: Sequence[Event]) -> Iterator[Event]:
+def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
     """Copies of the responses that ADK stored and hides from the model, in events that the model reads.
 
     ADK closes the calls of a stopped run in one event, and hides that from the model if an approval is among them.
@@ -145,17 +145,17 @@ def _responses_hidden_from_model(exchange: Sequence[Event]) -> Iterator[Event]:
     """
     responses = [
         (response, any(one.name in HIDDEN_FROM_MODEL for one in event.get_function_responses()))
-        for event in exchange
+        for event in exchange.stored
         for response in event.get_function_responses()
     ]
     for_model = {response.id for response, hidden in responses if not hidden}
     missing = {one.id: one.response for one, hidden in responses if hidden and one.id not in for_model}
-    for event in exchange:
+    for event in exchange.stored:
         calls = [call for call in event.get_function_calls() if call.id in missing]
         readable = [(call, missing[call.id]) for call in calls if call.name not in HIDDEN_FROM_MODEL]
         if readable:
             copy = _responses_event(event, readable)
-            copy.custom_metadata = {METADATA_KEY: {HIDDEN_EVENTS_KEY: [copy.id]}}
+            update_metadata(copy, hidden_events=(copy.id,))
             yield copy
 
 

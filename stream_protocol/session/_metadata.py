@@ -1,4 +1,4 @@
-"""What we keep on stored events, in their ``custom_metadata``, and how it is read back.
+"""What we keep on stored events, in their ``custom_metadata``: written and read here alone.
 
 The run config carries what only the client knows of a turn: ADK puts that on every event of the run, and we read it
 from the user's own event alone. Events that we append ourselves say what the page was shown and what is hidden from it.
@@ -6,67 +6,116 @@ from the user's own event alone. Events that we append ourselves say what the pa
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from google.genai.types import Content
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
+    from typing import Self
 
     from google.adk.events import Event
 
 METADATA_KEY: Final = "adk_ui_stream"
 """Our key in ``custom_metadata``. All that we keep on an event is one object under it."""
 
-OUTCOME_KEY: Final = "sealed"
-"""On an event that we append: how the run ended. For people who look at a session: this package never reads it."""
-
-HIDDEN_EVENTS_KEY: Final = "untold"
-"""On an event that we append: the ids of stored events that are hidden from the page."""
-
-SHOWN_CONTENT_KEY: Final = "told"
-"""On an event that we append: the content that the page is shown in place of the stored one, which is for the model."""
-
 EVENT_INTERVAL: Final = 0.001
 """Seconds between events that we make. ADK orders events by their time, and SQL stores round it to microseconds."""
 
 
-def client_message_id(event: Event) -> str | None:
-    """The id that the client gave the user's message; ``None`` if no chat client sent it."""
-    message_id = own_metadata(event).get("message_id")
-    return message_id if isinstance(message_id, str) and message_id else None
+@dataclass(frozen=True, kw_only=True)
+class SentFile:
+    """A file that came with a user's message."""
+
+    media_type: str
+    filename: str | None = None
 
 
-def sent_files(event: Event) -> list[dict[str, str] | None]:
-    """For each part of the user's message the ``mediaType`` and ``filename`` of the file that came with it, ``None``
-    for any other part. Empty if no file came with the message."""
-    files = own_metadata(event).get("files")
-    return files if isinstance(files, list) else []
+@dataclass(frozen=True, kw_only=True)
+class EventMetadata:
+    """What we keep on one event."""
+
+    message_id: str | None = None
+    """On a user's event: the id that the client gave the message; ``None`` if no chat client sent it."""
+    files: tuple[SentFile | None, ...] = ()
+    """On a user's event: for each part the file that came with it, ``None`` for any other part. Empty without files."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """On a user's event with answers: approval id -> why the user decided so."""
+    outcome: str | None = None
+    """On an event that we append: how the run ended. For people who look at a session: this package never reads it."""
+    hidden_events: tuple[str, ...] = ()
+    """On an event that we append: the ids of stored events that are hidden from the page."""
+    shown_content: Mapping[str, Any] | None = None
+    """On an event that we append: the content that the page is shown, as JSON. The stored one is for the model."""
+
+    @classmethod
+    def of(cls, event: Event) -> Self:
+        """What the event holds. What is not ours, or has an unknown form, is left out."""
+        custom = event.custom_metadata
+        stored = custom.get(METADATA_KEY) if custom else None
+        return cls(**_parsed(stored)) if isinstance(stored, dict) and stored else cls()
+
+    def to_custom(self, others: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+        """A ``custom_metadata`` with this and what others keep there; ``None`` if there is nothing to keep."""
+        stored = _stored(self)
+        return {**(others or {}), METADATA_KEY: stored} if stored else dict(others) if others else None
 
 
-def approval_reasons(event: Event) -> dict[str, str]:
-    """Approval id -> why the user decided so, of the answers that this event holds."""
-    reasons = own_metadata(event).get("reasons")
-    return reasons if isinstance(reasons, dict) else {}
+def update_metadata(event: Event, **changes: Any) -> None:
+    """Changes what we keep on an event that is not stored yet. ``changes``: fields of ``EventMetadata``."""
+    event.custom_metadata = replace(EventMetadata.of(event), **changes).to_custom(event.custom_metadata)
 
 
-def shown_events(events: Sequence[Event]) -> list[Event]:
-    """The events as the page was shown them: without those that are hidden from it, and with the content that it saw.
-
-    A response can end before its run does: the last events of such a run are stored, and hidden from the page.
-    """
-    hidden = {event_id for event in events for event_id in own_metadata(event).get(HIDDEN_EVENTS_KEY, ())}
-    return [_with_shown_content(event) for event in events if event.id not in hidden]
+def shown_event(event: Event) -> Event:
+    """The event with the content that the page was shown."""
+    shown = EventMetadata.of(event).shown_content
+    return event if shown is None else event.model_copy(update={"content": Content.model_validate(shown)})
 
 
-def _with_shown_content(event: Event) -> Event:
-    content = own_metadata(event).get(SHOWN_CONTENT_KEY)
-    if content is None:
-        return event
-    return event.model_copy(update={"content": Content.model_validate(content)})
+def _stored(metadata: EventMetadata) -> dict[str, Any]:
+    files = [None if file is None else _stored_file(file) for file in metadata.files]
+    keys = {
+        "message_id": metadata.message_id,
+        "files": files,
+        "reasons": dict(metadata.reasons),
+        "sealed": metadata.outcome,
+        "untold": list(metadata.hidden_events),
+        "told": None if metadata.shown_content is None else dict(metadata.shown_content),
+    }
+    return {key: value for key, value in keys.items() if value}
 
 
-def own_metadata(event: Event) -> dict[str, Any]:
-    """What we keep on an event; empty if there is nothing."""
-    known = (event.custom_metadata or {}).get(METADATA_KEY)
-    return known if isinstance(known, dict) else {}
+def _stored_file(file: SentFile) -> dict[str, str]:
+    return {"mediaType": file.media_type, **({"filename": file.filename} if file.filename else {})}
+
+
+def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
+    """The fields of ``EventMetadata``. Apps and other versions may have written anything."""
+    match stored:
+        case {"message_id": str(message_id)} if len(stored) == 1:  # nearly all: every event of a run has it
+            return {"message_id": message_id or None}
+    fields: dict[str, Any] = {}
+    for key, value in stored.items():
+        match key, value:
+            case "message_id", str():
+                fields["message_id"] = value or None
+            case "files", list():
+                fields["files"] = tuple(map(_parsed_file, value))
+            case "reasons", dict():
+                fields["reasons"] = value
+            case "sealed", str():
+                fields["outcome"] = value
+            case "untold", list():
+                fields["hidden_events"] = tuple(value)
+            case "told", dict():
+                fields["shown_content"] = value
+    return fields
+
+
+def _parsed_file(stored: Any) -> SentFile | None:
+    match stored:
+        case {"mediaType": str(media_type), **others}:
+            filename = others.get("filename")
+            return SentFile(media_type=media_type, filename=filename if isinstance(filename, str) else None)
+    return None

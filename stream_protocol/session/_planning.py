@@ -12,18 +12,10 @@ what followed from the answer.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.session._exchanges import (
-    conversation_events,
-    current_exchange,
-    is_user_message,
-    newest_message_id,
-)
+from stream_protocol.convert.calls import CallKind
 from stream_protocol.session._files import SavedFile
-from stream_protocol.session._metadata import client_message_id
-from stream_protocol.session._pending_calls import CallKind, ExternalCall, external_calls
 from stream_protocol.session._submitted_answers import (
     CONFLICT,
     SubmittedAnswer,
@@ -43,12 +35,14 @@ from stream_protocol.session._user_message import (
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from google.adk.events import Event
     from google.genai import types
 
+    from stream_protocol.session._external_calls import ExternalCall
     from stream_protocol.session._files import TextOrFile
+    from stream_protocol.session._transcript import Exchange, Transcript
     from stream_protocol.wire import ChatRequest, UIMessage
 
 
@@ -80,7 +74,7 @@ class AnsweredCalls:
     answers: tuple[CallAnswer, ...]
     message_id: str
     past: tuple[Event, ...]
-    """The stored events of the message so far."""
+    """The events of the message so far, as the page was shown them."""
     reasons: dict[str, str] = field(default_factory=dict)
     """Approval id -> why the user decided so. ADK's own payload has no place for it."""
 
@@ -91,7 +85,7 @@ class NothingToRun:
 
     message_id: str
     past: tuple[Event, ...]
-    """The stored events of the message that the client has seen."""
+    """The events of the message that the client has seen."""
     events: tuple[Event, ...] = ()
     """What followed from an answer that was given before; empty while answers are still missing."""
 
@@ -99,19 +93,19 @@ class NothingToRun:
 PlannedTurn = NewUserTurn | AnsweredCalls | NothingToRun
 
 
-def plan(request: ChatRequest, events: Sequence[Event]) -> PlannedTurn:
-    """What to do about a request in a chat whose stored events are ``events`` (empty for a new chat).
+def plan(request: ChatRequest, transcript: Transcript) -> PlannedTurn:
+    """What to do about a request in a chat with this transcript (empty for a new chat).
 
     Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
     """
     target = _target_message(request)
     match target["role"]:
         case "user":
-            return _plan_user_turn(request, target, events)
+            return _plan_user_turn(request, target, transcript)
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
-            return _plan_continuation(request, target, conversation_events(events))
+            return _plan_continuation(request, target, transcript.current)
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
@@ -126,24 +120,22 @@ def _target_message(request: ChatRequest) -> UIMessage:
     return request.messages[-1]
 
 
-def _plan_user_turn(request: ChatRequest, message: UIMessage, stored: Sequence[Event]) -> NewUserTurn:
+def _plan_user_turn(request: ChatRequest, message: UIMessage, transcript: Transcript) -> NewUserTurn:
     """A new message, or one that is stored already: then it is rewound, and answered anew.
 
     A message that is not stored is new whatever the trigger says: a retry of a request that failed looks the same.
     """
-    events = conversation_events(stored)
-    known = next((index for index in reversed(range(len(events))) if _is_message(events[index], message["id"])), None)
-    if known is None:
+    exchange = transcript.find_user_message(message["id"])
+    if exchange is None:
         return _new_user_turn(texts_and_files(message), message["id"])
-    event = events[known]
-    if any(earlier.invocation_id == event.invocation_id for earlier in events[:known]):
+    if not transcript.begins_invocation(exchange):
         raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
     if request.trigger == "regenerate-message":
-        said = stored_texts_and_files(_message_parts(events, known))
+        said = stored_texts_and_files(_message_parts(exchange))
     else:
-        files = _saved_files(request.id, message["id"], stored)
+        files = _saved_files(request.id, transcript.versions(message["id"]))
         said = texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
-    return _new_user_turn(said, message["id"], rewind_before=event.invocation_id)
+    return _new_user_turn(said, message["id"], rewind_before=exchange.stored[0].invocation_id)
 
 
 def _new_user_turn(said: Iterable[TextOrFile], message_id: str, *, rewind_before: str | None = None) -> NewUserTurn:
@@ -153,34 +145,29 @@ def _new_user_turn(said: Iterable[TextOrFile], message_id: str, *, rewind_before
     return NewUserTurn(texts_and_files=parts, client_message_id=message_id, rewind_before=rewind_before)
 
 
-def _message_parts(events: Sequence[Event], index: int) -> list[types.Part | SavedFile]:
-    """What the user message with this index consists of."""
-    following = takewhile(lambda later: not is_user_message(later), islice(events, index + 1, None))
-    return stored_parts(events[index], [events[index], *following])
+def _message_parts(exchange: Exchange) -> list[types.Part | SavedFile]:
+    """What the user's message of the exchange consists of."""
+    return stored_parts(exchange.stored[0], exchange.stored)
 
 
-def _saved_files(chat_id: str, message_id: str, stored: Sequence[Event]) -> dict[str, SavedFile]:
+def _saved_files(chat_id: str, versions: Iterable[Exchange]) -> dict[str, SavedFile]:
     """Artifact path -> file, of all files that the message has, or had before it was edited.
 
     A page may still show a file that an edit removed. The caller takes each file out once: a small request could
     otherwise repeat a link a thousand times, and each stands for a whole file.
     """
-    versions = [index for index, event in enumerate(stored) if _is_message(event, message_id)]
-    files = [part for index in versions for part in _message_parts(stored, index) if isinstance(part, SavedFile)]
+    files = [part for exchange in versions for part in _message_parts(exchange) if isinstance(part, SavedFile)]
     return {artifact_path(chat_id, file.artifact, file.version): file for file in files}
 
 
-def _is_message(event: Event, message_id: str) -> bool:
-    return is_user_message(event) and bool(message_id) and message_id in (client_message_id(event), event.id)
-
-
-def _plan_continuation(request: ChatRequest, message: UIMessage, events: list[Event]) -> PlannedTurn:
-    exchange = current_exchange(events)
-    target_id = message["id"] or (newest_message_id(events, exchange[0].invocation_id) if exchange else "")
-    calls = {call.answer_id: call for call in external_calls(exchange)}
+def _plan_continuation(request: ChatRequest, message: UIMessage, exchange: Exchange | None) -> PlannedTurn:
+    calls = {call.answer_id: call for call in exchange.external_calls} if exchange is not None else {}
+    stored_ids = exchange.calls.keys() if exchange is not None else ()
     payloads = approval_payloads(request)
-    stored_ids = {call.id for event in exchange for call in event.get_function_calls()}
     matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, calls, stored_ids)]
+    if not matched or exchange is None:
+        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
+    target_id = message["id"] or exchange.message_id
     new = {call.answer_id: (answer, call) for answer, call in matched if call.is_pending}
     if not new:
         return _answered_before(target_id, matched, exchange)
@@ -188,14 +175,14 @@ def _plan_continuation(request: ChatRequest, message: UIMessage, events: list[Ev
     answered_responses = {call.response_index for _, call in new.values()}
     waited_for = [call for call in calls.values() if _agent_waits_for(call) and call.answer_id not in new]
     if any(call.response_index in answered_responses for call in waited_for):
-        return NothingToRun(message_id=target_id, past=tuple(exchange))
+        return NothingToRun(message_id=target_id, past=exchange.events)
     return AnsweredCalls(
         answers=tuple(
             CallAnswer(id=call.answer_id, name=call.answer_name, response=responses[call.answer_id])
             for _, call in new.values()
         ),
         message_id=target_id,
-        past=tuple(exchange),
+        past=exchange.events,
         reasons={call.answer_id: answer.reason for answer, call in new.values() if answer.reason},
     )
 
@@ -206,15 +193,14 @@ def _agent_waits_for(call: ExternalCall) -> bool:
 
 
 def _answered_before(
-    target_id: str, matched: list[tuple[SubmittedAnswer, ExternalCall]], exchange: list[Event]
+    target_id: str, matched: list[tuple[SubmittedAnswer, ExternalCall]], exchange: Exchange
 ) -> NothingToRun:
     """What followed from answers that are stored already. Raises ``ChatRequestError`` unless they are the same."""
-    if not matched:
-        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
     if any(not is_stored_answer(answer, call) for answer, call in matched):
         raise ChatRequestError("That request was answered differently before.", status=CONFLICT)
     awaited = [
         call.answered_index for answer, call in matched if answer.awaits_response and call.answered_index is not None
     ]
-    seen = max(awaited, default=len(exchange))
-    return NothingToRun(message_id=target_id, past=tuple(exchange[:seen]), events=tuple(exchange[seen:]))
+    end = len(exchange.stored)
+    seen = max(awaited, default=end)
+    return NothingToRun(message_id=target_id, past=exchange.shown(0, seen), events=exchange.shown(seen, end))

@@ -1,17 +1,17 @@
 """What ADK is given for a planned turn: the content, the run config, and the events to append before the run."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.session._exchanges import conversation_events, current_exchange
+from stream_protocol.convert.calls import CallKind
+from stream_protocol.session._external_calls import HIDDEN_FROM_MODEL
 from stream_protocol.session._files import InlineFile, TextOrFile
-from stream_protocol.session._metadata import HIDDEN_EVENTS_KEY, METADATA_KEY
-from stream_protocol.session._pending_calls import HIDDEN_FROM_MODEL, CallKind, external_calls
+from stream_protocol.session._metadata import EventMetadata, SentFile, update_metadata
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn
+from stream_protocol.session._transcript import Transcript
 from stream_protocol.session._user_message import adk_part
 
 UNANSWERED: Final = "The user went on without an answer."
@@ -34,31 +34,33 @@ def user_content(turn: NewUserTurn | AnsweredCalls) -> types.Content:
     return types.Content(role="user", parts=parts)
 
 
-def answers_before_run(turn: NewUserTurn | AnsweredCalls) -> list[Event]:
+def answers_before_run(turn: NewUserTurn | AnsweredCalls, transcript: Transcript) -> list[Event]:
     """The answers to append to the session in events of their own, before the run begins with ``user_content``.
 
     ADK hides an event with an approval or a credential from the model, with whatever else is in it. The output of a
     client tool in the same event would be lost.
     """
-    if isinstance(turn, NewUserTurn):
+    if isinstance(turn, NewUserTurn) or transcript.current is None:
         return []
-    made_in = {call.id: event for event in turn.past for call in event.get_function_calls()}
-    return [_answer_event(answer, made_in[answer.id]) for answer in _separate_answers(turn)]
+    calls = transcript.current.calls
+    return [_answer_event(answer, calls[answer.id]) for answer in _separate_answers(turn)]
 
 
-def responses_to_superseded_calls(stored: Sequence[Event]) -> list[Event]:
+def responses_to_superseded_calls(transcript: Transcript) -> list[Event]:
     """The events to append before a new user message, which close the calls that the message leaves unanswered.
 
     The model reads these calls, and models refuse a call without a result. The events are hidden from the page, where
     the question stays as it was.
     """
-    exchange = current_exchange(conversation_events(stored))
+    exchange = transcript.current
+    if exchange is None:
+        return []
     closing = []
-    for call in external_calls(exchange):
+    for call in exchange.external_calls:
         if call.is_pending and call.kind in _READ_BY_MODEL:
             answer = CallAnswer(id=call.answer_id, name=call.answer_name, response={"error": UNANSWERED})
-            event = _answer_event(answer, exchange[call.response_index])
-            event.custom_metadata = {METADATA_KEY: {HIDDEN_EVENTS_KEY: [event.id]}}
+            event = _answer_event(answer, exchange.calls[call.answer_id])
+            update_metadata(event, hidden_events=(event.id,))
             closing.append(event)
     return closing
 
@@ -90,17 +92,15 @@ def run_config_for_turn(turn: NewUserTurn | AnsweredCalls, base: RunConfig) -> R
     """``base`` with our metadata: what only the client knows of this turn, for the stored event to keep."""
     match turn:
         case NewUserTurn():
-            metadata: dict[str, object] = {"message_id": turn.client_message_id}
-            if any(isinstance(said, InlineFile) for said in turn.texts_and_files):
-                metadata["files"] = [_sent_file(said) for said in turn.texts_and_files]
+            has_files = any(isinstance(said, InlineFile) for said in turn.texts_and_files)
+            files = tuple(map(_sent_file, turn.texts_and_files)) if has_files else ()
+            metadata = EventMetadata(message_id=turn.client_message_id, files=files)
         case AnsweredCalls():
-            metadata = {"reasons": turn.reasons} if turn.reasons else {}
-    if not metadata:
-        return base
-    return base.model_copy(update={"custom_metadata": {**(base.custom_metadata or {}), METADATA_KEY: metadata}})
+            metadata = EventMetadata(reasons=turn.reasons)
+    return base.model_copy(update={"custom_metadata": metadata.to_custom(base.custom_metadata)})
 
 
-def _sent_file(text_or_file: TextOrFile) -> dict[str, str] | None:
+def _sent_file(text_or_file: TextOrFile) -> SentFile | None:
     if not isinstance(text_or_file, InlineFile):
         return None
-    return {"mediaType": text_or_file.media_type, **({"filename": text_or_file.name} if text_or_file.name else {})}
+    return SentFile(media_type=text_or_file.media_type, filename=text_or_file.name)

@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.convert.calls import RESULT, is_confirmed
+from stream_protocol.convert.calls import RESULT, CallKind, is_confirmed
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED, check_input, complete_credential
-from stream_protocol.session._pending_calls import CallKind
 from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from stream_protocol.session._pending_calls import ExternalCall
+    from stream_protocol.session._external_calls import ExternalCall
     from stream_protocol.wire import ChatRequest, ToolPart, UIMessage
 
 CONFLICT: Final = 409

@@ -16,7 +16,7 @@ from google.genai import types
 
 from stream_protocol.convert import UNKNOWN_MEDIA_TYPE
 from stream_protocol.session._files import InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
-from stream_protocol.session._metadata import client_message_id, sent_files
+from stream_protocol.session._metadata import EventMetadata, SentFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,23 +74,23 @@ def stored_parts(event: Event, exchange: Iterable[Event]) -> list[types.Part | S
         if file is None or part.text is None:
             found.append(part)
             continue
-        name, numbered = file.get("filename"), f"artifact_{event.invocation_id}_{index}"
+        name, numbered = file.filename, f"artifact_{event.invocation_id}_{index}"
         artifact = name if name is not None and name in versions and numbered not in part.text else numbered
         version = max(0, versions.get(artifact, 0) - later_files[artifact])
         later_files[artifact] += 1
         found.append(
-            SavedFile(line=part.text, artifact=artifact, version=version, media_type=file["mediaType"], name=name)
+            SavedFile(line=part.text, artifact=artifact, version=version, media_type=file.media_type, name=name)
         )
     return found[::-1]
 
 
-def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, dict[str, str] | None]]:
+def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
     """Each part that the user sent, its index in the message, and the file that ADK saved from it, if it did."""
     parts = (event.content.parts if event.content is not None else None) or []
-    sent = sent_files(event)
+    sent = EventMetadata.of(event).files
     references = len(parts) - len(sent)
     index = 0
-    file: dict[str, str] | None = None
+    file: SentFile | None = None
     for part in parts:
         if file is not None and references > 0 and part.file_data is not None and part.file_data.display_name:
             references -= 1
@@ -121,8 +121,8 @@ def user_message(event: Event, exchange: Iterable[Event] = (), artifact_url: Art
     a saved file is its line of text.
     """
     parts = [_ui_part(part, artifact_url) for part in stored_parts(event, exchange)]
-    message = {"id": client_message_id(event) or event.id, "role": "user", "parts": [part for part in parts if part]}
-    return cast("UIMessage", message)
+    message_id = EventMetadata.of(event).message_id or event.id
+    return cast("UIMessage", {"id": message_id, "role": "user", "parts": [part for part in parts if part]})
 
 
 def _ui_part(part: types.Part | SavedFile, artifact_url: ArtifactUrl | None) -> dict[str, Any] | None:

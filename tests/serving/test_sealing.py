@@ -13,7 +13,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from stream_protocol.serving import create_app
-from stream_protocol.session import RunOutput, interruption_events, shown_events
+from stream_protocol.session import RunOutput, Transcript, interruption_events
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
@@ -205,7 +205,9 @@ def test_times_are_strictly_later_than_all_that_is_stored() -> None:
     future = event("a", call("A"), timestamp=2.0e9, branch="x")
     fragments = RunOutput()
     fragments.add(event("b", types.Part(text="Half"), partial=True, branch="y"))
-    sealing = interruption_events([USER, future], fragments, "error", events_before_run=0, agent="root", now=2.0)
+    sealing = interruption_events(
+        Transcript([USER, future]), fragments, "error", events_before_run=0, agent="root", now=2.0
+    )
     times = [future.timestamp, *(one.timestamp for one in sealing)]
     assert times == sorted(set(times))
     assert [(one.author, one.branch) for one in sealing] == [("b", "y"), ("a", "x")]
@@ -213,7 +215,7 @@ def test_times_are_strictly_later_than_all_that_is_stored() -> None:
 
 def test_a_call_and_its_error_are_of_one_speaker_and_in_separate_events() -> None:
     (sealed,) = interruption_events(
-        [USER, event("a", call("A"), isolation_scope="s")],
+        Transcript([USER, event("a", call("A"), isolation_scope="s")]),
         RunOutput(),
         "error",
         events_before_run=0,
@@ -229,12 +231,16 @@ def test_a_call_and_its_error_are_of_one_speaker_and_in_separate_events() -> Non
 
 def test_a_call_that_an_agent_works_on_stays_open_after_an_error() -> None:
     events = [USER, event("root", call("A")), event("task", types.Part(text="Which?"), isolation_scope="A")]
-    (sealed,) = interruption_events(events, RunOutput(), "error", events_before_run=0, agent="root", now=2.0)
+    (sealed,) = interruption_events(
+        Transcript(events), RunOutput(), "error", events_before_run=0, agent="root", now=2.0
+    )
     assert (sealed.author, sealed.content) == ("task", None)
 
 
 def test_a_run_that_stored_nothing_seals_nothing() -> None:
-    assert interruption_events([USER], RunOutput(), "error", events_before_run=1, agent="root", now=2.0) == []
+    assert (
+        interruption_events(Transcript([USER]), RunOutput(), "error", events_before_run=1, agent="root", now=2.0) == []
+    )
 
 
 def test_what_adk_keeps_from_the_model_with_an_approval_is_told_to_it_alone() -> None:
@@ -252,12 +258,18 @@ def test_what_adk_keeps_from_the_model_with_an_approval_is_told_to_it_alone() ->
         asked,
         event("a", *closed, error_code="INVOCATION_ABORTED"),
     ]
-    (sealed,) = interruption_events(stored, RunOutput(), "abort", events_before_run=0, agent="root", now=2.0)
+    (sealed,) = interruption_events(
+        Transcript(stored), RunOutput(), "abort", events_before_run=0, agent="root", now=2.0
+    )
     (response,) = sealed.get_function_responses()
     assert (response.id, response.response) == ("A", {"error": "Aborted."})
-    assert shown_events([*stored, sealed]) == stored
+    (exchange,) = Transcript([*stored, sealed]).exchanges
+    assert exchange.events == tuple(stored)
     assert (
-        interruption_events([*stored, sealed], RunOutput(), "abort", events_before_run=0, agent="root", now=2.0) == []
+        interruption_events(
+            Transcript([*stored, sealed]), RunOutput(), "abort", events_before_run=0, agent="root", now=2.0
+        )
+        == []
     )
 
 

@@ -8,7 +8,7 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 
 from stream_protocol.convert import Settings, chunk_conversion
-from stream_protocol.session import METADATA_KEY, RunOutput, interruption_events, session_to_messages
+from stream_protocol.session import METADATA_KEY, RunOutput, Transcript, interruption_events, session_to_messages
 from stream_protocol.wire import AiSdkVersion, UIMessage
 from tests.batch import batch
 from tests.comparable_messages import comparable
@@ -63,7 +63,7 @@ def interruption_records(fixture: Fixture, turn: Turn, stored: Sequence[Event], 
         conversion.fail(RuntimeError(turn.raised))
     assert conversion.outcome is not None
     return interruption_events(
-        stored, output, conversion.outcome, events_before_run=events_before_run, agent="root", now=0.0
+        Transcript(stored), output, conversion.outcome, events_before_run=events_before_run, agent="root", now=0.0
     )
 
 

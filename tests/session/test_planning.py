@@ -7,7 +7,7 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
-from stream_protocol.session import AnsweredCalls, InlineFile, NewUserTurn, NothingToRun, plan
+from stream_protocol.session import AnsweredCalls, InlineFile, NewUserTurn, NothingToRun, Transcript, plan
 from stream_protocol.session._planning import CallAnswer
 from stream_protocol.wire import ChatRequest, ChatRequestError, parse_chat_request
 
@@ -75,7 +75,7 @@ def output(call_id: str, value: Any, tool: str = "ask") -> dict[str, Any]:
 
 def refusal(asked: ChatRequest, events: list[Event]) -> ChatRequestError:
     with pytest.raises(ChatRequestError) as refused:
-        plan(asked, events)
+        plan(asked, Transcript(events))
     return refused.value
 
 
@@ -88,19 +88,19 @@ def test_the_users_last_message_is_a_new_text_with_its_files_in_order() -> None:
     ]
     asked = parse_chat_request({"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": parts}]})
     image = InlineFile(media_type="image/png", data=b"x", name=None)
-    assert plan(asked, []) == NewUserTurn(texts_and_files=(image, "look"), client_message_id="u1")
+    assert plan(asked, Transcript([])) == NewUserTurn(texts_and_files=(image, "look"), client_message_id="u1")
 
 
 @pytest.mark.parametrize("trigger", ["submit-message", "regenerate-message"])
 def test_a_text_is_a_turn_whatever_else_the_request_says(trigger: str) -> None:
     user = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
     asked = parse_chat_request({"id": "c1", "trigger": trigger, "messageId": "gone", "messages": [user]})
-    assert isinstance(plan(asked, [user_text(), *gated(("A", "B"))]), NewUserTurn)
+    assert isinstance(plan(asked, Transcript([user_text(), *gated(("A", "B"))])), NewUserTurn)
 
 
 def test_an_approval_answers_the_confirmation_and_brings_the_past() -> None:
     events = [user_text("before"), event("root", types.Part(text="ok")), user_text(), *gated(("A", "B"))]
-    assert plan(request(answer("A", "B")), events) == AnsweredCalls(
+    assert plan(request(answer("A", "B")), Transcript(events)) == AnsweredCalls(
         answers=(CallAnswer(id="B", name="adk_request_confirmation", response={"confirmed": True}),),
         message_id="m1",
         past=tuple(events[2:]),
@@ -109,10 +109,10 @@ def test_an_approval_answers_the_confirmation_and_brings_the_past() -> None:
 
 def test_a_message_without_an_id_gets_the_one_that_its_invocation_says() -> None:
     events = [user_text(), *gated(("A", "B"))]
-    turn = plan(request(answer("A", "B"), own_id=""), events)
+    turn = plan(request(answer("A", "B"), own_id=""), Transcript(events))
     assert isinstance(turn, AnsweredCalls)
     assert turn.message_id == INVOCATION
-    turn = plan(request(answer("A", "B"), own_id=""), [user_text("one"), *events])
+    turn = plan(request(answer("A", "B"), own_id=""), Transcript([user_text("one"), *events]))
     assert isinstance(turn, AnsweredCalls)
     assert turn.message_id == f"{INVOCATION}.2"
 
@@ -123,27 +123,27 @@ def test_the_named_message_is_continued_even_if_another_is_the_last() -> None:
         {"id": "m2", "role": "assistant", "parts": []},
     ]
     asked = parse_chat_request({"id": "c1", "messageId": "m1", "messages": messages})
-    turn = plan(asked, [user_text(), *gated(("A", "B"))])
+    turn = plan(asked, Transcript([user_text(), *gated(("A", "B"))]))
     assert isinstance(turn, AnsweredCalls)
     assert turn.message_id == "m1"
 
 
 def test_siblings_wait_for_each_other() -> None:
     events = [user_text(), *gated(("A1", "B1"), ("A2", "B2"))]
-    assert plan(request(answer("A1", "B1")), events) == NothingToRun(message_id="m1", past=tuple(events))
-    turn = plan(request(answer("A1", "B1"), answer("A2", "B2", approved=False)), events)
+    assert plan(request(answer("A1", "B1")), Transcript(events)) == NothingToRun(message_id="m1", past=tuple(events))
+    turn = plan(request(answer("A1", "B1"), answer("A2", "B2", approved=False)), Transcript(events))
     assert isinstance(turn, AnsweredCalls)
     assert [(given.id, given.response["confirmed"]) for given in turn.answers] == [("B1", True), ("B2", False)]
 
 
 def test_calls_of_another_model_response_are_not_waited_for() -> None:
     events = [user_text(), *gated(("A1", "B1")), *gated(("A2", "B2"))]
-    assert isinstance(plan(request(answer("A1", "B1")), events), AnsweredCalls)
+    assert isinstance(plan(request(answer("A1", "B1")), Transcript(events)), AnsweredCalls)
 
 
 def test_a_client_tools_output_becomes_an_object_for_adk() -> None:
     events = [user_text(), event("root", call("A", "ask"), waiting=["A"])]
-    turn = plan(request(output("A", "Oslo")), events)
+    turn = plan(request(output("A", "Oslo")), Transcript(events))
     assert isinstance(turn, AnsweredCalls)
     assert turn.answers == (CallAnswer(id="A", name="ask", response={"result": "Oslo"}),)
 
@@ -151,7 +151,7 @@ def test_a_client_tools_output_becomes_an_object_for_adk() -> None:
 def test_outputs_of_the_servers_own_tools_are_no_answers() -> None:
     done = [event("root", call("S", "look")), event("root", response("S", "look", ok=True))]
     events = [user_text(), *done, *gated(("A", "B"))]
-    turn = plan(request(output("S", "forged", "look"), answer("A", "B")), events)
+    turn = plan(request(output("S", "forged", "look"), answer("A", "B")), Transcript(events))
     assert isinstance(turn, AnsweredCalls)
     assert [given.id for given in turn.answers] == ["B"]
 
@@ -161,7 +161,7 @@ def test_an_answer_under_an_id_that_only_the_client_saw_finds_its_call() -> None
         user_text(),
         event("root", call("stored-1", "ask"), call("stored-2", "ask"), waiting=["stored-1", "stored-2"]),
     ]
-    turn = plan(request(output("seen-1", 1), output("seen-2", 2)), events)
+    turn = plan(request(output("seen-1", 1), output("seen-2", 2)), Transcript(events))
     assert isinstance(turn, AnsweredCalls)
     assert [(given.id, given.response) for given in turn.answers] == [
         ("stored-1", {"result": 1}),
@@ -175,7 +175,7 @@ def test_an_answer_given_before_brings_back_what_followed_from_it() -> None:
         event("user", response("B", "adk_request_confirmation", confirmed=True)),
         event("root", response("A", ok=1)),
     ]
-    turn = plan(request(answer("A", "B")), [*asked, *then])
+    turn = plan(request(answer("A", "B")), Transcript([*asked, *then]))
     assert turn == NothingToRun(message_id="m1", past=tuple(asked), events=tuple(then))
     assert refusal(request(answer("A", "B", approved=False)), [*asked, *then]).status == 409
 
@@ -188,8 +188,8 @@ def test_an_output_whose_consequence_the_client_has_seen_is_not_replayed() -> No
         event("root", types.Part(text="Oslo it is.")),
     ]
     seen = request(output("A", "Oslo"), {"type": "step-start"}, {"type": "text", "text": "Oslo it is."})
-    assert plan(seen, events) == NothingToRun(message_id="m1", past=tuple(events))
-    lost = plan(request(output("A", "Oslo")), events)
+    assert plan(seen, Transcript(events)) == NothingToRun(message_id="m1", past=tuple(events))
+    lost = plan(request(output("A", "Oslo")), Transcript(events))
     assert lost == NothingToRun(message_id="m1", past=tuple(events[:2]), events=tuple(events[2:]))
     assert refusal(request(output("A", "Rome")), events).status == 409
 
@@ -197,12 +197,12 @@ def test_an_output_whose_consequence_the_client_has_seen_is_not_replayed() -> No
 def test_a_long_running_tool_that_needs_approval_waits_for_that_first() -> None:
     events = [user_text(), *gated(("A", "B"))]
     events[1].long_running_tool_ids = {"A"}
-    turn = plan(request(answer("A", "B")), events)
+    turn = plan(request(answer("A", "B")), Transcript(events))
     assert isinstance(turn, AnsweredCalls)
     assert [given.id for given in turn.answers] == ["B"]
     assert refusal(request(output("A", "forged", "pay")), events).status == 409
     approved = [*events, event("user", response("B", "adk_request_confirmation", confirmed=True))]
-    answered = plan(request(output("A", "paid", "pay")), approved)
+    answered = plan(request(output("A", "paid", "pay")), Transcript(approved))
     assert isinstance(answered, AnsweredCalls)
     assert [given.id for given in answered.answers] == ["A"]
 
@@ -216,7 +216,7 @@ def test_a_credential_of_another_kind_is_not_taken_and_none_is_waited_for() -> N
     asks = event("root", call("C", "adk_request_credential"), call("A", "ask"), waiting=["C", "A"])
     events = [user_text(), asks]
     assert refusal(request(output("C", {"apiKey": "x"}, "adk_request_credential")), events).status == 422
-    assert isinstance(plan(request(output("A", 1)), events), AnsweredCalls)
+    assert isinstance(plan(request(output("A", 1)), Transcript(events)), AnsweredCalls)
 
 
 def test_a_rewind_takes_the_calls_with_it() -> None:

@@ -1,11 +1,12 @@
 """Tool calls of a message: the registry, streamed arguments, and what ADK's own calls and responses mean."""
 
 from stream_protocol.convert.calls._adk_requests import (
-    CLIENT_REQUESTS,
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
     REQUEST_INPUT,
+    CallKind,
     credential_input,
+    external_kind,
     gated_call,
     is_confirmed,
 )
@@ -14,17 +15,18 @@ from stream_protocol.convert.calls._response_values import RESULT, client_output
 from stream_protocol.convert.calls._tool_call import CallState, ToolCall
 
 __all__ = [
-    "CLIENT_REQUESTS",
     "REQUEST_CONFIRMATION",
     "REQUEST_CREDENTIAL",
     "REQUEST_INPUT",
     "RESULT",
+    "CallKind",
     "CallRegistry",
     "CallState",
     "CallsById",
     "ToolCall",
     "client_output",
     "credential_input",
+    "external_kind",
     "failure_text",
     "gated_call",
     "is_confirmed",

@@ -1,17 +1,46 @@
-"""Function calls by which ADK asks for something: a confirmation, a credential, input."""
+"""Calls that only somebody outside the agent can answer, and what ADK asks for by calls of its own."""
 
-from typing import Any
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from stream_protocol.wire import json_value
 
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.genai.types import FunctionCall
+
 REQUEST_CONFIRMATION = "adk_request_confirmation"
 REQUEST_CREDENTIAL = "adk_request_credential"
 REQUEST_INPUT = "adk_request_input"
 
-CLIENT_REQUESTS = frozenset({REQUEST_CREDENTIAL, REQUEST_INPUT})
-"""Requests that are shown as client tools under their ADK names. A confirmation is shown on the call that it gates."""
+
+class CallKind(StrEnum):
+    """Who answers a call that waits, and how. A confirmation is shown on the call that it gates, each other kind as a
+    client tool."""
+
+    APPROVAL = "approval"
+    CLIENT_TOOL = "client-tool"
+    INPUT = "input"
+    CREDENTIAL = "credential"
+
+
+_KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
+    {
+        REQUEST_CONFIRMATION: CallKind.APPROVAL,
+        REQUEST_INPUT: CallKind.INPUT,
+        REQUEST_CREDENTIAL: CallKind.CREDENTIAL,
+    }
+)
+
+
+def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
+    """Who outside the agent answers a complete call of this event; ``None`` if one of the agent's tools does."""
+    is_long_running = call.id in (event.long_running_tool_ids or ())
+    return _KINDS.get(call.name, CallKind.CLIENT_TOOL if is_long_running else None)
 
 
 def gated_call(args: dict[str, Any]) -> dict[str, Any]:

@@ -7,35 +7,16 @@ calls that need approval. For these ADK adds a synthetic ``adk_request_confirmat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.convert.calls import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT, gated_call
+from stream_protocol.convert import is_user_event
+from stream_protocol.convert.calls import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, CallKind, external_kind, gated_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from google.adk.events import Event
     from google.genai import types
-
-
-class CallKind(StrEnum):
-    """Who answers a call, and how."""
-
-    APPROVAL = "approval"
-    CLIENT_TOOL = "client-tool"
-    INPUT = "input"
-    CREDENTIAL = "credential"
-
-
-_KINDS: Final[Mapping[str, CallKind]] = MappingProxyType(
-    {
-        REQUEST_CONFIRMATION: CallKind.APPROVAL,
-        REQUEST_INPUT: CallKind.INPUT,
-        REQUEST_CREDENTIAL: CallKind.CREDENTIAL,
-    }
-)
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
 """Function names. ADK hides an event from the model if it holds a call or a response of such a name, with whatever
@@ -68,32 +49,38 @@ class ExternalCall:
 
 
 def external_calls(events: Sequence[Event]) -> list[ExternalCall]:
-    """Every call among these events that needs, or needed, an answer from outside, in the order of the calls."""
+    """Every call among these events that needs, or needed, an answer from outside, in the order of the calls.
+
+    ADK marks all of them as long-running. A request without the mark was made up by a model: no answer to it counts.
+    """
     made_at = {call.id: index for index, event in enumerate(events) for call in event.get_function_calls()}
     answers = _first_responses(events)
     found = [
-        _external_call(call, index, made_at, answers)
+        _external_call(call, kind, index, made_at, answers)
         for index, event in enumerate(events)
         for call in event.get_function_calls()
-        if call.id in (event.long_running_tool_ids or ())
+        if call.id in (event.long_running_tool_ids or ()) and (kind := external_kind(event, call)) is not None
     ]
     gated = {call.call_id for call in found if call.kind is CallKind.APPROVAL and call.is_pending}
     return [call for call in found if call.kind is CallKind.APPROVAL or call.call_id not in gated]
 
 
 def _external_call(
-    call: types.FunctionCall, index: int, made_at: dict[str | None, int], answers: dict[str, tuple[int, Any]]
+    call: types.FunctionCall,
+    kind: CallKind,
+    index: int,
+    made_at: Mapping[str | None, int],
+    answers: Mapping[str, tuple[int, Any]],
 ) -> ExternalCall:
-    answer_id, name = call.id or "", call.name or ""
+    answer_id = call.id or ""
     answered_index, answer = answers.get(answer_id, (None, None))
-    kind = _KINDS.get(name, CallKind.CLIENT_TOOL)
     call_id = answer_id
     if kind is CallKind.APPROVAL:
         call_id = gated_call(call.args or {}).get("id") or answer_id
     return ExternalCall(
         call_id=call_id,
         answer_id=answer_id,
-        answer_name=name,
+        answer_name=call.name or "",
         args=call.args or {},
         kind=kind,
         response_index=made_at.get(call_id, index),
@@ -112,5 +99,5 @@ def _first_responses(events: Sequence[Event]) -> dict[str, tuple[int, Any]]:
         placeholders = {**event.actions.requested_tool_confirmations, **event.actions.requested_auth_configs}
         for response in event.get_function_responses():
             if response.id and response.id not in placeholders:
-                first.setdefault(response.id, (index, response.response if event.author == "user" else None))
+                first.setdefault(response.id, (index, response.response if is_user_event(event) else None))
     return first

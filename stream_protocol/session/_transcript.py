@@ -1,0 +1,171 @@
+"""A stored session as its page was shown it: the one reading of the past that all else takes.
+
+An *exchange* is one message of the user's and everything that the agent said to it: one assistant message. Answers to
+the agent's own calls (approvals, client tools, input) do not begin a new exchange. A *turn* is smaller: one request
+and what the agent says to it. So an exchange has a turn for the user's message, and one for each request with answers.
+
+The assistant message has the id of its invocation. Where the agent answers a later user message in an old invocation
+(task mode), ``.2``, ``.3``… follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from stream_protocol.convert import is_user_event
+from stream_protocol.session._external_calls import external_calls
+from stream_protocol.session._metadata import EventMetadata, shown_event
+from stream_protocol.session._transcript_reader import Place, TranscriptReader, is_user_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from google.adk.events import Event
+
+    from stream_protocol.session._external_calls import ExternalCall
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Exchange:
+    """What the user said, and everything that the agent said to it."""
+
+    message_id: str
+    """The id of the assistant message."""
+    stored: tuple[Event, ...]
+    """In order, never empty, with the events that are hidden from the page. The user's message comes first, unless the
+    agent spoke by itself."""
+    response_starts: tuple[int, ...]
+    """The indices of the first events of the responses."""
+    hidden_events: frozenset[str]
+    """The ids of events that are hidden from the page."""
+
+    @cached_property
+    def user_event(self) -> Event | None:
+        """The event with what the user said."""
+        return self.stored[0] if is_user_message(self.stored[0]) else None
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """The events as the page was shown them: without hidden ones, and with the content that it saw."""
+        return self.shown(0, len(self.stored))
+
+    @cached_property
+    def responses(self) -> tuple[tuple[Event, ...], ...]:
+        """The events of each run as the page was shown them, after the user's events that began it.
+
+        The client got one response for each run.
+        """
+        cuts = (0, *self.response_starts[1:], len(self.stored))
+        return tuple(shown for begin, end in pairwise(cuts) if (shown := self.shown(begin, end)))
+
+    def shown(self, begin: int, end: int) -> tuple[Event, ...]:
+        """The stored events from one index to another, as the page was shown them."""
+        return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
+
+    @cached_property
+    def external_calls(self) -> tuple[ExternalCall, ...]:
+        """The calls that need, or needed, an answer from outside: see ``ExternalCall``."""
+        return tuple(external_calls(self.stored))
+
+    @cached_property
+    def calls(self) -> Mapping[str | None, Event]:
+        """Id of each function call -> the event that made it."""
+        return {call.id: event for event in self.stored for call in event.get_function_calls()}
+
+    @cached_property
+    def has_agent_events(self) -> bool:
+        """Whether the agent took part at all, as the page saw it."""
+        return not all(is_user_event(event) for event in self.events)
+
+
+class Transcript:
+    """The conversation of a session, made from its stored events. It never changes."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.stored: Final = tuple(events)
+        """All events of the session."""
+        drafts, rewound, self._reader = _read(self.stored)
+        hidden = frozenset(event_id for event in self.stored for event_id in EventMetadata.of(event).hidden_events)
+        self.exchanges: Final = tuple(draft.exchange(hidden) for draft in drafts)
+        """The exchanges as the conversation stands: what a rewind took back is gone."""
+        self.rewound: Final = tuple(draft.exchange(hidden) for draft in rewound)
+        """What was taken back: the answers that were regenerated, and user messages before they were edited."""
+
+    @property
+    def current(self) -> Exchange | None:
+        """The newest exchange, in which alone calls can be answered; ``None`` if the user never said anything."""
+        newest = self.exchanges[-1] if self.exchanges else None
+        return newest if newest is not None and newest.user_event is not None else None
+
+    def next_message_id(self, invocation_id: str) -> str:
+        """The id of the assistant's next message, which begins in this invocation."""
+        return self._reader.next_message_id(invocation_id)
+
+    def find_user_message(self, client_id: str) -> Exchange | None:
+        """The newest exchange whose user's message has this id: that of its client, or else of its event."""
+        return next((one for one in reversed(self.exchanges) if _has_id(one, client_id)), None)
+
+    def versions(self, client_id: str) -> list[Exchange]:
+        """The exchanges with this user's message as it is and as it was before it was edited."""
+        return [one for one in (*self.rewound, *self.exchanges) if _has_id(one, client_id)]
+
+    def begins_invocation(self, exchange: Exchange) -> bool:
+        """Whether nothing before this exchange is of its invocation: whether it can be rewound by itself."""
+        invocation_id = exchange.stored[0].invocation_id
+        first = next(one for one in self.exchanges if any(event.invocation_id == invocation_id for event in one.stored))
+        return first is exchange
+
+
+def _has_id(exchange: Exchange, client_id: str) -> bool:
+    event = exchange.user_event
+    return event is not None and bool(client_id) and client_id in (EventMetadata.of(event).message_id, event.id)
+
+
+@dataclass
+class _Draft:
+    """An exchange that is being read."""
+
+    message_id: str
+    stored: list[Event] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+
+    def cut(self, invocation_id: str) -> None:
+        """Takes this invocation out, and all that came later."""
+        end = next((n for n, event in enumerate(self.stored) if event.invocation_id == invocation_id), len(self.stored))
+        del self.stored[end:]
+        self.starts = [start for start in self.starts if start < end]
+
+    def exchange(self, hidden: frozenset[str]) -> Exchange:
+        return Exchange(
+            message_id=self.message_id,
+            stored=tuple(self.stored),
+            response_starts=tuple(self.starts),
+            hidden_events=hidden,
+        )
+
+
+def _read(events: Iterable[Event]) -> tuple[list[_Draft], list[_Draft], TranscriptReader]:
+    """The exchanges that stand, those that were taken back, and the reader that found them."""
+    reader = TranscriptReader()
+    drafts: list[_Draft] = []
+    rewound: list[_Draft] = []
+    for event in events:
+        match reader.read(event):
+            case Place.NEW_MESSAGE:
+                drafts.append(_Draft(reader.message_id, [event], [0]))
+            case Place.NEW_RESPONSE:
+                drafts[-1].starts.append(len(drafts[-1].stored))
+                drafts[-1].stored.append(event)
+            case Place.SAME_RESPONSE:
+                drafts[-1].stored.append(event)
+            case Place.HIDDEN if drafts:
+                drafts[-1].stored.append(event)
+            case Place.REWIND:
+                rewound += drafts[len(reader.messages) :]
+                del drafts[len(reader.messages) :]
+                if drafts:
+                    drafts[-1].cut(event.actions.rewind_before_invocation_id or "")
+    return drafts, rewound, reader
