@@ -92,17 +92,17 @@ class ActiveRuns:
         return await self._run_log.read(self._name(key), info.run_id, rebuild=True)
 
     @_refuse_if_unreachable()
-    async def wait_until_settled(self, key: ChatKey) -> bool:
+    async def wait_until_settled(self, key: ChatKey) -> str | None:
         """Waits up to ``stopping_wait`` until a run of the chat that is stopping has ended and is stored.
 
-        Returns whether a run goes on.
+        Returns the fingerprint of the request that a run answers now; ``None`` if none was accepted.
         """
         deadline = _now() + self._stopping_wait
         while (info := await self._run_log.current(self._name(key))) is not None and info.phase == "closed":
             if _now() >= deadline:
-                return True
+                break
             await asyncio.sleep(POLL_SECONDS)
-        return info is not None
+        return None if info is None or info.phase == "claimed" else info.request
 
     @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> bool:

@@ -74,8 +74,8 @@ class Job:
                 message_id = self.transcript.next_message_id(invocation_id)
                 return StartedResponse(sse_conversion((), message_id, settings))
 
-    async def events(self, abort_signal: asyncio.Event) -> AsyncGenerator[Event]:
-        """Runs the agent and yields ADK's events.
+    async def events(self, abort_signal: asyncio.Event, request: str) -> AsyncGenerator[Event]:
+        """Runs the agent and yields ADK's events. ``request``: the fingerprint of the request, which they keep.
 
         The user's own event is the first. It has the invocation id, from which the message gets its id. So the message
         has its id before the model says anything.
@@ -84,7 +84,7 @@ class Job:
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_to_superseded_calls(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        for event in answers_before_run(self.turn, self.transcript):
+        for event in answers_before_run(self.turn, self.transcript, request):
             yield await self.runner.session_service.append_event(session, event)
         content = user_content(self.turn)
         invocation_id = self._announced_invocation()
@@ -99,7 +99,7 @@ class Job:
             invocation_id=invocation_id,
             new_message=content,
             state_delta=self.overrides.state() or None,
-            run_config=run_config_for_turn(self.turn, self.overrides.run_config or self.run_config),
+            run_config=run_config_for_turn(self.turn, self.overrides.run_config or self.run_config, request),
             yield_user_message=True,
             abort_signal=abort_signal,
         )

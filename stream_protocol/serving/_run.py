@@ -94,6 +94,8 @@ class Run:
 
     _lease: Lease
     """The right to the chat; set by ``claim``."""
+    request: str
+    """The fingerprint of the request; set by ``claim``."""
 
     def __init__(self, limits: RunLimits, bounds: LogBounds) -> None:
         self.log = EventBuffer(bounds, on_readers=self._count_readers)
@@ -119,6 +121,7 @@ class Run:
 
     async def claim(self, run_log: RunLog, chat: str, request: str) -> None:
         """Claims the chat for this run. Raises ``ChatTakenError``, and ``RunLogError``."""
+        self.request = request
         self._lease = await run_log.claim(chat, request, self)
 
     def open(self) -> None:

@@ -38,7 +38,7 @@ from stream_protocol.session import (
     Transcript,
     fingerprint,
     plan,
-    session_to_messages,
+    transcript_to_messages,
 )
 from stream_protocol.wire import ChatRequestError
 from stream_protocol.wire.client import parse_sse
@@ -160,11 +160,13 @@ class ChatService:
         its calls without a result are left open.
         """
         key: ChatKey = (user_id, chat_id)
-        running = await self._runs.wait_until_settled(key)
+        request = await self._runs.wait_until_settled(key)
         session = await self._find_session(key)
         if session is None:
             return None
-        return session_to_messages(session, running=running, **self._options_for(chat_id, artifact_base))
+        transcript = Transcript(session.events)
+        running = request is not None and transcript.is_answering(request)
+        return transcript_to_messages(transcript, running=running, **self._options_for(chat_id, artifact_base))
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
         """Returns an artifact of a chat; the newest version by default.
@@ -279,7 +281,7 @@ class ChatService:
         """Runs the job to its end. The chat is freed last, when everything is stored."""
         with claim:
             try:
-                await run.run_agent(job.events(run.abort_signal), job.start_response, job.recorder)
+                await run.run_agent(job.events(run.abort_signal, run.request), job.start_response, job.recorder)
             finally:
                 await self._store_interruption(run, job)
                 await self._notify(run, job)

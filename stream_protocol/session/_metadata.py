@@ -40,6 +40,8 @@ class EventMetadata:
     """On a user's event: the id that the client gave the message; ``None`` if no chat client sent it."""
     files: tuple[SentFile | None, ...] = ()
     """On a user's event: for each part the file that came with it, ``None`` for any other part. Empty without files."""
+    request: str | None = None
+    """On the events of a run: the fingerprint of the request that it answers."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """On a user's event with answers: approval id -> why the user decided so."""
     outcome: str | None = None
@@ -78,6 +80,7 @@ def _stored(metadata: EventMetadata) -> dict[str, Any]:
     keys = {
         "message_id": metadata.message_id,
         "files": files,
+        "request": metadata.request,
         "reasons": dict(metadata.reasons),
         "sealed": metadata.outcome,
         "untold": list(metadata.hidden_events),
@@ -92,14 +95,11 @@ def _stored_file(file: SentFile) -> dict[str, str]:
 
 def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
     """The fields of ``EventMetadata``. Apps and other versions may have written anything."""
-    match stored:
-        case {"message_id": str(message_id)} if len(stored) == 1:  # nearly all: every event of a run has it
-            return {"message_id": message_id or None}
     fields: dict[str, Any] = {}
     for key, value in stored.items():
         match key, value:
-            case "message_id", str():
-                fields["message_id"] = value or None
+            case "message_id" | "request", str():
+                fields[key] = value or None
             case "files", list():
                 fields["files"] = tuple(map(_parsed_file, value))
             case "reasons", dict():

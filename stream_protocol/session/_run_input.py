@@ -34,16 +34,21 @@ def user_content(turn: NewUserTurn | AnsweredCalls) -> types.Content:
     return types.Content(role="user", parts=parts)
 
 
-def answers_before_run(turn: NewUserTurn | AnsweredCalls, transcript: Transcript) -> list[Event]:
+def answers_before_run(
+    turn: NewUserTurn | AnsweredCalls, transcript: Transcript, request: str | None = None
+) -> list[Event]:
     """The answers to append to the session in events of their own, before the run begins with ``user_content``.
 
     ADK hides an event with an approval or a credential from the model, with whatever else is in it. The output of a
-    client tool in the same event would be lost.
+    client tool in the same event would be lost. ``request``: as for ``run_config_for_turn``.
     """
     if isinstance(turn, NewUserTurn) or transcript.current is None:
         return []
     calls = transcript.current.calls
-    return [_answer_event(answer, calls[answer.id]) for answer in _separate_answers(turn)]
+    events = [_answer_event(answer, calls[answer.id]) for answer in _separate_answers(turn)]
+    for event in events:
+        update_metadata(event, request=request)
+    return events
 
 
 def responses_to_superseded_calls(transcript: Transcript) -> list[Event]:
@@ -88,15 +93,18 @@ def _answer_part(answer: CallAnswer) -> types.Part:
     )
 
 
-def run_config_for_turn(turn: NewUserTurn | AnsweredCalls, base: RunConfig) -> RunConfig:
-    """``base`` with our metadata: what only the client knows of this turn, for the stored event to keep."""
+def run_config_for_turn(turn: NewUserTurn | AnsweredCalls, base: RunConfig, request: str | None = None) -> RunConfig:
+    """``base`` with our metadata: what only the client knows of this turn, for the stored event to keep.
+
+    ``request``: the fingerprint of the request.
+    """
     match turn:
         case NewUserTurn():
             has_files = any(isinstance(said, InlineFile) for said in turn.texts_and_files)
             files = tuple(map(_sent_file, turn.texts_and_files)) if has_files else ()
-            metadata = EventMetadata(message_id=turn.client_message_id, files=files)
+            metadata = EventMetadata(message_id=turn.client_message_id, request=request, files=files)
         case AnsweredCalls():
-            metadata = EventMetadata(reasons=turn.reasons)
+            metadata = EventMetadata(request=request, reasons=turn.reasons)
     return base.model_copy(update={"custom_metadata": metadata.to_custom(base.custom_metadata)})
 
 

@@ -11,7 +11,9 @@ from google.adk.tools.tool_context import ToolContext
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.session import fingerprint
 from stream_protocol.testing import Call, ScriptedLlm
+from stream_protocol.wire import parse_chat_request
 from tests.serving.support import answered, approval, chat, only, post, said, stream, text, types
 
 
@@ -100,14 +102,18 @@ async def test_a_denied_call_does_not_run_and_the_reason_is_stored() -> None:
     first = await stream(app, chat(said("pay")))
     (request,) = only(first, "tool-approval-request")
     denied = approval(request, approved=False, reason="too much")
-    second = await stream(app, answered(first[0]["messageId"], denied))
+    answer = answered(first[0]["messageId"], denied)
+    second = await stream(app, answer)
     assert second[1] == {"type": "tool-output-denied", "toolCallId": request["toolCallId"]}
     assert text(second) == "As you like."
     assert bank.paid == []
     session = await service.runner.session_service.get_session(app_name="root", user_id="local", session_id="c1")
     assert session is not None
     stored = [event.custom_metadata or {} for event in session.events if event.author == "user"]
-    assert stored[-1]["adk_ui_stream"] == {"reasons": {request["approvalId"]: "too much"}}
+    assert stored[-1]["adk_ui_stream"] == {
+        "request": fingerprint(parse_chat_request(answer)),
+        "reasons": {request["approvalId"]: "too much"},
+    }
 
 
 async def test_the_stored_arguments_run_whatever_the_client_sends_back() -> None:

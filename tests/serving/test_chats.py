@@ -12,7 +12,9 @@ from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.adk_runner import Target
+from stream_protocol.session import fingerprint
 from stream_protocol.testing import Call, ScriptedLlm
+from stream_protocol.wire import parse_chat_request
 from tests.serving.support import HANG, begin, chat, said, stream, text, types
 
 
@@ -70,10 +72,12 @@ async def test_the_user_may_be_identified_by_a_coroutine() -> None:
 
 async def test_the_clients_id_of_the_message_is_stored_with_the_users_event() -> None:
     service = ChatService(agent("Hello."))
-    await stream(create_app(service), chat(said("hi", "u17")))
+    request = chat(said("hi", "u17"))
+    await stream(create_app(service), request)
     session = await service.runner.session_service.get_session(app_name="root", user_id="local", session_id="c1")
     assert session is not None
-    assert (session.events[0].custom_metadata or {})["adk_ui_stream"] == {"message_id": "u17"}
+    kept = {"message_id": "u17", "request": fingerprint(parse_chat_request(request))}
+    assert [(event.custom_metadata or {})["adk_ui_stream"] for event in session.events] == [kept, kept]
 
 
 async def test_a_file_reaches_the_model_as_bytes_and_a_link_as_a_link() -> None:

@@ -1,11 +1,14 @@
 """``GET /api/chat/{id}`` shows what the page shows, turn after turn."""
 
 import asyncio
+import copy
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from google.adk.agents import BaseAgent, LlmAgent, ParallelAgent, SequentialAgent
+from google.adk.events import Event
+from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
@@ -334,4 +337,57 @@ async def test_what_a_finished_image_and_sources_look_like_comes_back() -> None:
     image = types.Part.from_bytes(data=b"png", mime_type="image/png")
     page = page_for(agent(["Look: ", image, " nice?"]))
     await page.send("draw")
+    await assert_stored_is_shown(page)
+
+
+class HeldService(InMemorySessionService):
+    """Stores nothing of the user's while it is held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free, self.asked = asyncio.Event(), asyncio.Event()
+        self.free.set()
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        if event.author == "user":
+            self.asked.set()
+            await self.free.wait()
+        return await super().append_event(session, event)
+
+    def hold(self) -> None:
+        self.free.clear()
+        self.asked.clear()
+
+
+async def test_the_finished_answer_keeps_its_metadata_until_the_next_words_are_stored() -> None:
+    store = HeldService()
+    turns = (["It rains.", token_usage(prompt=3, answer=2)], ["Dry.", token_usage(prompt=5, answer=1)])
+    page = page_for(agent(*turns), session_service=store)
+    await page.send("Oslo?")
+    finished = copy.deepcopy(page.messages)
+    assert finished[-1]["metadata"]["usage"]["totalTokens"] == 5
+    store.hold()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(page.send("And Rome?"))
+        await soon(store.asked)
+        before = await page.stored()
+        store.free.set()
+    assert comparable(before) == comparable(finished)
+    await assert_stored_is_shown(page)
+
+
+async def test_a_message_keeps_its_metadata_until_the_answer_to_its_call_is_stored() -> None:
+    store = HeldService()
+    turns = ([Call("pay", {"amount": 5}), token_usage(prompt=3, answer=2)], "Paid.")
+    page = page_for(agent(*turns), session_service=store)
+    await page.send("pay")
+    asked = copy.deepcopy(page.messages)
+    store.hold()
+    page.approve(True)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(page.submit())
+        await soon(store.asked)
+        before = await page.stored()
+        store.free.set()
+    assert comparable(before) == comparable(asked)
     await assert_stored_is_shown(page)
