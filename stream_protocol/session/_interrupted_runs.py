@@ -20,6 +20,7 @@ from stream_protocol.convert import (
     USER,
     Ending,
 )
+from stream_protocol.convert.calls import external_kind
 from stream_protocol.session._external_calls import HIDDEN_FROM_MODEL
 from stream_protocol.session._metadata import EVENT_INTERVAL, update_metadata
 from stream_protocol.session._transcript import Exchange, Transcript
@@ -131,7 +132,7 @@ def _missing_responses(exchange: Exchange, error_text: str, *, closes_pending: b
             call
             for call in event.get_function_calls()
             if call.id not in answered
-            and (closes_pending or call.id not in {*(event.long_running_tool_ids or ()), *delegated})
+            and (closes_pending or (external_kind(event, call) is None and call.id not in delegated))
         ]
         if open_calls:
             yield _responses_event(event, [(call, {"error": error_text}) for call in open_calls])
