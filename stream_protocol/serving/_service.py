@@ -129,7 +129,7 @@ class ChatService:
         if not isinstance(claimed, Run):
             return claimed
         with ExitStack() as claim:
-            claim.callback(self._runs.release, key)
+            claim.callback(self._runs.release, claimed)
             plan_job = self._plan_from_session if self._history == "server" else self._plan_from_client
             job = await plan_job(key, request, overrides)
             if isinstance(job, NothingToRun):
@@ -200,8 +200,9 @@ class ChatService:
         with ExitStack() as claim:
             if await self._find_session(key) is not None:
                 await self._runs.stop(key)
-                await self._runs.claim(key, DELETION, self._limits)
-                claim.callback(self._runs.release, key)
+                claimed = await self._runs.claim(key, DELETION, self._limits)
+                assert isinstance(claimed, Run)  # no request is equal to a deletion
+                claim.callback(self._runs.release, claimed)
                 if (session := await self._find_session(key)) is not None:
                     return await delete_session(self.runner, session)
         raise ChatRequestError("There is no such chat.", status=404)

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from stream_protocol.serving import RedisRunLog, create_app
 from stream_protocol.testing import ScriptedLlm
+from tests.redis_server import RedisServer
 from tests.serving.support import Exchange
 from tests.serving.watched import WatchedService
 
@@ -68,6 +69,11 @@ async def wires(url: str, count: int = 2) -> AsyncIterator[list[Wire]]:
     finally:
         for wire in those:
             await wire.aclose()
+
+
+async def command(redis: RedisServer, *words: str | bytes | int) -> Any:
+    async with Redis.from_url(redis.url) as client:
+        return await client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's
 
 
 class Worker:

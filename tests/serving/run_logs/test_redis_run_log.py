@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -33,7 +32,7 @@ from stream_protocol.testing.run_log_conformance import (
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 from stream_protocol.wire.client import MessageReducer, parse_sse
 from tests.redis_server import RedisServer, redis_server
-from tests.serving.run_logs.redis_workers import LEASE, ROOMY, Wire, wires
+from tests.serving.run_logs.redis_workers import LEASE, ROOMY, Wire, command, wires
 
 Logs = tuple[RedisRunLog, RedisRunLog]
 
@@ -73,11 +72,6 @@ async def two_workers(
     yield logs
     for log in logs:
         await log.aclose()
-
-
-async def command(redis: RedisServer, *words: str | bytes | int) -> Any:
-    async with Redis.from_url(redis.url) as client:
-        return await client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's
 
 
 async def key(redis: RedisServer, pattern: str) -> bytes:
