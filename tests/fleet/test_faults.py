@@ -62,9 +62,9 @@ def judge(person: Person, gremlin: Gremlin, deeds: Sequence[Deed]) -> Iterator[s
         if times > 1:
             yield f"{person.chat}: {tool} {key} ran {times} times"
     ends = {
-        key: reading
+        words: reading
         for reading in reversed(person.readings)
-        if reading.done and reading.chunks and (key := answered(reading)) is not None
+        if reading.done and reading.chunks and (words := answered(reading)) is not None
     }
     for deed in deeds:
         end = ends.get(deed.key.rpartition(".")[0]) if deed.tool == "note" else None

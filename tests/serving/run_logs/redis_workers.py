@@ -32,14 +32,14 @@ class Wire(Redis):
         self.answered = Counter[Any]()
         """How often each command was answered, and each script, by its SHA-1 hash."""
         self.waiting = Counter[Any]()
-        """How many of them wait for their answers."""
+        """How many of them wait for their answers, those that are held up among them."""
         self._cut = False
         self._goes_on = asyncio.Event()
         self._goes_on.set()
 
     def hold(self) -> asyncio.Event:
-        """Redis hears nothing of the worker until this is set, and everything then."""
-        self._goes_on.clear()
+        """Redis hears nothing more of the worker until this is set, and everything then."""
+        self._goes_on = asyncio.Event()
         return self._goes_on
 
     def cut(self) -> None:
@@ -47,12 +47,12 @@ class Wire(Redis):
         self._cut = True
 
     async def execute_command(self, *words: Any, **options: Any) -> Any:
-        await self._goes_on.wait()
-        if self._cut:
-            raise ConnectionError("this worker is dead")
         name = words[1] if words[0] == "EVALSHA" else words[0]
         self.waiting[name] += 1
         try:
+            await self._goes_on.wait()
+            if self._cut:
+                raise ConnectionError("this worker is dead")
             answer = await super().execute_command(*words, **options)  # type: ignore[no-untyped-call]  # redis-py's
         finally:
             self.waiting[name] -= 1

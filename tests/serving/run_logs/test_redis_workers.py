@@ -230,7 +230,7 @@ async def test_a_blip_of_redis_is_not_seen(redis: RedisServer) -> None:
 
 
 async def test_a_run_that_has_lost_its_chat_frees_nothing_of_its_successor(redis: RedisServer) -> None:
-    """A worker can have two runs of a chat for a moment: Redis forgot the lease of one, and gave the chat to another."""
+    """A worker can have two runs of a chat for a moment: Redis forgot the lease of one, and gave it to another."""
     go_on = asyncio.Event()
     turns = ["Lost ", Wait(asyncio.Event())], ["Half ", Wait(go_on), "and whole."]
     one = Worker(redis.url, InMemorySessionService(), *turns)
