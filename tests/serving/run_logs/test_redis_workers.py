@@ -14,7 +14,7 @@ from stream_protocol.wire import AiSdkVersion, parse_chat_request
 from stream_protocol.wire.client import MessageReducer
 from tests.redis_server import RedisServer
 from tests.serving.chat_client import Page
-from tests.serving.run_logs.redis_workers import LEASE, Worker, command, fleet, resumed, wires
+from tests.serving.run_logs.redis_workers import LEASE, Worker, fleet, resumed, wires
 from tests.serving.support import Exchange, begin, chat, chunks, client, post, said, soon, stream, text, types
 
 
@@ -227,26 +227,3 @@ async def test_a_blip_of_redis_is_not_seen(redis: RedisServer) -> None:
         rest = await drained(exchange)
         assert types(rest)[-1] == "finish"
         assert text(rest).strip() == "and whole."
-
-
-async def test_a_run_that_has_lost_its_chat_frees_nothing_of_its_successor(redis: RedisServer) -> None:
-    """A worker can have two runs of a chat for a moment: Redis forgot the lease of one, and gave it to another."""
-    go_on = asyncio.Event()
-    turns = ["Lost ", Wait(asyncio.Event())], ["Half ", Wait(go_on), "and whole."]
-    one = Worker(redis.url, InMemorySessionService(), *turns)
-    async with fleet(one), begin(one.app, chat(said("hi"))) as first:
-        assert await first.status() == 200
-        await first.until("text-delta")
-        await command(redis, "FLUSHALL")
-        async with begin(one.app, chat(said("once more", "u2"))) as second:
-            assert await second.status() == 200
-            await second.until("text-delta")
-            assert types(await drained(first))[-1] == "error"
-
-            async def alone() -> bool:
-                return one.service.runs.running == 1
-
-            await eventually(alone)
-            assert (await post(one.app, chat(said("and a third", "u3")))).status_code == 409
-            go_on.set()
-            assert text(await drained(second)).strip() == "and whole."
