@@ -16,7 +16,7 @@ def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
 
     Calls whose arguments never completed are dropped, and so are the step that held nothing else, the empty metadata
     of a message that such a step began, and every ``rawInput``. Parts of agents that ran in parallel are ordered by
-    branch, parts without a branch (files, data) behind them, and the steps between them are dropped.
+    branch, parts without a branch (files, data) after them, and the steps between them are dropped.
     """
     return [_comparable(message) for message in messages]
 
@@ -57,7 +57,7 @@ def _is_incomplete_call(part: _Part) -> bool:
 
 
 def _parallel_stretches(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
-    """The parts, cut before and behind each that an agent outside all branches made.
+    """The parts, cut before and after each that an agent outside all branches made.
 
     Steps, files and data have no branch, and stay with their neighbours.
     """

@@ -34,7 +34,7 @@ FIRST = (
 """The files that take longest, those that mostly wait before the others: who starts last makes the others wait."""
 
 UNCOUNTED = {"browser", "conformance", "fleet", "properties"}
-"""Folders whose tests drive the whole: each line has tests of its own, and counting takes half as long again."""
+"""Folders whose tests drive the whole. `make coverage` leaves them out: each line has tests of its own."""
 
 SHRINKING_SECONDS = 900
 """For a property that was refuted, to find the smallest example: that takes minutes."""

@@ -32,7 +32,7 @@ class StreamOrder:
     def read(self, chunk: AnyChunk) -> None:
         said: dict[str, Any] = dict(chunk)
         kind: str = said["type"]
-        assert self.terminal is None, f"{kind} behind the terminal"
+        assert self.terminal is None, f"{kind} after the terminal"
         assert (kind == "start") == (self.count == 0), f"{kind} as chunk {self.count}"
         self.count += 1
         if kind in TERMINALS:
@@ -63,7 +63,7 @@ class StreamOrder:
         if kind == "tool-approval-response":
             return
         call = self.calls.setdefault(said["toolCallId"], CallOrder())
-        assert not call.ended, f"{kind} of {said['toolCallId']} behind its end"
+        assert not call.ended, f"{kind} of {said['toolCallId']} after its end"
         match kind:
             case "tool-input-start":
                 assert self.step_open

@@ -51,7 +51,7 @@ class Page {
   }
 
   resume() {
-    this.chat.resumeStream();
+    this.resumed = this.chat.resumeStream();
   }
 
   async stop() {
@@ -63,6 +63,7 @@ class Page {
   }
 
   async settle() {
+    await this.resumed; // its status says nothing of a stream that has been asked for and has not come
     while (this.chat.status === 'submitted' || this.chat.status === 'streaming') await pause();
     await settle(this.chat);
     const { status, error, messages } = this.chat;

@@ -3,13 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving._agent_helpers import client_tool, emit_data
-from stream_protocol.serving._default_run_config import default_run_config
 from stream_protocol.serving._on_finish import OnFinish, Outcome
 from stream_protocol.serving._overrides import RunOverrides
 from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
-from stream_protocol.serving.adk_runner import Target, delegation_tools
+from stream_protocol.serving.adk_runner import Target, default_run_config, delegation_tools
 from stream_protocol.serving.http import (
     Identify,
     Prepare,

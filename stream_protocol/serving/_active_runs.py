@@ -54,7 +54,8 @@ class ActiveRuns:
         self._app_name = app_name
         self._run_log = run_log
         self._stopping_wait = stopping_wait
-        self._runs: dict[ChatKey, Run] = {}
+        self._runs: set[Run] = set()
+        """A chat may have two for a moment: one that has lost its lease and is ending, and its successor."""
         self._closed = False
 
     @_refuse_if_unreachable()
@@ -109,24 +110,25 @@ class ActiveRuns:
         """Stops the run of this chat, whichever worker runs it. Returns whether there was one."""
         return await self._run_log.stop(self._name(key))
 
-    def release(self, key: ChatKey) -> None:
-        """Frees a chat that this worker has claimed."""
-        self._runs.pop(key).release()
+    def release(self, run: Run) -> None:
+        """Ends the claim of this run. Frees its chat, unless another run has taken that."""
+        self._runs.remove(run)
+        run.release()
 
     def close(self) -> None:
         """Stops all runs of this worker; later claims are refused."""
         self._closed = True
-        for run in self._runs.values():
+        for run in self._runs:
             run.stop()
 
     async def _claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run:
         run = Run(limits, self._run_log.bounds)
         if not self._closed:
             await run.claim(self._run_log, self._name(key), request)
-            self._runs[key] = run
+            self._runs.add(run)
         if self._closed:  # also while the chat was being claimed
-            if key in self._runs:
-                self.release(key)
+            if run in self._runs:
+                self.release(run)
             raise ChatRequestError("The server is shutting down.", status=503)
         return run
 

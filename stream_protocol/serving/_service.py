@@ -13,7 +13,6 @@ from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter
 from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, list_chats
-from stream_protocol.serving._default_run_config import default_run_config
 from stream_protocol.serving._job import Job
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
@@ -28,7 +27,13 @@ from stream_protocol.serving._sessions import (
     store_interruption,
 )
 from stream_protocol.serving._worker_check import warn_of_other_workers
-from stream_protocol.serving.adk_runner import Target, as_runner, delegation_tools, runner_for
+from stream_protocol.serving.adk_runner import (
+    Target,
+    as_runner,
+    default_run_config,
+    delegation_tools,
+    runner_for,
+)
 from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.session import (
     AnsweredCalls,
@@ -129,7 +134,7 @@ class ChatService:
         if not isinstance(claimed, Run):
             return claimed
         with ExitStack() as claim:
-            claim.callback(self._runs.release, key)
+            claim.callback(self._runs.release, claimed)
             plan_job = self._plan_from_session if self._history == "server" else self._plan_from_client
             job = await plan_job(key, request, overrides)
             if isinstance(job, NothingToRun):
@@ -201,8 +206,9 @@ class ChatService:
         with ExitStack() as claim:
             if await self._find_session(key) is not None:
                 await self._runs.stop(key)
-                await self._runs.claim(key, DELETION, self._limits)
-                claim.callback(self._runs.release, key)
+                claimed = await self._runs.claim(key, DELETION, self._limits)
+                assert isinstance(claimed, Run)  # no request is equal to a deletion
+                claim.callback(self._runs.release, claimed)
                 if (session := await self._find_session(key)) is not None:
                     return await delete_session(self.runner, session)
         raise ChatRequestError("There is no such chat.", status=404)

@@ -150,7 +150,7 @@ def test_the_two_versions_are_judged_apart() -> None:
     assert rules(stream, 7) == []
 
 
-def test_behind_what_kills_the_client_nothing_more_is_said_until_the_next_response() -> None:
+def test_after_what_kills_the_client_nothing_more_is_said_until_the_next_response() -> None:
     dead = sse(START, {"type": "text"}, *TEXT, *TEXT[:2], DONE)
     assert rules(dead + sse({**START, "messageId": "m2"}, *TEXT[:2], FINISH, DONE)) == [
         Rule.UNKNOWN_TYPE,
@@ -179,7 +179,7 @@ def test_an_error_may_be_followed_by_what_the_official_server_writes(tail: list[
     assert rules(sse(START, STEP, {"type": "error", "errorText": "x"}, *tail, DONE)) == []
 
 
-def test_behind_an_error_nothing_is_read_and_nothing_else_is_judged() -> None:
+def test_after_an_error_nothing_is_read_and_nothing_else_is_judged() -> None:
     stream = sse(START, {"type": "error", "errorText": "x"}, {"type": "nonsense"}, "{", DONE)
     assert rules(stream) == [Rule.CONTENT_AFTER_TERMINAL]
 
@@ -259,7 +259,7 @@ def test_an_answered_call_that_never_ends_is_found() -> None:
     assert rules(PENDING + sse(START, *ANSWER)) == [Rule.CALL_WITHOUT_END]
 
 
-def test_a_message_that_waited_is_found_behind_others() -> None:
+def test_a_message_that_waited_is_found_after_others() -> None:
     between = sse({**START, "messageId": "m2"}, *ANSWER)
     assert rules(PENDING + between + sse(START, OUTPUT, *ANSWER)) == []
 

@@ -152,7 +152,7 @@ async def test_unexpected_role_tool_after_role_user() -> None:
     ]
 
 
-async def test_gemini_gets_each_response_right_behind_its_call_and_no_foreign_id() -> None:
+async def test_gemini_gets_each_response_right_after_its_call_and_no_foreign_id() -> None:
     requests: list[dict[str, Any]] = []
     async with WIRES["google-genai"].agent([["Bye."]], requests) as agent:
         await ask_with_imported_history(agent, broken_chat())

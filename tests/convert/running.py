@@ -165,7 +165,7 @@ def _stored(chunks: list[AnyChunk], onto: UIMessage | None, ai_sdk: Any) -> list
 
 def _judge_auto_send(parts: list[Fields], *, failed: bool) -> None:
     """No helper is asked after an error."""
-    last = _behind_last_step(parts)
+    last = _after_last_step(parts)
     assert failed or not complete_with_tool_calls(last), "the page would send again, for ever"
     assert failed or not complete_with_approvals(last), "the page would send again, for ever"
     waiting = [part for part in parts if part.get("state") in {"approval-requested", "input-available"}]
@@ -179,7 +179,7 @@ def _judge_auto_send(parts: list[Fields], *, failed: bool) -> None:
     assert not (asked and [part for part in waiting if part not in asked and part in last]), "nobody answers that one"
 
 
-def _behind_last_step(parts: list[Fields]) -> list[Fields]:
+def _after_last_step(parts: list[Fields]) -> list[Fields]:
     steps = [index for index, part in enumerate(parts) if part["type"] == "step-start"]
     return parts[steps[-1] + 1 :] if steps else parts
 
@@ -203,7 +203,7 @@ def _settled(part: Fields) -> bool:
 
 def would_send(message: UIMessage) -> bool:
     """Whether the page sends this message by itself."""
-    step = _behind_last_step(cast("list[Fields]", message["parts"]))
+    step = _after_last_step(cast("list[Fields]", message["parts"]))
     return complete_with_tool_calls(step) or complete_with_approvals(step)
 
 

@@ -46,7 +46,7 @@ def test_a_finish_reason_without_any_content_is_an_error(reason: FinishReason) -
     assert run([fragment(text(""), **said), event(**said)])[-1] == MASKED
 
 
-def test_a_finish_reason_behind_a_tools_output_is_no_error() -> None:
+def test_a_finish_reason_after_a_tools_output_is_no_error() -> None:
     events = [*waiting("f", "A", "B"), results(response("f", {"r": 1}, "A"))]
     last = run(
         [events[-1], event(finish_reason="SAFETY", error_code="SAFETY")],

@@ -130,7 +130,7 @@ def dynamic(placeholder: dict[str, Any]) -> list[Event]:
     return [ASK[0], ASK[1], asked, event(text("I asked you."))]
 
 
-def test_model_text_behind_a_dynamic_confirmation_stays_in_its_step() -> None:
+def test_model_text_after_a_dynamic_confirmation_stays_in_its_step() -> None:
     chunks = run(dynamic({"status": "asked"}))
     assert kinds(chunks).count("start-step") == 1
     assert texts(chunks) == ["I asked you."]
@@ -171,7 +171,7 @@ def test_a_gate_in_front_of_a_tool_and_a_tool_without_words_say_nothing() -> Non
     assert only(run(dynamic({"status": "asked"})), "data-") == []
 
 
-def test_another_call_behind_a_dynamic_confirmation_stays_in_its_step() -> None:
+def test_another_call_after_a_dynamic_confirmation_stays_in_its_step() -> None:
     past = [*dynamic({"status": "asked"}), event(call("look", {}, "C")), results(response("look", {"r": 1}, "C"))]
     chunks = continued([*past, event(text("Meanwhile"))], {"B": True}, [PAID, event(text("Paid."))])
     assert kinds(chunks)[:3] == ["start", "tool-output-available", "start-step"]
@@ -212,7 +212,7 @@ def test_a_decision_posted_twice_counts_once() -> None:
 
 
 @pytest.mark.parametrize("late", [*ASK[2:], "credential", "abort"])
-def test_a_placeholder_behind_the_result_changes_nothing(late: Event | str) -> None:
+def test_a_placeholder_after_the_result_changes_nothing(late: Event | str) -> None:
     match late:
         case "credential":
             late = results(response("pay", {}, "A"), actions=EventActions(requested_auth_configs={"A": AUTH}))
@@ -443,7 +443,7 @@ def test_a_gated_call_beside_a_request_for_input_waits_in_the_same_step() -> Non
     assert kinds(chunks).count("start-step") == 1
 
 
-def test_a_request_for_a_credential_stands_behind_a_step_of_its_own_whatever_runs_beside_it() -> None:
+def test_a_request_for_a_credential_comes_after_a_step_of_its_own_whatever_runs_beside_it() -> None:
     both = event(call("needs", {}, "A"), call("look", {}, "C"))
     answers = results(
         response("needs", {}, "A"),

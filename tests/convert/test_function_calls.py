@@ -384,7 +384,7 @@ def test_a_streamed_call_whose_name_comes_late_may_be_hidden(hidden: str) -> Non
     assert inputs(chunks) == ({} if hidden == "f" else {"A": {"x": "aaaa"}})
 
 
-def test_arguments_that_come_behind_the_result_are_not_sent() -> None:
+def test_arguments_that_come_after_the_result_are_not_sent() -> None:
     begun = fragment(piece("f", "A", arg("$.x", "a", more=True)))
     done = results(response("f", {"ok": True}, "A"), author="workflow")
     chunks = run([begun, done, fragment(piece("f", "A", arg("$.x", "b")))])
@@ -399,7 +399,7 @@ def test_a_result_without_a_json_form_is_that_calls_error_and_nothing_else_suffe
     assert chunks[-1]["finishReason"] == "stop"
 
 
-def test_media_in_a_result_are_files_behind_it() -> None:
+def test_media_in_a_result_are_files_after_it() -> None:
     answer = response("f", {"ok": 1}, "A", parts=[{"inline_data": {"data": b"\x01", "mime_type": "image/png"}}])
     chunks = body([event(call("f", {}, "A")), results(answer)])
     assert only(chunks, "tool-output", "file") == [

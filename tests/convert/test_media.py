@@ -102,8 +102,8 @@ def test_a_picture_that_was_saved_is_the_address_of_its_artifact(urls: list[str]
 
 
 @pytest.mark.parametrize("send_reasoning", [True, False])
-def test_what_waits_behind_a_file_whose_stream_breaks_off_is_shown_as_it_is(*, send_reasoning: bool) -> None:
-    """Where artifacts are linked, a streamed file waits for the complete event, and what is streamed behind it too."""
+def test_what_waits_after_a_file_whose_stream_breaks_off_is_shown_as_it_is(*, send_reasoning: bool) -> None:
+    """Where artifacts are linked, a streamed file waits for the complete event, and what is streamed after it too."""
     events = [
         fragment(picture()),
         fragment(thought("Hm.", b"signed")),
@@ -119,7 +119,7 @@ def test_what_waits_behind_a_file_whose_stream_breaks_off_is_shown_as_it_is(*, s
     )
 
 
-def test_a_half_call_that_waits_behind_a_file_whose_stream_breaks_off_is_not_shown() -> None:
+def test_a_half_call_that_waits_after_a_file_whose_stream_breaks_off_is_not_shown() -> None:
     events = [fragment(picture()), fragment(piece("look", "A", arg("$.x", 1))), fragment(text("So."))]
     chunks = run(events, error=RuntimeError("gone"), artifact_url=lambda *_: "/a")
     assert [chunk["type"] for chunk in chunks if "tool" in chunk["type"] or "text" in chunk["type"]] == [

@@ -109,7 +109,7 @@ def test_an_answer_to_an_older_approval_request_means_nothing(known: CallsById) 
     assert registry.approval("B") is registry.approval(None) is None
 
 
-def test_a_call_whose_approval_is_requested_behind_its_result_waits_again(known: CallsById) -> None:
+def test_a_call_whose_approval_is_requested_after_its_result_waits_again(known: CallsById) -> None:
     registry = CallRegistry(ChunkSink())
     first, second = registry.new("A", known), registry.new("B", known)
     for each in (first, second):

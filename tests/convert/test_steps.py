@@ -41,8 +41,8 @@ def tool(call_id: str, **who: Any) -> list[Event]:
     [
         pytest.param([event(text("x"))], "[t.]", id="one response"),
         pytest.param([event(text("x")), event(text("y"))], "[t.][t.]", id="a step for each response"),
-        pytest.param([event(text("x"), call("f", {}, "A")), *tool("A")[1:]], "[t.c!][]", id="the end behind outputs"),
-        pytest.param([*tool("A"), event(text("x"))], "[c!][t.]", id="a step behind outputs"),
+        pytest.param([event(text("x"), call("f", {}, "A")), *tool("A")[1:]], "[t.c!][]", id="the end after outputs"),
+        pytest.param([*tool("A"), event(text("x"))], "[c!][t.]", id="a step after outputs"),
         pytest.param([*tool("A"), *tool("B"), event(text("x"))], "[c!][c!][t.]", id="rounds"),
         pytest.param([event(text("x"), **A), event(text("y"), **B)], "[t.][t.]", id="one agent after another"),
         pytest.param(
@@ -72,12 +72,12 @@ def tool(call_id: str, **who: Any) -> list[Event]:
         pytest.param(
             [*waiting("f", "A", "P"), *tool("C"), event(text("x")), event(text("y"))],
             "[c?c!t.t.]",
-            id="behind an approval",
+            id="after an approval",
         ),
         pytest.param(
             [event(call("f", {}, "A"), long_running_tool_ids={"A"}), event(text("x"))],
             "[ct.]",
-            id="behind a client's tool",
+            id="after a client's tool",
         ),
         pytest.param(
             [*waiting("f", "A", "P", {}), fragment(text("x"), **B), event(text("x"), **B)],
@@ -95,7 +95,7 @@ def test_where_steps_begin_and_end(events: list[Event], expected: str) -> None:
     assert outline(events) == expected
 
 
-def test_a_bare_step_is_stored_by_the_metadata_behind_it() -> None:
+def test_a_bare_step_is_stored_by_the_metadata_after_it() -> None:
     chunks = run(tool("A"), message_metadata=lambda metadata: None)
     assert kinds(chunks)[-3:] == ["start-step", "finish-step", "finish"]
     assert chunks[-1]["messageMetadata"] == {}
@@ -129,6 +129,6 @@ def test_a_continuation_begins_no_step_while_its_call_waits() -> None:
     assert only(chunks, "start-step", "finish-step") == []
 
 
-def test_a_continuation_behind_outputs_alone_ends_in_a_bare_step() -> None:
+def test_a_continuation_after_outputs_alone_ends_in_a_bare_step() -> None:
     past = [event(call("f", {}, "A"), long_running_tool_ids={"A"})]
     assert outline([results(response("f", {"r": 1}, "A"), author="user")], past=past) == "![]"

@@ -197,7 +197,7 @@ def test_fragments_in_order_concatenate_to_the_arguments(
 
 
 STOPPED: dict[str, tuple[list[PartialArg], dict[str, Any], str]] = {
-    "a string that goes on behind another": (
+    "a string that goes on after another": (
         [part("$.a", "x"), part("$.b", "y"), part("$.a", "z"), fragment("$.b", "!")],
         {"a": "xz", "b": "y!"},
         '{"a":"x","b":"y',

@@ -62,14 +62,27 @@ def judge(person: Person, gremlin: Gremlin, deeds: Sequence[Deed]) -> Iterator[s
         if times > 1:
             yield f"{person.chat}: {tool} {key} ran {times} times"
     ends = {
-        reading.key.partition(" ")[2]: reading
+        words: reading
         for reading in reversed(person.readings)
-        if reading.done and reading.chunks
+        if reading.done and reading.chunks and (words := answered(reading)) is not None
     }
     for deed in deeds:
         end = ends.get(deed.key.rpartition(".")[0]) if deed.tool == "note" else None
         if end is not None and deed.at > end.ended:
             yield f"{person.chat}: {deed.tool} {deed.key} began when its response had ended: {told(end)}"
+
+
+def answered(reading: Reading) -> str | None:
+    """The key of the words that were answered; ``None`` if that cannot be seen.
+
+    Who resumes may read the answer to earlier words: the newest ones may still wait at a worker that hangs.
+    """
+    if reading.what != "resume":
+        return reading.key.partition(" ")[2]
+    calls = [
+        chunk for chunk in reading.chunks if chunk["type"] == "tool-input-available" and chunk["toolName"] == "note"
+    ]
+    return calls[0]["input"]["key"].rpartition(".")[0] if calls else None
 
 
 def wrongs(reading: Reading, *, excused: bool) -> Iterator[str]:

@@ -188,7 +188,7 @@ ENDS: list[dict[str, Any]] = [
 
 @st.composite
 def outcomes(draw: st.DrawFn, speaker: Speaker, made: list[Call]) -> list[Event]:
-    """Progress, then one event with all responses, and the requests for approval in front of it or behind it."""
+    """Progress, then one event with all responses, and the requests for approval in front of it or after it."""
     progress = [
         event((call.name, f"{speaker[1] or 'root'}.{call.name}@{call.id}"), Part(text=words), role="user")
         for call in made

@@ -101,7 +101,7 @@ def tracked(cut: list[str]) -> list[PartialArg]:
 
 def ended_too_early(fragments: list[PartialArg]) -> bool:
     """Whether ADK's tracker tells the end of a string and then more of it. ADK 2.13 does where the piece that ends the
-    string begins the next key, and the quote behind that key comes alone."""
+    string begins the next key, and the quote after that key comes alone."""
     ended: set[str | None] = set()
     for fragment in fragments:
         if fragment.string_value and fragment.json_path in ended:

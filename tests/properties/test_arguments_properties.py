@@ -58,7 +58,7 @@ def test_arguments_as_vertex_streams_them_concatenate_in_any_chunking(
     )
 
 
-def test_adk_ends_a_string_too_early_where_the_quote_behind_the_next_key_comes_alone() -> None:
+def test_adk_ends_a_string_too_early_where_the_quote_after_the_next_key_comes_alone() -> None:
     fragments = tracked(['{"a": "x', 'y", "b', '"', ": 1}"])
     assert ended_too_early(fragments)  # once ADK does not, nothing need be assumed of its fragments
     text = PathText()

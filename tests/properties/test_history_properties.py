@@ -89,7 +89,7 @@ async def keep(callback_context: CallbackContext, llm_response: LlmResponse) -> 
 
 
 def with_results(said: list[Any]) -> list[Any]:
-    """The same with what each code led to behind it."""
+    """The same with what each code led to after it."""
     return [item for one in said for item in ([CODE, RAN] if one is CODE else [one])]
 
 

@@ -210,7 +210,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("lost", [1, 60, 2000])
-async def test_a_turn_behind_one_that_was_cut_off_takes_away_the_cut_line_alone(tmp_path: Path, lost: int) -> None:
+async def test_a_turn_after_one_that_was_cut_off_takes_away_the_cut_line_alone(tmp_path: Path, lost: int) -> None:
     path = tmp_path / "chat.jsonl"
     await drained(record(source(EVENTS), path))
     kept = path.read_bytes()[:-lost].rpartition(b"\n")

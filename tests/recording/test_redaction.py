@@ -250,7 +250,7 @@ async def test_an_apps_own_redaction_has_the_last_word_on_every_kind(tmp_path: P
 
 
 @pytest.mark.parametrize("failing", ["request", "event", "chunk"])
-async def test_what_a_redaction_fails_on_is_not_written_nor_anything_behind_it(
+async def test_what_a_redaction_fails_on_is_not_written_nor_anything_after_it(
     failing: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def redact(kind: str, value: dict[str, Any]) -> dict[str, Any]:

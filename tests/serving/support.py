@@ -131,7 +131,7 @@ class Exchange:
         return int(message["status"])
 
     async def event(self) -> str:
-        """The next SSE event, without the blank line behind it; empty when the response is over."""
+        """The next SSE event, without the blank line after it; empty when the response is over."""
         while b"\n\n" not in self._buffer:
             message = await self._next()
             self._buffer += message.get("body", b"")

@@ -222,7 +222,7 @@ def stoppable(target: Any, ai_sdk: AiSdkVersion) -> Page:
         ([Thought("Well."), "Half", Wait(asyncio.Event()), " a sentence."], "text-delta"),
         (["Let me.", Call("look", {"city": "a b"}, streamed=True), Wait(asyncio.Event())], "tool-input-delta"),
     ],
-    ids=["at once", "in a text", "in a text behind a thought", "in an argument"],
+    ids=["at once", "in a text", "in a text after a thought", "in an argument"],
 )
 async def test_a_turn_that_is_stopped_and_the_next(ai_sdk: AiSdkVersion, turn: Any, kind: str) -> None:
     page = stoppable(agent(turn, "Better."), ai_sdk)

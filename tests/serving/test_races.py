@@ -10,6 +10,7 @@ from google.adk.sessions import InMemorySessionService, Session
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import create_app
 from stream_protocol.testing import ScriptedLlm, Wait
+from stream_protocol.testing.run_log_conformance import eventually
 from tests.serving.support import HANG, begin, chat, chunks, client, post, said, stream
 from tests.serving.watched import WatchedService
 
@@ -88,3 +89,27 @@ async def test_who_leaves_with_the_whole_response_cancels_nothing(monkeypatch: p
         await exchange.until("finish")
     await service.runs.free()
     assert told == ["finished"]
+
+
+async def test_a_run_that_has_lost_its_chat_frees_nothing_of_its_successor() -> None:
+    """Where the run log is lost, as with a Redis that was killed, a worker has two runs of one chat for a moment."""
+    first_ends, second_ends = asyncio.Event(), asyncio.Event()
+    service = service_for(["One ", Wait(first_ends)], ["Two ", Wait(second_ends)])
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as first:
+        await first.status()
+        await first.until("text-delta")
+        service.runs.forget()
+        async with begin(app, chat(said("again", "u2"))) as second:
+            assert await second.status() == 200
+            await second.until("text-delta")
+            first_ends.set()
+            await first.until("finish")
+
+            async def alone() -> bool:
+                return service.runs.running == 1
+
+            await eventually(alone)
+            assert (await post(app, chat(said("and a third", "u3")))).status_code == 409
+            second_ends.set()
+            await second.until("finish")

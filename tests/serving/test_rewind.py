@@ -61,7 +61,7 @@ async def edit_what_the_server_never_got(page: Page) -> None:
     await page.edit("lost", "here?")
 
 
-async def send_nothing_behind_a_question(page: Page) -> None:
+async def send_nothing_after_a_question(page: Page) -> None:
     """``sendMessage()`` after the answer was deleted in the page: the question is asked again."""
     del page.messages[3:]
     await page.submit(messageId=page.ids()[2])
@@ -84,7 +84,7 @@ TABLE: list[tuple[Callable[[Page], Awaitable[None]], list[str]]] = [
     (edit_under_a_new_id, ["hi", "one", "and?", "two", "what?", "three"]),
     (retry_what_the_server_never_got, ["hi", "one", "and?", "two", "there?", "three"]),
     (edit_what_the_server_never_got, ["hi", "one", "and?", "two", "here?", "three"]),
-    (send_nothing_behind_a_question, ["hi", "one", "and?", "three"]),
+    (send_nothing_after_a_question, ["hi", "one", "and?", "three"]),
     (send_the_last_message_alone, ["hi", "one", "and?", "three"]),
 ]
 

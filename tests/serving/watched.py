@@ -71,6 +71,10 @@ class WatchedLog:
         """Waits until nothing runs any more."""
         await soon(self._free)
 
+    def forget(self) -> None:
+        """As a store that was lost: it gives a chat to another run, though the first one goes on."""
+        self._log = MemoryRunLog()
+
     async def claim(self, chat: str, request: str, owner: Owner) -> Lease:
         lease = WatchedLease(await self._log.claim(chat, request, owner), partial(self._release, owner))
         self._running[owner] = lease

@@ -69,7 +69,7 @@ def short(part: types.Part) -> Any:
 
 
 def answer(*parts: Any, agents: tuple[str, ...] = ()) -> list[UI]:
-    """What an assistant message becomes, behind a user's."""
+    """What an assistant message becomes, after a user's."""
     return said_by(imported(user("hi"), assistant(*parts), agents=agents))[1:]
 
 
@@ -252,7 +252,7 @@ def test_code_that_was_executed_and_its_result_are_parts_again() -> None:
     assert second.content.parts == [result]
 
 
-def test_a_file_behind_results_is_what_the_tool_gave() -> None:
+def test_a_file_after_results_is_what_the_tool_gave() -> None:
     files = [
         {"type": "file", "mediaType": "image/png", "url": "data:,x"},
         {"type": "file", "mediaType": "image/png", "url": "https://example.com/a.png"},

@@ -55,7 +55,7 @@ def test_the_headline_names_what_differs(expected: Chunks, actual: Chunks, headl
     assert told(expected, actual).split("\n")[0] == headline
 
 
-def test_a_missing_chunk_does_not_hide_those_behind_it() -> None:
+def test_a_missing_chunk_does_not_hide_those_after_it() -> None:
     lines = told([START, output(1), output(2), FINISH], [START, output(2), FINISH]).split("\n")
     assert [line[:3] for line in lines[1:]] == ["   ", "  -", "   ", "   "]
 

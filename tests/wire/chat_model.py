@@ -113,7 +113,7 @@ class Chat:
             self._submit(message_id)
 
     def _is_complete(self) -> bool:
-        """``lastAssistantMessageIsCompleteWith…``: both look behind the last step-start of the last message."""
+        """``lastAssistantMessageIsCompleteWith…``: both look after the last step-start of the last message."""
         message = self.messages[-1]
         if message["role"] != "assistant":
             return False

@@ -46,7 +46,7 @@ def test_escapes_stay_as_they_are() -> None:
     ]
 
 
-def test_the_input_of_a_call_stays_in_pieces_behind_the_step_that_it_began_in() -> None:
+def test_the_input_of_a_call_stays_in_pieces_after_the_step_that_it_began_in() -> None:
     sink = SseSink()
     write = sink.tool_input_start("A", "look", dynamic=True)
     write("[")

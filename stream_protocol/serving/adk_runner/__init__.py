@@ -6,6 +6,7 @@ from stream_protocol.serving.adk_runner._runner import (
     agent_names,
     announces_user_message,
     as_runner,
+    default_run_config,
     delegation_tools,
     runner_for,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "agent_names",
     "announces_user_message",
     "as_runner",
+    "default_run_config",
     "delegation_tools",
     "load_session_service",
     "load_target",

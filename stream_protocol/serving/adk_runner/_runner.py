@@ -1,9 +1,10 @@
-"""Makes an ADK ``Runner`` of an agent or app, and reads the tree of its agents."""
+"""Makes an ADK ``Runner`` of an agent or app, with a default ``RunConfig``, and reads the tree of its agents."""
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig
 from google.adk.apps import App
 from google.adk.artifacts import InMemoryArtifactService
 from google.adk.memory import InMemoryMemoryService
@@ -15,6 +16,17 @@ from stream_protocol.wire import StreamProtocolError
 
 Target: TypeAlias = BaseNode | App | Runner
 """An agent (or a workflow: any ADK node), an ``App``, or a ``Runner`` with services of the app's own choice."""
+
+TOOL_THREADS: Final = 32
+"""Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
+
+
+def default_run_config() -> RunConfig:
+    """Streams token by token, and runs plain ``def`` tools in threads, since one would block every chat otherwise."""
+    return RunConfig(
+        streaming_mode=StreamingMode.SSE,
+        tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS),
+    )
 
 
 def as_runner(target: Target, session_service: BaseSessionService | None = None) -> Runner:

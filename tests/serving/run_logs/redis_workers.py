@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from stream_protocol.serving import RedisRunLog, create_app
 from stream_protocol.testing import ScriptedLlm
+from tests.redis_server import RedisServer
 from tests.serving.support import Exchange
 from tests.serving.watched import WatchedService
 
@@ -31,14 +32,14 @@ class Wire(Redis):
         self.answered = Counter[Any]()
         """How often each command was answered, and each script, by its SHA-1 hash."""
         self.waiting = Counter[Any]()
-        """How many of them wait for their answers."""
+        """How many of them wait for their answers, those that are held up among them."""
         self._cut = False
         self._goes_on = asyncio.Event()
         self._goes_on.set()
 
     def hold(self) -> asyncio.Event:
-        """Redis hears nothing of the worker until this is set, and everything then."""
-        self._goes_on.clear()
+        """Redis hears nothing more of the worker until this is set, and everything then."""
+        self._goes_on = asyncio.Event()
         return self._goes_on
 
     def cut(self) -> None:
@@ -46,12 +47,12 @@ class Wire(Redis):
         self._cut = True
 
     async def execute_command(self, *words: Any, **options: Any) -> Any:
-        await self._goes_on.wait()
-        if self._cut:
-            raise ConnectionError("this worker is dead")
         name = words[1] if words[0] == "EVALSHA" else words[0]
         self.waiting[name] += 1
         try:
+            await self._goes_on.wait()
+            if self._cut:
+                raise ConnectionError("this worker is dead")
             answer = await super().execute_command(*words, **options)  # type: ignore[no-untyped-call]  # redis-py's
         finally:
             self.waiting[name] -= 1
@@ -68,6 +69,11 @@ async def wires(url: str, count: int = 2) -> AsyncIterator[list[Wire]]:
     finally:
         for wire in those:
             await wire.aclose()
+
+
+async def command(redis: RedisServer, *words: str | bytes | int) -> Any:
+    async with Redis.from_url(redis.url) as client:
+        return await client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's
 
 
 class Worker:

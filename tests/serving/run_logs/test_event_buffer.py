@@ -99,7 +99,7 @@ async def test_a_late_reader_gets_earlier_deltas_joined_and_then_what_comes() ->
     assert await rest(reader) == delta("c")
 
 
-async def test_a_rebuilding_reader_is_told_the_past_of_the_message_behind_its_start() -> None:
+async def test_a_rebuilding_reader_is_told_the_past_of_the_message_after_its_start() -> None:
     log = EventBuffer()
     reader = log.read(rebuild=True)
     waiting = asyncio.create_task(anext(reader))

@@ -214,7 +214,7 @@ async def test_a_run_that_a_replica_never_heard_of_has_the_chat_all_the_same(pai
     await freed(pair.elsewhere)
 
 
-async def test_a_stop_reaches_a_run_behind_a_fail_over(pair: Pair) -> None:
+async def test_a_stop_reaches_a_run_after_a_fail_over(pair: Pair) -> None:
     owner, lease = await begin(pair.here)
     await pair.replicated()
     await pair.fail_over()

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -12,7 +11,7 @@ from redis.asyncio import Redis
 from stream_protocol.serving import LogBounds, RedisRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError
 from stream_protocol.serving.run_logs.redis._lease import RENEWALS
-from stream_protocol.serving.run_logs.redis._scripts import STOP
+from stream_protocol.serving.run_logs.redis._scripts import CLAIM, RENEW, STOP
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
     END,
@@ -33,7 +32,7 @@ from stream_protocol.testing.run_log_conformance import (
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 from stream_protocol.wire.client import MessageReducer, parse_sse
 from tests.redis_server import RedisServer, redis_server
-from tests.serving.run_logs.redis_workers import LEASE, ROOMY, Wire, wires
+from tests.serving.run_logs.redis_workers import LEASE, ROOMY, Wire, command, wires
 
 Logs = tuple[RedisRunLog, RedisRunLog]
 
@@ -73,11 +72,6 @@ async def two_workers(
     yield logs
     for log in logs:
         await log.aclose()
-
-
-async def command(redis: RedisServer, *words: str | bytes | int) -> Any:
-    async with Redis.from_url(redis.url) as client:
-        return await client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's
 
 
 async def key(redis: RedisServer, pattern: str) -> bytes:
@@ -124,6 +118,46 @@ async def test_who_comes_before_redis_knows_of_the_end_is_told_of_it(ends: list[
     owner.finish()
     claim = asyncio.create_task(begin(wired[1], request="another"))
     await asyncio.sleep(0.7)
+    assert not claim.done()
+    go_on.set()
+    with pytest.raises(ChatTakenError) as taken:
+        await claim
+    assert taken.value.run.phase == "closed"
+    lease.release()
+    await freed(wired[1])
+
+
+async def test_a_renewal_that_was_under_way_at_the_end_does_not_refuse_a_claim(ends: list[Wire], wired: Logs) -> None:
+    """It says that the run goes on. Only the next one, which began after it, knows better."""
+    renew, claims = (ends[0].register_script(script).sha for script in (RENEW, CLAIM))
+    owner, lease = await begin(wired[0])
+    await until(await reader(wired[1]), TEXT)
+
+    async def opened() -> bool:
+        return (await running(wired[1])).phase == "open"
+
+    async def renewing() -> bool:
+        return bool(ends[0].waiting[renew])
+
+    await eventually(opened)
+    under_way = ends[0].hold()
+    claim = asyncio.create_task(begin(wired[1], request="another"))
+    await eventually(renewing)
+    go_on = ends[0].hold()
+    owner.finish()
+    seen = ends[0].answered[renew]
+    under_way.set()
+
+    async def renewed() -> bool:
+        return ends[0].answered[renew] > seen
+
+    await eventually(renewed)
+    tries = ends[1].answered[claims]
+
+    async def decided() -> bool:
+        return claim.done() or ends[1].answered[claims] >= tries + 2
+
+    await eventually(decided)
     assert not claim.done()
     go_on.set()
     with pytest.raises(ChatTakenError) as taken:

@@ -76,7 +76,7 @@ def test_unfinished_input_is_shown_as_the_client_shows_it(text: str, shown: Any)
 
 
 @pytest.mark.parametrize(("text", "v6", "v7"), [("[-", UNDEFINED, []), ("[x", UNDEFINED, []), ("[ -1", [-1], [-1])])
-def test_the_versions_differ_in_what_may_stand_behind_an_open_bracket(text: str, v6: Any, v7: Any) -> None:
+def test_the_versions_differ_in_what_may_stand_after_an_open_bracket(text: str, v6: Any, v7: Any) -> None:
     assert (partial(text, 6), partial(text, 7)) == (v6, v7)
 
 
