@@ -49,17 +49,14 @@ class ExternalCall:
 
 
 def external_calls(events: Sequence[Event]) -> list[ExternalCall]:
-    """Every call among these events that needs, or needed, an answer from outside, in the order of the calls.
-
-    ADK marks all of them as long-running. A request without the mark was made up by a model: no answer to it counts.
-    """
+    """Every call among these events that needs, or needed, an answer from outside, in the order of the calls."""
     made_at = {call.id: index for index, event in enumerate(events) for call in event.get_function_calls()}
     answers = _first_responses(events)
     found = [
         _external_call(call, kind, index, made_at, answers)
         for index, event in enumerate(events)
         for call in event.get_function_calls()
-        if call.id in (event.long_running_tool_ids or ()) and (kind := external_kind(event, call)) is not None
+        if (kind := external_kind(event, call)) is not None
     ]
     gated = {call.call_id for call in found if call.kind is CallKind.APPROVAL and call.is_pending}
     return [call for call in found if call.kind is CallKind.APPROVAL or call.call_id not in gated]

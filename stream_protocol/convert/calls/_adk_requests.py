@@ -1,4 +1,8 @@
-"""Calls that only somebody outside the agent can answer, and what ADK asks for by calls of its own."""
+"""Calls that only somebody outside the agent can answer, and what ADK asks for by calls of its own.
+
+ADK marks each as long-running, and only such a call can be answered. A call of one of ADK's names without that mark is
+one that the model made up: ADK refuses it as a call of an unknown tool, and nobody is asked.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -39,8 +43,9 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
     """Who outside the agent answers a complete call of this event; ``None`` if one of the agent's tools does."""
-    is_long_running = call.id in (event.long_running_tool_ids or ())
-    return _KINDS.get(call.name, CallKind.CLIENT_TOOL if is_long_running else None)
+    if call.id not in (event.long_running_tool_ids or ()):
+        return None
+    return _KINDS.get(call.name, CallKind.CLIENT_TOOL)
 
 
 def gated_call(args: dict[str, Any]) -> dict[str, Any]:
