@@ -54,13 +54,11 @@ class EventMetadata:
     @classmethod
     def of(cls, event: Event) -> Self:
         """What the event holds. What is not ours, or has an unknown form, is left out."""
-        custom = event.custom_metadata
-        stored = custom.get(METADATA_KEY) if custom else None
-        return cls(**_parsed(stored)) if isinstance(stored, dict) and stored else cls()
+        return cls(**_parsed(_stored_on(event)))
 
     def to_custom(self, others: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
         """A ``custom_metadata`` with this and what others keep there; ``None`` if there is nothing to keep."""
-        stored = _stored(self)
+        stored = _to_stored(self)
         return {**(others or {}), METADATA_KEY: stored} if stored else dict(others) if others else None
 
 
@@ -69,13 +67,23 @@ def update_metadata(event: Event, **changes: Any) -> None:
     event.custom_metadata = replace(EventMetadata.of(event), **changes).to_custom(event.custom_metadata)
 
 
+def hidden_events(event: Event) -> tuple[str, ...]:
+    """``EventMetadata.of(event).hidden_events``, faster: it is asked for each event of a session."""
+    return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
+
+
 def shown_event(event: Event) -> Event:
     """The event with the content that the page was shown."""
-    shown = EventMetadata.of(event).shown_content
+    shown = EventMetadata.of(event).shown_content if "told" in _stored_on(event) else None
     return event if shown is None else event.model_copy(update={"content": Content.model_validate(shown)})
 
 
-def _stored(metadata: EventMetadata) -> dict[str, Any]:
+def _stored_on(event: Event) -> dict[str, Any]:
+    stored = (event.custom_metadata or {}).get(METADATA_KEY)
+    return stored if isinstance(stored, dict) else {}
+
+
+def _to_stored(metadata: EventMetadata) -> dict[str, Any]:
     files = [None if file is None else _stored_file(file) for file in metadata.files]
     keys = {
         "message_id": metadata.message_id,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream_protocol.convert import is_user_event
 from stream_protocol.session._external_calls import external_calls
-from stream_protocol.session._metadata import EventMetadata, shown_event
+from stream_protocol.session._metadata import EventMetadata, hidden_events, shown_event
 from stream_protocol.session._transcript_reader import Place, TranscriptReader, is_user_message
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Transcript:
         self.stored: Final = tuple(events)
         """All events of the session."""
         drafts, rewound, self._reader = _read(self.stored)
-        hidden = frozenset(event_id for event in self.stored for event_id in EventMetadata.of(event).hidden_events)
+        hidden = frozenset(event_id for event in self.stored for event_id in hidden_events(event))
         self.exchanges: Final = tuple(draft.exchange(hidden) for draft in drafts)
         """The exchanges as the conversation stands: what a rewind took back is gone."""
         self.rewound: Final = tuple(draft.exchange(hidden) for draft in rewound)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from stream_protocol.convert import ABORTED, is_user_event
 from stream_protocol.convert.calls import CallKind, external_kind, gated_call
-from stream_protocol.session._metadata import EventMetadata
+from stream_protocol.session._metadata import hidden_events
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -89,7 +89,7 @@ class TranscriptReader:
             return Place.REWIND
         if not _is_conversation_event(event):
             return Place.OUTSIDE
-        if event.id in EventMetadata.of(event).hidden_events:
+        if event.id in hidden_events(event):
             return Place.HIDDEN
         by_user = is_user_event(event)
         place = self._find_place(event, by_user=by_user)
@@ -123,6 +123,8 @@ class TranscriptReader:
     def _take_answer(self, event: Event, *, by_user: bool) -> bool:
         """Returns whether the event answers a call, or shows that one was approved. Ends the wait for its approval."""
         ids = {response.id for response in event.get_function_responses() if response.id}
+        if not ids:
+            return False
         if by_user:
             answered = ids & self._waiting_calls.keys()
             self._calls_to_approve -= {self._waiting_calls[answer_id] for answer_id in answered}
