@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from google.adk.agents import BaseAgent, LlmAgent, ParallelAgent, SequentialAgent
+from google.adk.apps import App, ResumabilityConfig
 from google.adk.events import Event
 from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
+from google.adk.workflow import Workflow
 from google.genai import types
 
 from stream_protocol.serving import ChatService, create_app
@@ -313,7 +315,10 @@ async def test_a_chat_that_is_not_there_or_not_ones_own_is_404_alike() -> None:
     assert answers[1].text == answers[2].text == "There is no such chat."
 
 
-async def test_a_chat_that_answers_has_what_is_stored_so_far_and_its_call_open() -> None:
+@pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
+@pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning")
+@pytest.mark.parametrize("kind", ["agent", "sequence", "workflow", "resumable app"])
+async def test_a_chat_that_answers_has_what_is_stored_so_far_and_its_call_open(kind: str) -> None:
     started, release = asyncio.Event(), asyncio.Event()
 
     async def dig() -> str:
@@ -323,7 +328,17 @@ async def test_a_chat_that_answers_has_what_is_stored_so_far_and_its_call_open()
         return "dug"
 
     model = ScriptedLlm(turns=[["Now I dig.", Call("dig")], "Done."])
-    page = page_for(LlmAgent(name="root", model=model, tools=[dig]))
+    digger = LlmAgent(name="digger", model=model, tools=[dig])
+    target: Any = digger
+    match kind:
+        case "sequence":
+            target = SequentialAgent(name="root", sub_agents=[digger])
+        case "workflow":
+            target = Workflow(name="root", edges=[("START", digger)])
+        case "resumable app":
+            config = ResumabilityConfig(is_resumable=True)
+            target = App(name="digging", root_agent=digger, resumability_config=config)
+    page = page_for(target)
     sending = asyncio.create_task(page.send("go"))
     await soon(started)
     meanwhile = (await page.stored())[-1]["parts"]
