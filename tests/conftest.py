@@ -24,10 +24,11 @@ FIRST = (
     "fleet/test_fleet_pages.py",
     "browser/test_demo_page.py",
     "serving/run_logs/test_redis_run_log.py",
+    "cli/test_serve_command.py",
     "test_frontend_example.py",
+    "conformance/test_next_turn_on_the_wire.py",
     "conformance/test_real_client.py",
     "properties/test_stream_properties.py",
-    "conformance/test_next_turn_on_the_wire.py",
     "check/test_check_file.py",
     "recording/test_read_records.py",
 )

@@ -12,7 +12,7 @@ from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import apply_approvals, fold_response, session_to_messages, transcript_to_messages
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import RunOutput, interruption_events
-from stream_protocol.session._metadata import METADATA_KEY
+from stream_protocol.session._metadata import METADATA_KEY, STATE_PREFIX
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
     answers_before_run,
@@ -29,6 +29,7 @@ __all__ = [
     "CREDENTIAL_PROVIDED",
     "MEDIA_TYPE_PATTERN",
     "METADATA_KEY",
+    "STATE_PREFIX",
     "AnsweredCalls",
     "Exchange",
     "FilePolicy",

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 METADATA_KEY: Final = "adk_ui_stream"
 """Our key in ``custom_metadata``. All that we keep on an event is one object under it."""
 
+STATE_PREFIX: Final = "_adk_ui_stream:"
+"""What our keys in a session's state begin with. An instruction cannot name such a key (``{key}``), ``adk-state`` parts
+leave it out, and ADK keeps it from the agents of an ``AgentTool``."""
+
 EVENT_INTERVAL: Final = 0.001
 """Seconds between events that we make. ADK orders events by their time, and SQL stores round it to microseconds."""
 
