@@ -10,6 +10,7 @@ from stream_protocol.serving._service import ChatService
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.adk_runner import Target, default_run_config, delegation_tools
 from stream_protocol.serving.http import (
+    ChatEndpoints,
     Identify,
     Prepare,
     UIMessageStreamResponse,
@@ -17,6 +18,7 @@ from stream_protocol.serving.http import (
     create_app,
     header_user,
     local_user,
+    response_body,
 )
 from stream_protocol.serving.run_logs import (
     LogBounds,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WSGI_SSE_HEADERS",
+    "ChatEndpoints",
     "ChatService",
     "FilePolicy",
     "Identify",
@@ -54,6 +57,7 @@ __all__ = [
     "emit_data",
     "header_user",
     "local_user",
+    "response_body",
 ]
 
 
