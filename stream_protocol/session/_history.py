@@ -10,7 +10,15 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from stream_protocol.convert import ConverterOptions, Settings, chunk_conversion, find_task_agents, hide_tools
+from stream_protocol.convert import (
+    ConverterOptions,
+    Settings,
+    WarnOnce,
+    chunk_conversion,
+    find_task_agents,
+    hide_tools,
+    read_events,
+)
 from stream_protocol.convert.calls import is_confirmed
 from stream_protocol.session._exchanges import Exchange, conversation_events, exchanges, is_user_event
 from stream_protocol.session._metadata import approval_reasons, shown_events
@@ -29,10 +37,11 @@ if TYPE_CHECKING:
 
 
 def session_to_messages(
-    session: Session, *, running: bool = False, **options: Unpack[ConverterOptions]
+    session: Session | dict[str, Any], *, running: bool = False, **options: Unpack[ConverterOptions]
 ) -> list[UIMessage]:
     """The messages of a chat, ids included, as a client has them that received each response live.
 
+    ``session``: may also be a dictionary with ``events``, as an Agent Engine and ADK's API server send it.
     ``options``: the converter's; give those with which the chat is served. Delegations to task-mode agents are hidden,
     as ``ChatService`` hides them. ``running``: whether the newest response is still being written; its calls stay open
     then.
@@ -40,8 +49,9 @@ def session_to_messages(
     The user's messages have the ids that their client gave them, or else those of their events.
     """
     options.pop("on_error", None)  # a message has no place for an error's text
-    settings = Settings(**hide_tools(find_task_agents(session.events), options))
-    shown = shown_events(conversation_events(session.events))
+    events = read_events(session["events"] if isinstance(session, dict) else session.events, WarnOnce())
+    settings = Settings(**hide_tools(find_task_agents(events), options))
+    shown = shown_events(conversation_events(events))
     replays = [_ExchangeReplay(exchange, settings) for exchange in exchanges(shown)]
     for index, replay in enumerate(replays):
         replay.replay_responses(running=running and index == len(replays) - 1)
