@@ -6,7 +6,7 @@ from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, run_server, server_address
+from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, run_server
 from stream_protocol.serving.http._web_app import app_around, create_app
 
 __all__ = [
@@ -25,5 +25,4 @@ __all__ = [
     "plain_text_errors",
     "response_body",
     "run_server",
-    "server_address",
 ]
