@@ -34,7 +34,7 @@ def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
     rest cannot be read either.
     """
     for key in value.keys() - _FIELDS:
-        warn(f"Ignored the field {_printable(key)}, which the installed ADK does not know.")
+        warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
     readable = {key: item for key, item in value.items() if key not in _ARGUMENTS}
     try:
         try:
@@ -108,7 +108,7 @@ def _find_key(value: Any, step: int | str) -> int | str | None:
         return step if isinstance(step, int) and step < len(value) else None
     if not isinstance(value, dict) or not isinstance(step, str):
         return None
-    return next((key for key in value if _without_case(key) == _without_case(step)), None)
+    return next((key for key in value if isinstance(key, str) and _without_case(key) == _without_case(step)), None)
 
 
 def _without_case(key: str) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from google.adk.events import Event
 from google.genai import types
+from pydantic import model_validator
 
-from stream_protocol.convert import NotAnEventError, WarnOnce, read_event
+from stream_protocol.convert import NotAnEventError, WarnOnce, _lenient_events, read_event
 
 CALL = types.Part(function_call=types.FunctionCall(id="A", name="look", args={"novel": 1}))
 KNOWN = Event(
@@ -61,6 +62,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ),
     ("a number as error code", {"errorCode": 5}, "errorCode"),
     ("an action that lacks its fields", {"actions": {"compaction": {"a": 1}}}, "actions.compaction.a"),
+    (
+        "an action that lacks a field without its wrong value",
+        {"actions": {"compaction": {"startTimestamp": "x", "endTimestamp": 1.0, "compactedContent": {}}}},
+        "actions.compaction",
+    ),
+    ("a field whose name is no text", {3: 4}, "3"),
+    ("a key that is no text", {"actions": {"stateDelta": {3: 4}}}, "actions.stateDelta"),
     ("an unknown credential", {"actions": {"requestedAuthConfigs": {"A": {"authScheme": 1}}}}, ""),
     ("ids that are none", {"longRunningToolIds": 1}, "longRunningToolIds"),
     ("a time that is none", {"timestamp": "yesterday"}, "timestamp"),
@@ -95,6 +103,17 @@ def test_a_dictionary_is_not_changed(reading: dict[str, Any]) -> None:
     before = deepcopy(reading)
     read_event(reading, WarnOnce())
     assert reading == before
+
+
+def test_an_event_that_is_refused_as_a_whole_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    class StrictEvent(Event):
+        @model_validator(mode="after")
+        def refuse(self) -> "StrictEvent":
+            raise ValueError("not today")
+
+    monkeypatch.setattr(_lenient_events, "Event", StrictEvent)
+    with pytest.raises(NotAnEventError, match="not today"):
+        read_event(dumped(), WarnOnce())
 
 
 def test_what_is_nested_too_deeply_is_no_event() -> None:
