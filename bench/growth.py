@@ -1,7 +1,8 @@
-"""Whether a delta costs the same when much has gone before: the time of the first tenth of a part, and of the last."""
+"""Whether a delta costs the same when much is before or behind it: the time of the first tenth, and of the last."""
 
+import asyncio
 import gc
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import chain, repeat
 from time import perf_counter
 from typing import NamedTuple
@@ -11,14 +12,18 @@ from google.genai import types
 
 from bench.conversation import call_part, event
 from stream_protocol import iter_sse
+from stream_protocol.serving.run_logs import EventBuffer
 
 TEXT_DELTAS = 40_000
 ARGUMENT_CHARACTERS = 1_000_000
 FRAGMENT_CHARACTERS = 50
+DELTA = b'data: {"type":"text-delta","id":"0","delta":" and so on"}\n\n'
+BACKLOG = 200_000
+"""SSE events that a reader has still to read."""
 
 
 class Growth(NamedTuple):
-    """Microseconds per delta in the first and in the last tenth of one part."""
+    """Microseconds per delta in the first and in the last tenth of one part, or of what a reader reads."""
 
     name: str
     deltas: int
@@ -27,11 +32,12 @@ class Growth(NamedTuple):
 
 
 def growths() -> list[Growth]:
-    """Returns a row for one long text part and one for one long streamed argument."""
+    """Returns a row for a long text part, one for a long streamed argument, and one for a reader that is far behind."""
     fragments = ARGUMENT_CHARACTERS // FRAGMENT_CHARACTERS
     return [
         _growth("text of one part", _text(), TEXT_DELTAS),
         _growth(f"one argument, {ARGUMENT_CHARACTERS:,} characters", _argument(fragments), fragments),
+        asyncio.run(_backlog()),
     ]
 
 
@@ -65,3 +71,28 @@ def _pull(stream: Iterator[bytes], count: int) -> float:
     for _ in range(count):
         next(stream)
     return (perf_counter() - start) / count
+
+
+async def _backlog() -> Growth:
+    log = EventBuffer()
+    reader = log.read()
+    log.append(DELTA)
+    await anext(reader)
+    log.append(*repeat(DELTA, BACKLOG))
+    log.close()
+    tenth = BACKLOG // 10
+    gc.collect()
+    gc.disable()
+    first = await _read(reader, tenth)
+    await _read(reader, BACKLOG - 3 * tenth)  # a piece may be larger than what is left of a tenth
+    last = await _read(reader, tenth)
+    gc.enable()
+    return Growth("a reader far behind", BACKLOG, first * 1e6, last * 1e6)
+
+
+async def _read(reader: AsyncIterator[bytes], count: int) -> float:
+    """Seconds per event until at least so many are read."""
+    read, start = 0, perf_counter()
+    while read < count:
+        read += len(await anext(reader)) // len(DELTA)
+    return (perf_counter() - start) / read

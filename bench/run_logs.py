@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from bench.conversation import conversation
 from stream_protocol import iter_sse
-from stream_protocol.serving import MemoryRunLog, RedisRunLog, RunLog
-from stream_protocol.serving.run_logs import EventBuffer, RunReader
+from stream_protocol.serving import MemoryRunLog, RedisRunLog
+from stream_protocol.serving.run_logs import EventBuffer, RunLog, RunReader
 
 ROUNDS = 15
 WARM_UP = 3

@@ -1,6 +1,7 @@
-"""The chat endpoint beside a Django project that says who chats: ``uvicorn examples.django_app:application``.
+"""The chat endpoint as async views of a Django project: ``uvicorn examples.django_app:application``.
 
-In a project of yours the settings are its own, migrated as ever, and what follows them here is its ``asgi.py``.
+In a project of yours the settings are its own, migrated as ever; what follows them here are its views and its
+``asgi.py``.
 """
 
 import os
@@ -9,17 +10,18 @@ from contextlib import asynccontextmanager
 
 import django
 from django.conf import settings
-from django.contrib.auth import aget_user
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.asgi import get_asgi_application
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.urls import path
+from django.views.decorators.csrf import csrf_exempt
 from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Mount
+from starlette.types import Message
 
-from stream_protocol.serving import ChatService, chat_routes
+from stream_protocol.serving import ChatEndpoints, ChatService, response_body
 
 if not settings.configured:
     settings.configure(
@@ -28,6 +30,11 @@ if not settings.configured:
             "default": {"ENGINE": "django.db.backends.sqlite3", "NAME": os.environ.get("DJANGO_DB", "django.sqlite3")}
         },
         INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "django.contrib.sessions"],
+        MIDDLEWARE=[
+            "django.contrib.sessions.middleware.SessionMiddleware",
+            "django.middleware.csrf.CsrfViewMiddleware",
+            "django.contrib.auth.middleware.AuthenticationMiddleware",
+        ],
         ROOT_URLCONF=__name__,
         SECRET_KEY=os.environ.get("DJANGO_SECRET_KEY", "only for a try"),
     )
@@ -35,6 +42,7 @@ django.setup()
 
 root_agent = LlmAgent(name="assistant", model="gemini-2.5-flash", instruction="Answer briefly.")
 service = ChatService(root_agent)
+endpoints = ChatEndpoints(service)
 
 
 def hello(_request: HttpRequest) -> JsonResponse:
@@ -42,24 +50,61 @@ def hello(_request: HttpRequest) -> JsonResponse:
     return JsonResponse({"hello": "world"})
 
 
-urlpatterns = [path("hello", hello)]
+async def chat(request: HttpRequest) -> StreamingHttpResponse:
+    """What ``useChat`` posts to. A page shows the text of a refusal as it is."""
+    return to_django(await endpoints.respond(from_django(request), user_id=await user_id(request)))
 
 
-async def signed_in(request: Request) -> str:
-    """Whoever Django's own session cookie names; nobody (401) without one."""
-    asked = HttpRequest()
-    asked.session = SessionStore(request.cookies.get(settings.SESSION_COOKIE_NAME))
-    user = await aget_user(asked)
+async def history(request: HttpRequest, chat_id: str) -> StreamingHttpResponse:
+    """The messages of a chat, for a page that reloads."""
+    return to_django(await endpoints.history(from_django(request), chat_id, user_id=await user_id(request)))
+
+
+async def resume(request: HttpRequest, chat_id: str) -> StreamingHttpResponse:
+    """What is being written in the chat; ``useChat({ resume: true })`` asks for it."""
+    return to_django(await endpoints.resume(from_django(request), chat_id, user_id=await user_id(request)))
+
+
+async def stop(request: HttpRequest, chat_id: str) -> StreamingHttpResponse:
+    """Stops what runs in the chat."""
+    return to_django(await endpoints.stop(from_django(request), chat_id, user_id=await user_id(request)))
+
+
+async def user_id(request: HttpRequest) -> str:
+    """Whoever Django has signed in; nobody (401) without a session."""
+    user = await request.auser()
     return str(user.pk) if user.is_authenticated else ""
+
+
+def from_django(request: HttpRequest) -> Request:
+    """The request as Starlette's. Django has read its body, into a file if it is large."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": request.read(), "more_body": False}
+
+    return Request(request.scope, receive)
+
+
+def to_django(response: Response) -> StreamingHttpResponse:
+    """The response as Django's."""
+    return StreamingHttpResponse(response_body(response), status=response.status_code, headers=dict(response.headers))
+
+
+# A page of another origin cannot post JSON without asking; and a stop changes nothing that cannot be asked for again.
+urlpatterns = [
+    path("hello", hello),
+    path("api/chat", csrf_exempt(chat)),
+    path("api/chat/<chat_id>", history),
+    path("api/chat/<chat_id>/stream", resume),
+    path("api/chat/<chat_id>/stop", csrf_exempt(stop)),
+]
 
 
 @asynccontextmanager
 async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-    """Runs end with the server."""
+    """Runs end with the server: Django itself has no such hook."""
     yield
     await service.aclose()
 
 
-application = Starlette(
-    routes=[*chat_routes(service, identify=signed_in), Mount("/", app=get_asgi_application())], lifespan=lifespan
-)
+application = Starlette(routes=[Mount("/", app=get_asgi_application())], lifespan=lifespan)

@@ -1,26 +1,21 @@
-"""The chat endpoint in an existing FastAPI app: ``uvicorn examples.fastapi_app:app``."""
+"""The chat endpoint as path operations of a FastAPI app: ``uvicorn examples.fastapi_app:app``.
+
+``chat_routes`` adds the same paths in one line, where an ``identify`` hook is enough to say who chats.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Annotated
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI, Header, HTTPException, Request, Response
 from google.adk.agents import LlmAgent
-from starlette.requests import Request
 
 from stream_protocol import ChatRequest
-from stream_protocol.serving import ChatService, RunOverrides, chat_routes, header_user
+from stream_protocol.serving import ChatEndpoints, ChatService, RunOverrides
 
 root_agent = LlmAgent(name="assistant", model="gemini-2.5-flash", instruction="Answer briefly.")
 service = ChatService(root_agent)
-
-
-def prepare(request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Tools find the user's own token in the state, for this run alone, and the theme that the page asked for."""
-    theme = chat_request.body.get("theme")
-    return RunOverrides(
-        state_delta={"theme": theme} if theme in ("dark", "light") else {},
-        secrets={"token": request.headers.get("authorization", "")},
-    )
+endpoints = ChatEndpoints(service)
 
 
 @asynccontextmanager
@@ -31,10 +26,52 @@ async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
 
 
 app = FastAPI(lifespan=lifespan)
-app.router.routes.extend(chat_routes(service, identify=header_user("X-User"), prepare=prepare))
 
 
-@app.get("/api/hello")
-async def hello() -> dict[str, str]:
-    """What was there before."""
-    return {"hello": "world"}
+def current_user(x_user: Annotated[str, Header()] = "") -> str:
+    """Whoever your app has signed in; here a proxy says it."""
+    if not x_user:
+        raise HTTPException(401, "Sign in first.")
+    return x_user
+
+
+User = Annotated[str, Depends(current_user)]
+
+
+def overrides(request: Request, chat_request: ChatRequest) -> RunOverrides:
+    """Tools find the user's own token in the state, for this run alone, and the theme that the page asked for."""
+    theme = chat_request.body.get("theme")
+    return RunOverrides(
+        state_delta={"theme": theme} if theme in ("dark", "light") else {},
+        secrets={"token": request.headers.get("authorization", "")},
+    )
+
+
+@app.post("/api/chat")
+async def chat(request: Request, user: User) -> Response:
+    """What ``useChat`` posts to."""
+    return await endpoints.respond(request, user_id=user, overrides=overrides)
+
+
+@app.get("/api/chat/{chat_id}")
+async def history(request: Request, chat_id: str, user: User) -> Response:
+    """The messages of a chat, for a page that reloads."""
+    return await endpoints.history(request, chat_id, user_id=user)
+
+
+@app.get("/api/chat/{chat_id}/stream")
+async def resume(request: Request, chat_id: str, user: User) -> Response:
+    """What is being written in the chat; ``useChat({ resume: true })`` asks for it."""
+    return await endpoints.resume(request, chat_id, user_id=user)
+
+
+@app.post("/api/chat/{chat_id}/stop")
+async def stop(request: Request, chat_id: str, user: User) -> Response:
+    """Stops what runs in the chat."""
+    return await endpoints.stop(request, chat_id, user_id=user)
+
+
+@app.get("/api/chats")
+async def chats(request: Request, user: User) -> Response:
+    """The user's chats, newest first."""
+    return await endpoints.chats(request, user_id=user)

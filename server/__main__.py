@@ -6,7 +6,7 @@ import click
 
 from server.app import chat_service, create_app
 from server.settings import Settings
-from stream_protocol.serving.http import AddressError, bind_socket, run_server
+from stream_protocol.serving import AddressError, bind_socket, run_server
 
 
 @click.command()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from stream_protocol.wire import AiSdkVersion
+from stream_protocol import AiSdkVersion
 
 
 @dataclass(frozen=True, kw_only=True)

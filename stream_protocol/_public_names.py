@@ -1,6 +1,7 @@
 """The public names of the package: ``stream_protocol/__init__.py`` loads this module when one is first asked for."""
 
 from stream_protocol.convert import (
+    AgentRunError,
     ConverterOptions,
     StreamProtocolConverter,
     iter_chunks,
@@ -11,24 +12,29 @@ from stream_protocol.convert import (
 from stream_protocol.wire import (
     SSE_DONE,
     SSE_HEADERS,
+    AiSdkVersion,
     AnyChunk,
     ChatRequest,
     ChatRequestError,
     Chunk,
+    ClientStreamError,
     StreamProtocolError,
     UIMessage,
     encode_sse,
     parse_chat_request,
 )
-from stream_protocol.wire.client import message_to_chunks, reduce_chunks
+from stream_protocol.wire.client import message_to_chunks, parse_sse, reduce_chunks
 
 __all__ = [
     "SSE_DONE",
     "SSE_HEADERS",
+    "AgentRunError",
+    "AiSdkVersion",
     "AnyChunk",
     "ChatRequest",
     "ChatRequestError",
     "Chunk",
+    "ClientStreamError",
     "ConverterOptions",
     "StreamProtocolConverter",
     "StreamProtocolError",
@@ -38,6 +44,7 @@ __all__ = [
     "iter_sse",
     "message_to_chunks",
     "parse_chat_request",
+    "parse_sse",
     "reduce_chunks",
     "stream_chunks",
     "stream_sse",

@@ -8,7 +8,8 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
-from stream_protocol.serving.http import bind_socket, server_address
+from stream_protocol.serving import bind_socket
+from stream_protocol.serving.http._uvicorn_server import server_address
 
 STOPPING: Final = 300.0
 """Seconds after which a server that should stop hangs."""

@@ -34,7 +34,6 @@ async def test_the_fastapi_example_answers_its_users(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(fastapi_app.root_agent, "model", ScriptedLlm(turns=["Hello there.", "Again."]))
     app: FastAPI = fastapi_app.app
     async with fastapi_app.lifespan(app), client(app) as http:
-        assert (await http.get("/api/hello")).json() == {"hello": "world"}
         assert (await http.post("/api/chat", json=chat(said("hi")))).status_code == 401
         user = {"x-user": "ann", "authorization": "Bearer secret"}
         answer = await http.post("/api/chat", json=chat(said("hi"), theme="dark"), headers=user)
@@ -47,6 +46,9 @@ async def test_the_fastapi_example_answers_its_users(monkeypatch: pytest.MonkeyP
         assert "secret" not in session.model_dump_json()
         (listed,) = (await http.get("/api/chats", headers=user)).json()["chats"]
         assert listed["title"] == "hi"
+        assert len((await http.get("/api/chat/c1", headers=user)).json()["messages"]) == 2
+        assert (await http.get("/api/chat/c1/stream", headers=user)).status_code == 204
+        assert (await http.post("/api/chat/c1/stop", headers=user)).status_code == 202
 
 
 @pytest.fixture
@@ -62,14 +64,22 @@ def django_app(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 async def test_the_django_example_answers_whom_django_has_signed_in(
     django_app: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(django_app.root_agent, "model", ScriptedLlm(turns=["Hello there."]))
+    monkeypatch.setattr(django_app.root_agent, "model", ScriptedLlm(turns=["Hello there.", "Again."]))
     async with django_app.lifespan(django_app.application), client(django_app.application) as http:
         assert (await http.get("/hello")).json() == {"hello": "world"}
         assert (await http.post("/api/chat", json=chat(said("hi")))).status_code == 401
         http.cookies["sessionid"] = await asyncio.to_thread(_signed_in, "ann")
         answer = await http.post("/api/chat", json=chat(said("hi")))
         assert text(chunks(answer.text)) == "Hello there."
+        assert answer.headers["x-vercel-ai-ui-message-stream"] == "v1"
         assert len((await http.get("/api/chat/c1")).json()["messages"]) == 2
+        assert (await http.get("/api/chat/c1/stream")).status_code == 204
+        assert (await http.post("/api/chat/c1/stop")).status_code == 202
+        refused = await http.post("/api/chat", json=chat(said("")))
+        assert (refused.status_code, refused.text) == (422, "The message is empty.")
+        assert refused.headers["content-type"] == "text/plain; charset=utf-8"
+        large = await http.post("/api/chat", json=chat(said("x" * 3_000_000)))
+        assert text(chunks(large.text)) == "Again.", "Django's own limit of 2.5 MB is for forms"
         http.cookies["sessionid"] = await asyncio.to_thread(_signed_in, "bob")
         assert (await http.get("/api/chat/c1")).status_code == 404
 

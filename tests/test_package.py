@@ -19,9 +19,10 @@ ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 VERSION: str = PROJECT["project"]["version"]
 PUBLIC = (
-    *("SSE_DONE", "SSE_HEADERS", "AnyChunk", "ChatRequest", "ChatRequestError", "Chunk", "ConverterOptions"),
-    *("StreamProtocolConverter", "StreamProtocolError", "UIMessage", "encode_sse", "iter_chunks", "iter_sse"),
-    *("message_to_chunks", "parse_chat_request", "reduce_chunks", "stream_chunks", "stream_sse"),
+    *("SSE_DONE", "SSE_HEADERS", "AgentRunError", "AiSdkVersion", "AnyChunk", "ChatRequest", "ChatRequestError"),
+    *("Chunk", "ClientStreamError", "ConverterOptions", "StreamProtocolConverter", "StreamProtocolError", "UIMessage"),
+    *("encode_sse", "iter_chunks", "iter_sse", "message_to_chunks", "parse_chat_request", "parse_sse"),
+    *("reduce_chunks", "stream_chunks", "stream_sse"),
 )
 NOT_LOADED_BY_ANY_NAME = {"asyncio", "click", "google.adk", "google.genai", "pydantic", "starlette", "uvicorn"}
 

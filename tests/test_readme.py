@@ -63,6 +63,15 @@ async def test_the_routes_answer_in_an_app_of_either_kind(imported: str, made: s
     assert stream.endswith("data: [DONE]\n\n")
 
 
+async def test_a_path_operation_answers_whom_a_dependency_names() -> None:
+    scope = run(snippet("ChatEndpoints("))
+    scope["root_agent"].model = ScriptedLlm(respond=lambda request: [str(request.config.system_instruction)])
+    headers = {"x-user": "ann"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:
+        assert "Danish" in (await client.post("/api/chat", json=BODY, headers=headers)).text
+        assert len((await client.get("/api/chat/c1", headers=headers)).json()["messages"]) == 2
+
+
 async def test_the_converter_alone_answers_in_a_route_of_ones_own() -> None:
     scope = run(snippet("stream_sse(events)"), root_agent=scripted_agent())
     stream = await ask(Starlette(routes=[Route("/api/chat", scope["chat"], methods=["POST"])]))

@@ -101,6 +101,8 @@ def serve(
     if target is None or recordings is not None:
         refuse("serve takes a TARGET or --replay, one of them")
     refuse_without("--replay", {"session", "pace"})
+    if redis_url is None:
+        refuse_without("--redis", {"lease"})
     from stream_protocol.recording.write import ChatRecorder
     from stream_protocol.serving import ChatService
     from stream_protocol.serving.adk_runner import SessionServiceError, TargetError, load_session_service, load_target

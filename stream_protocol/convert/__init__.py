@@ -6,12 +6,12 @@ from stream_protocol.convert._converter import StreamProtocolConverter, chunk_co
 from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
 from stream_protocol.convert._delegations import find_task_agents
 from stream_protocol.convert._endings import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError
+from stream_protocol.convert._event_dicts import EventOrDict, NotAnEventError, read_event, read_events
 from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
 from stream_protocol.convert._options import (
     CONTROL_TOOLS,
     ConverterOptions,
     Settings,
-    ToolSelection,
     hide_tools,
     options_from_json,
     options_to_json,
@@ -39,9 +39,10 @@ __all__ = [
     "Conversion",
     "ConverterOptions",
     "Ending",
+    "EventOrDict",
+    "NotAnEventError",
     "Settings",
     "StreamProtocolConverter",
-    "ToolSelection",
     "WarnOnce",
     "chunk_conversion",
     "fail_response",
@@ -52,6 +53,8 @@ __all__ = [
     "iter_sse",
     "options_from_json",
     "options_to_json",
+    "read_event",
+    "read_events",
     "sse_conversion",
     "stream_chunks",
     "stream_sse",

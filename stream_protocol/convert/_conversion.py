@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from stream_protocol.convert._authors import USER, is_user_event
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_output
 from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunSummary
+from stream_protocol.convert._event_dicts import read_event, read_events
 from stream_protocol.convert._function_calls import FunctionCalls
 from stream_protocol.convert._function_responses import FunctionResponses
 from stream_protocol.convert._media import is_media, write_media
@@ -31,6 +32,8 @@ from stream_protocol.wire import Sink, StreamProtocolError, json_value, to_well_
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import Part
+
+    from stream_protocol.convert._event_dicts import EventOrDict
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +71,8 @@ class Conversion(Generic[T]):
         self._responses = FunctionResponses(sink, settings, registry=self._registry, steps=self._steps, warn=self._warn)
         self._sources = Sources(sink)
         self._summary = RunSummary()
+        self._complete_id: str | None = None
+        """The id of the newest complete event."""
         self._running = False
         """Whether the response has begun and not ended."""
         self.outcome: Ending | None = None
@@ -75,9 +80,9 @@ class Conversion(Generic[T]):
 
     # The life of a response
 
-    def replay(self, past: Iterable["Event"]) -> None:
+    def replay(self, past: Iterable["EventOrDict"]) -> None:
         """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
-        for event in past:
+        for event in read_events(past, self._warn):
             if self._running and is_user_event(event):  # it begins another response
                 self._end_replayed()
             self.message_id = self.message_id or event.invocation_id or None
@@ -179,13 +184,18 @@ class Conversion(Generic[T]):
     # Events
 
     def feed(self, event: "Event") -> None:
-        """Writes what this event adds to the stream."""
+        """Writes what this event adds to the stream. A dictionary is read as an event."""
+        try:
+            fields = event.__dict__
+            author = fields["author"]
+        except (AttributeError, KeyError):  # costs nothing until there is a dictionary
+            event = read_event(event, self._warn)
+            fields = event.__dict__
+            author = fields["author"]
         if not self._running:
-            self._start(event.invocation_id)
+            self._start(fields["invocation_id"])
         # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps
         # fields in the instance's dict; reading them there costs a fourth of its attribute access.
-        fields = event.__dict__
-        author = fields["author"]
         if author == USER:
             self._responses.add_user_event(event)
             return
@@ -258,8 +268,10 @@ class Conversion(Generic[T]):
             self._steps.response_has_content = True
         if event.actions.artifact_delta:
             speaker.artifact_events.append(event)
-        if parts:
+        # ADK's API server sends an event with artifacts as two of one id: its content, then its actions.
+        if parts or event.id == self._complete_id:
             self._write_artifacts(speaker)
+        self._complete_id = event.id
         write_actions(self._sink, event, self._settings)
         if self._settings.options["send_sources"]:
             self._sources.add(event)

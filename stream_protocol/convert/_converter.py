@@ -1,14 +1,12 @@
 """The public converter, one instance for each response, and how a ``Conversion`` is made."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, Unpack
 
 from stream_protocol.convert._conversion import Conversion
+from stream_protocol.convert._event_dicts import EventOrDict
 from stream_protocol.convert._options import ConverterOptions, Settings
 from stream_protocol.wire import AnyChunk, ChunkSink, Sink, SseSink, TransformedSink
-
-if TYPE_CHECKING:
-    from google.adk.events import Event
 
 T = TypeVar("T")
 
@@ -18,7 +16,8 @@ class StreamProtocolConverter:
 
     Feed it the events of one run in order and send what ``convert`` returns at once; end it with exactly one of
     ``finish``, ``fail`` and ``abort``. The first event brings ``start``: its ``messageId`` is ``message_id`` or else
-    the event's invocation id. Events are only read, by attribute.
+    the event's invocation id. Events are only read, by attribute. An event may also be a dictionary, as the JSON of an
+    Agent Engine or of ADK's API server: then ADK is loaded, and fields that it does not know are left out.
 
     ``past`` are the earlier events of the same message, for a response that continues one (an approval was answered, a
     client tool gave its output): calls, ids, sources and usage go on from there, and nothing of it is sent again.
@@ -32,15 +31,16 @@ class StreamProtocolConverter:
     def __init__(
         self,
         *,
-        past: "Iterable[Event]" = (),
+        past: Iterable[EventOrDict] = (),
         message_id: str | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
         self._conversion = chunk_conversion(past, message_id, Settings(**options))
+        self._feed: Callable[[Any], None] = self._conversion.feed
 
-    def convert(self, event: "Event") -> list[AnyChunk]:
-        """The chunks that this event adds; often one, sometimes none."""
-        self._conversion.feed(event)
+    def convert(self, event: EventOrDict) -> list[AnyChunk]:
+        """The chunks that this event adds; often one, sometimes none. Raises ``StreamProtocolError`` for no event."""
+        self._feed(event)
         return self._conversion.take()
 
     def finish(self) -> list[AnyChunk]:
@@ -60,17 +60,19 @@ class StreamProtocolConverter:
         return self._conversion.take()
 
 
-def chunk_conversion(past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[AnyChunk]:
+def chunk_conversion(past: Iterable[EventOrDict], message_id: str | None, settings: Settings) -> Conversion[AnyChunk]:
     """A conversion to dictionaries."""
     return _conversion(ChunkSink(), past, message_id, settings)
 
 
-def sse_conversion(past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[bytes]:
+def sse_conversion(past: Iterable[EventOrDict], message_id: str | None, settings: Settings) -> Conversion[bytes]:
     """A conversion to SSE events."""
     return _conversion(SseSink(), past, message_id, settings)
 
 
-def _conversion(sink: Sink[T], past: "Iterable[Event]", message_id: str | None, settings: Settings) -> Conversion[T]:
+def _conversion(
+    sink: Sink[T], past: Iterable[EventOrDict], message_id: str | None, settings: Settings
+) -> Conversion[T]:
     transform = settings.options["transform"]
     if transform is None:
         conversion = Conversion(sink, settings, message_id)

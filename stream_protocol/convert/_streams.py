@@ -1,22 +1,21 @@
 """A whole run as a stream, from its first event to the end. An exception of the run becomes an ``error`` chunk.
 
 ``stream_*`` take an asynchronous iterable, ``iter_*`` a synchronous one; ``*_chunks`` give dictionaries, ``*_sse``
-bytes, one SSE event an item, ``data: [DONE]`` last.
+bytes, one SSE event an item, ``data: [DONE]`` last. An event may be a dictionary: see ``StreamProtocolConverter``.
 """
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, nullcontext
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from stream_protocol.convert._conversion import Conversion
 from stream_protocol.convert._converter import chunk_conversion, sse_conversion
 from stream_protocol.convert._delegations import find_task_agents
+from stream_protocol.convert._event_dicts import EventOrDict, read_events
 from stream_protocol.convert._options import ConverterOptions, Settings, hide_tools
+from stream_protocol.convert._warnings import WarnOnce
 from stream_protocol.wire import SSE_DONE, AnyChunk
-
-if TYPE_CHECKING:
-    from google.adk.events import Event
 
 logger = logging.getLogger(__name__)
 
@@ -24,9 +23,9 @@ T = TypeVar("T")
 
 
 def stream_chunks(
-    events: "AsyncIterable[Event]",
+    events: AsyncIterable[EventOrDict],
     *,
-    past: "Iterable[Event]" = (),
+    past: Iterable[EventOrDict] = (),
     message_id: str | None = None,
     **options: Unpack[ConverterOptions],
 ) -> AsyncIterator[AnyChunk]:
@@ -39,9 +38,9 @@ def stream_chunks(
 
 
 def stream_sse(
-    events: "AsyncIterable[Event]",
+    events: AsyncIterable[EventOrDict],
     *,
-    past: "Iterable[Event]" = (),
+    past: Iterable[EventOrDict] = (),
     message_id: str | None = None,
     **options: Unpack[ConverterOptions],
 ) -> AsyncIterator[bytes]:
@@ -50,9 +49,9 @@ def stream_sse(
 
 
 def iter_chunks(
-    events: "Iterable[Event]",
+    events: Iterable[EventOrDict],
     *,
-    past: "Iterable[Event]" = (),
+    past: Iterable[EventOrDict] = (),
     message_id: str | None = None,
     **options: Unpack[ConverterOptions],
 ) -> Iterator[AnyChunk]:
@@ -61,30 +60,39 @@ def iter_chunks(
     A list or tuple counts as a run that is over: it shows which calls are delegations to task-mode agents, and these
     are hidden.
     """
-    past = tuple(past)
-    return _iterate(chunk_conversion(past, message_id, _settings(events, past, options)), events, [])
+    past, events, settings = _read(past, events, options)
+    return _iterate(chunk_conversion(past, message_id, settings), events, [])
 
 
 def iter_sse(
-    events: "Iterable[Event]",
+    events: Iterable[EventOrDict],
     *,
-    past: "Iterable[Event]" = (),
+    past: Iterable[EventOrDict] = (),
     message_id: str | None = None,
     **options: Unpack[ConverterOptions],
 ) -> Iterator[bytes]:
     """``stream_sse`` over a synchronous iterable; a list or tuple is taken for a run that is over."""
-    past = tuple(past)
-    return _iterate(sse_conversion(past, message_id, _settings(events, past, options)), events, [SSE_DONE])
+    past, events, settings = _read(past, events, options)
+    return _iterate(sse_conversion(past, message_id, settings), events, [SSE_DONE])
 
 
-def _settings(events: "Iterable[Event]", past: "Iterable[Event]", options: ConverterOptions) -> Settings:
+def _read(
+    past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
+) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
+    """The past, the events and the settings. What is known beforehand is read beforehand."""
+    warn = WarnOnce()
+    past = read_events(past, warn)
     if isinstance(events, Sequence):
+        events = read_events(events, warn)
         options = hide_tools(find_task_agents([*past, *events]), options)
-    return Settings(**options)
+    return past, events, Settings(**options)
 
 
-async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tail: list[T]) -> AsyncGenerator[T, None]:
-    feed, queue = conversion.feed, conversion.queue
+async def _stream(
+    conversion: Conversion[T], events: AsyncIterable[EventOrDict], tail: list[T]
+) -> AsyncGenerator[T, None]:
+    feed: Callable[[Any], None] = conversion.feed
+    queue = conversion.queue
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
@@ -98,8 +106,9 @@ async def _stream(conversion: Conversion[T], events: "AsyncIterable[Event]", tai
         yield item
 
 
-def _iterate(conversion: Conversion[T], events: "Iterable[Event]", tail: list[T]) -> Iterator[T]:
-    feed, queue = conversion.feed, conversion.queue
+def _iterate(conversion: Conversion[T], events: Iterable[EventOrDict], tail: list[T]) -> Iterator[T]:
+    feed: Callable[[Any], None] = conversion.feed
+    queue = conversion.queue
     try:
         for event in events:
             feed(event)

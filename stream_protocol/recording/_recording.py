@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from google.adk.events import Event
-from pydantic import ValidationError
 
-from stream_protocol.convert import ConverterOptions, Ending, WarnOnce, find_task_agents
-from stream_protocol.recording._lenient_events import LenientReader
+from stream_protocol.convert import (
+    ConverterOptions,
+    Ending,
+    NotAnEventError,
+    WarnOnce,
+    find_task_agents,
+    read_event,
+)
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
@@ -66,9 +72,8 @@ class Recording:
         return split_turns(self._items())
 
     def _items(self) -> Iterator[TurnItem]:
-        reader = LenientReader(self._warn)
         for record in read_records(self.path, self.session, self._warn):
-            yield _parse_event(record, reader) if isinstance(record, EventRecord) else record
+            yield _parse_event(record, self._warn) if isinstance(record, EventRecord) else record
 
 
 def load_recording(path: str | Path, *, session: str | None = None) -> Recording:
@@ -88,23 +93,20 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     return dataclasses.replace(recording, delegated=delegated)
 
 
-def _parse_event(record: EventRecord, reader: LenientReader) -> TimedEvent:
+def _parse_event(record: EventRecord, warn: WarnOnce) -> TimedEvent:
     value = record.value
-    if not isinstance(value, dict):
-        raise RecordingError(f"{record.place} is not an ADK event")
-    if not isinstance(value.get("author"), str) or not value["author"]:
-        # `author` is the one key that every ADK event has.
-        is_chunk = isinstance(value.get("type"), str)
-        why = "it is a chunk of a UI message stream" if is_chunk else "it has no author"
-        raise RecordingError(f"{record.place} is not an ADK event: {why}")
-    if not value.get("id"):
+    if isinstance(value, dict) and not value.get("id"):
         value["id"] = record.place.replace(" ", "-")  # ADK would make a new random id at each reading
-    try:
-        return TimedEvent(reader.read(value), record.at, record.number)
-    except ValidationError as error:
-        raise RecordingError(f"{record.place} is not an ADK event: {error.errors()[0]['msg']}") from None
-    except RecursionError:
-        raise RecordingError(f"{record.place} is nested too deeply") from None
+    # google-genai keeps a value that is not in its enum, and warns of it.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            event = read_event(value, warn)
+        except NotAnEventError as error:
+            raise RecordingError(f"{record.place} is not an ADK event: {error.reason}") from None
+    for warning in caught:
+        warn(str(warning.message))
+    return TimedEvent(event, record.at, record.number)
 
 
 def _collect_turn(head: TurnHead, items: list[TurnItem]) -> RecordedTurn:

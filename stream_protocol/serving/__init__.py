@@ -1,4 +1,7 @@
-"""Serves chats: the chat service, its routes for Starlette and FastAPI, and the run logs. Imports ADK and Starlette."""
+"""Serves chats: the chat service, and its endpoint for Starlette, FastAPI and Django. Imports ADK and Starlette.
+
+Who writes a run log imports from ``stream_protocol.serving.run_logs``.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +13,20 @@ from stream_protocol.serving._service import ChatService
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.adk_runner import Target, default_run_config, delegation_tools
 from stream_protocol.serving.http import (
+    AddressError,
+    ChatEndpoints,
     Identify,
     Prepare,
     UIMessageStreamResponse,
+    bind_socket,
     chat_routes,
     create_app,
     header_user,
     local_user,
+    response_body,
+    run_server,
 )
-from stream_protocol.serving.run_logs import (
-    LogBounds,
-    MemoryRunLog,
-    RunLog,
-)
+from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.session import FilePolicy
 
 if TYPE_CHECKING:
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WSGI_SSE_HEADERS",
+    "AddressError",
+    "ChatEndpoints",
     "ChatService",
     "FilePolicy",
     "Identify",
@@ -40,12 +46,12 @@ __all__ = [
     "Prepare",
     "Recorder",
     "RedisRunLog",
-    "RunLog",
     "RunOverrides",
     "SyncChatService",
     "Target",
     "TurnRecorder",
     "UIMessageStreamResponse",
+    "bind_socket",
     "chat_routes",
     "client_tool",
     "create_app",
@@ -54,6 +60,8 @@ __all__ = [
     "emit_data",
     "header_user",
     "local_user",
+    "response_body",
+    "run_server",
 ]
 
 

@@ -31,6 +31,11 @@ POLL_SECONDS: Final = 0.03
 """The pause between two checks whether such a run has ended. It may be at another worker."""
 
 
+def closing_refusal() -> ChatRequestError:
+    """The refusal of a request that comes after ``close``."""
+    return ChatRequestError("The server is shutting down.", status=503)
+
+
 @asynccontextmanager
 async def _refuse_if_unreachable() -> AsyncIterator[None]:
     """Refuses a request (503) if the run log cannot be reached: nobody knows what runs in its chat."""
@@ -129,7 +134,7 @@ class ActiveRuns:
         if self._closed:  # also while the chat was being claimed
             if run in self._runs:
                 self.release(run)
-            raise ChatRequestError("The server is shutting down.", status=503)
+            raise closing_refusal()
         return run
 
     async def _wait_for_change(self, key: ChatKey, run: RunInfo, deadline: float) -> bool:

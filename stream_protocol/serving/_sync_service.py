@@ -7,11 +7,12 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
 from concurrent.futures import Future
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
+from stream_protocol.serving._active_runs import closing_refusal
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.http import KEEP_ALIVE
@@ -33,8 +34,8 @@ class SyncChatService:
 
     All requests share this loop, because the connections of a model's client belong to the loop that made them.
 
-    ``make``: builds the service. Called on the loop when the first request comes; once more in a process that was
-    forked after that. So a server may fork at any time.
+    ``make``: builds the service. Called on the loop when the first request comes, and again by the next one if it
+    raises; once more in a process that was forked after that. So a server may fork at any time.
     ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never. A WSGI server notices
     that its client has left only when it writes.
     """
@@ -43,7 +44,10 @@ class SyncChatService:
         self._make = make
         self._keep_alive = keep_alive
         self._lock = threading.Lock()
-        self._started: _Started | None = None
+        self._portal: BlockingPortal | None = None
+        self._service: ChatService | None = None
+        self._closed = False
+        """Whether it was closed before there was a service."""
         os.register_at_fork(after_in_child=self._forget)
 
     def respond(
@@ -63,11 +67,14 @@ class SyncChatService:
         return portal.call(do, service)
 
     def close(self) -> None:
-        """Stops all runs and waits for them. Their streams end with ``abort``; later requests are refused.
+        """Stops all runs and waits for them. Their streams end with ``abort``; later requests are refused (503).
 
         The background thread goes on, for streams that are still read. It is a daemon: it does not keep the process.
         """
-        self.run(ChatService.aclose)
+        with self._lock:
+            self._closed = self._service is None
+        if not self._closed:
+            self.run(ChatService.aclose)
 
     def _iterate(self, events: AsyncIterator[bytes]) -> Generator[bytes, None, None]:
         portal, _ = self._start()
@@ -90,23 +97,22 @@ class SyncChatService:
             if isinstance(events, AsyncGenerator):
                 portal.call(events.aclose)
 
-    def _start(self) -> _Started:
+    def _start(self) -> tuple[BlockingPortal, ChatService]:
         """Starts the loop and makes the service, unless that has been done."""
         with self._lock:
-            if self._started is None:
-                portal = _start_portal()
-                self._started = _Started(portal, portal.call(self._make))
-            return self._started
+            if self._closed:
+                raise closing_refusal()
+            if self._portal is None:
+                self._portal = _start_portal()
+            if self._service is None:
+                self._service = self._portal.call(self._make)
+            return self._portal, self._service
 
     def _forget(self) -> None:
         """Starts anew in a forked process: it has no such thread, and nobody there may ever release the lock."""
         self._lock = threading.Lock()
-        self._started = None
-
-
-class _Started(NamedTuple):
-    portal: BlockingPortal
-    service: ChatService
+        self._portal = self._service = None
+        self._closed = False
 
 
 def _start_portal() -> BlockingPortal:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from stream_protocol.convert import (
     ConverterOptions,
     Settings,
+    WarnOnce,
     chunk_conversion,
     find_task_agents,
     hide_tools,
     is_user_event,
+    read_events,
 )
 from stream_protocol.convert.calls import is_confirmed
 from stream_protocol.session._metadata import EventMetadata
@@ -36,17 +38,19 @@ if TYPE_CHECKING:
 
 
 def session_to_messages(
-    session: Session, *, running: bool = False, **options: Unpack[ConverterOptions]
+    session: Session | dict[str, Any], *, running: bool = False, **options: Unpack[ConverterOptions]
 ) -> list[UIMessage]:
     """The messages of a chat, ids included, as a client has them that received each response live.
 
+    ``session``: may also be a dictionary with ``events``, as an Agent Engine and ADK's API server send it.
     ``options``: the converter's; give those with which the chat is served. Delegations to task-mode agents are hidden,
     as ``ChatService`` hides them. ``running``: whether the newest response is still being written; its calls stay open
     then.
 
     The user's messages have the ids that their client gave them, or else those of their events.
     """
-    return transcript_to_messages(Transcript(session.events), running=running, **options)
+    events = read_events(session["events"] if isinstance(session, dict) else session.events, WarnOnce())
+    return transcript_to_messages(Transcript(events), running=running, **options)
 
 
 def transcript_to_messages(

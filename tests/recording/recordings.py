@@ -4,12 +4,15 @@ import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from google.adk.events import Event
 from google.genai import types
 
+from stream_protocol.convert import EventOrDict
+
 Json = dict[str, Any]
+E = TypeVar("E", bound=EventOrDict)
 
 
 @dataclass
@@ -70,7 +73,7 @@ def said(text: str, *, partial: bool = False, author: str = "root", **fields: An
     return Event(invocation_id="e-1", author=author, partial=partial or None, content=content, **fields)
 
 
-async def source(events: Iterable[Event]) -> AsyncIterator[Event]:
+async def source(events: Iterable[E]) -> AsyncIterator[E]:
     for event in events:
         yield event
 

@@ -318,3 +318,17 @@ async def test_a_hook_that_raises_ends_the_recording_and_not_the_run(
 
     assert await drained(record(source(EVENTS), tmp_path / "c.jsonl", transform=explode)) == EVENTS
     assert len(caplog.records) == 1
+
+
+async def test_dictionaries_are_recorded_and_given_on_as_they_are(tmp_path: Path) -> None:
+    given = [event.model_dump(mode="json", exclude_none=True, by_alias=True) for event in EVENTS]
+    assert [each async for each in record(source(EVENTS), tmp_path / "events")] == EVENTS
+    assert [each async for each in record(source(given), tmp_path / "dictionaries")] == given
+    (expected,), (written,) = turns(tmp_path / "events"), turns(tmp_path / "dictionaries")
+    assert (written.events, written.chunks, written.end) == (expected.events, expected.chunks, expected.end)
+
+
+async def test_what_is_no_event_ends_the_recording_and_not_the_run(tmp_path: Path) -> None:
+    given: list[Any] = [{"error": "boom"}, *EVENTS]
+    assert [each async for each in record(source(given), tmp_path / "chat")] == given
+    assert not (tmp_path / "chat").exists()

@@ -121,6 +121,10 @@ class Exchange:
             self.may_send.set()
             await asyncio.wait_for(task, HANG)
 
+    def send(self, piece: bytes) -> None:
+        """Sends a piece of the body, and not the last one."""
+        self._incoming.put_nowait({"type": "http.request", "body": piece, "more_body": True})
+
     def leave(self) -> None:
         """The client closes the connection."""
         self._incoming.put_nowait({"type": "http.disconnect"})

@@ -122,3 +122,38 @@ async def test_the_same_as_chunks() -> None:
     events = await service.respond_chunks(parse_chat_request(chat(said("hi"))), user_id="ann")
     answer: list[Any] = [chunk async for chunk in events]
     assert (types(answer)[0], text(answer), types(answer)[-1]) == ("start", "Hello.", "finish")
+
+
+def test_a_service_that_cannot_be_made_is_tried_again_on_the_same_loop() -> None:
+    before = home_threads()
+    failures = [RuntimeError("no database yet")] * 3
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Well."]))
+
+    def make() -> ChatService:
+        if failures:
+            raise failures.pop()
+        return ChatService(agent)
+
+    service = SyncChatService(make)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="no database yet"):
+            ask(service)
+    assert text(chunks(ask(service))) == "Well."
+    assert home_threads() == before + 1
+    service.close()
+
+
+def test_closing_before_the_first_request_makes_no_service_and_refuses_what_comes_later() -> None:
+    before = home_threads()
+    made: list[None] = []
+
+    def make() -> ChatService:
+        made.append(None)
+        return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Never."])))
+
+    service = SyncChatService(make)
+    service.close()
+    with pytest.raises(ChatRequestError, match="shutting down") as refused:
+        ask(service)
+    service.close()
+    assert (refused.value.status, made, home_threads()) == (503, [], before)

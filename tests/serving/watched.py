@@ -7,9 +7,9 @@ from typing import Any
 from unittest import mock
 from weakref import WeakSet
 
-from stream_protocol.serving import ChatService, LogBounds, MemoryRunLog, RunLog, Target
+from stream_protocol.serving import ChatService, LogBounds, MemoryRunLog, Target
 from stream_protocol.serving._run import RUN_TIMEOUT
-from stream_protocol.serving.run_logs import Lease, Owner, RunInfo, RunReader
+from stream_protocol.serving.run_logs import Lease, Owner, RunInfo, RunLog, RunReader
 from tests.serving.support import soon
 
 

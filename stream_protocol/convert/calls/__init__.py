@@ -3,7 +3,6 @@
 from stream_protocol.convert.calls._adk_requests import (
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
-    REQUEST_INPUT,
     CallKind,
     credential_input,
     external_kind,
@@ -17,7 +16,6 @@ from stream_protocol.convert.calls._tool_call import CallState, ToolCall
 __all__ = [
     "REQUEST_CONFIRMATION",
     "REQUEST_CREDENTIAL",
-    "REQUEST_INPUT",
     "RESULT",
     "CallKind",
     "CallRegistry",

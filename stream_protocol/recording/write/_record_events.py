@@ -3,26 +3,35 @@
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
 from contextlib import aclosing, nullcontext
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
-from google.adk.events import Event
-
-from stream_protocol.convert import Conversion, ConverterOptions, Settings, fail_response, sse_conversion
+from stream_protocol.convert import (
+    Conversion,
+    ConverterOptions,
+    EventOrDict,
+    Settings,
+    WarnOnce,
+    fail_response,
+    read_events,
+    sse_conversion,
+)
 from stream_protocol.recording.write._redaction import Redact
 from stream_protocol.recording.write._turn_writer import TurnWriter
 
+E = TypeVar("E", bound=EventOrDict)
+
 
 def record(
-    events: AsyncIterable[Event],
+    events: AsyncIterable[E],
     path: str | Path,
     *,
-    past: Iterable[Event] = (),
+    past: Iterable[EventOrDict] = (),
     message_id: str | None = None,
     request: Mapping[str, Any] | None = None,
     redact: Redact | None = None,
     **options: Unpack[ConverterOptions],
-) -> AsyncGenerator[Event, None]:
-    """Yields the same events, and adds them as one turn to the recording at ``path``.
+) -> AsyncGenerator[E, None]:
+    """Yields the same events, or dictionaries, and adds them as one turn to the recording at ``path``.
 
     ``past``, ``message_id`` and ``options`` are those of ``StreamProtocolConverter``. Give the same values as to the
     converter of the events: its chunks are recorded, too. ``request``: the client's request body if there is one.
@@ -35,7 +44,7 @@ def record(
     return _record_each(events, _ResponseWriter(turn, conversion))
 
 
-async def _record_each(events: AsyncIterable[Event], response: "_ResponseWriter") -> AsyncGenerator[Event, None]:
+async def _record_each(events: AsyncIterable[E], response: "_ResponseWriter") -> AsyncGenerator[E, None]:
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
@@ -54,11 +63,14 @@ class _ResponseWriter:
         self._turn = turn
         self._conversion = conversion
         self._begun = False
+        self._warn = WarnOnce()
 
-    def write(self, event: Event) -> None:
-        self._begin(event.invocation_id)
-        self._turn.event(event)
-        self._convert(lambda conversion: conversion.feed(event))
+    def write(self, given: EventOrDict) -> None:
+        with self._turn.stop_on_failure():  # a dictionary may be no event
+            (event,) = read_events([given], self._warn)
+            self._begin(event.invocation_id)
+            self._turn.event(event)
+            self._convert(lambda conversion: conversion.feed(event))
 
     def end(self, error: BaseException | None) -> None:
         """Ends the turn. ``error``: the exception that ended the events; ``None`` after the last event."""

@@ -1,15 +1,18 @@
 """The chat endpoint over HTTP: routes, responses, a whole app, and a server for it."""
 
+from stream_protocol.serving.http._endpoints import ChatEndpoints
 from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, local_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
+from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, run_server, server_address
+from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, run_server
 from stream_protocol.serving.http._web_app import app_around, create_app
 
 __all__ = [
     "KEEP_ALIVE",
     "AddressError",
+    "ChatEndpoints",
     "Identify",
     "Prepare",
     "UIMessageStreamResponse",
@@ -20,6 +23,6 @@ __all__ = [
     "header_user",
     "local_user",
     "plain_text_errors",
+    "response_body",
     "run_server",
-    "server_address",
 ]

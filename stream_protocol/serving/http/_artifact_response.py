@@ -42,13 +42,14 @@ def artifact_response(part: types.Part, name: str) -> Response:
     )
 
 
-def artifact_base(request: Request, path: str) -> str | None:
+def artifact_base(request: Request, path: str | None) -> str | None:
     """The URL of the chat endpoint, at ``path``, as the page that sent this request must use it.
 
-    ``None`` if the page signs in with an ``Authorization`` header: a browser does not send it for an image. A page of
-    another origin gets the whole URL. Other pages get the path, which is right also if there is a proxy.
+    ``None`` without a path, and if the page signs in with an ``Authorization`` header: a browser does not send it for
+    an image. A page of another origin gets the whole URL. Other pages get the path, which is right also if there is a
+    proxy.
     """
-    if "authorization" in request.headers:
+    if path is None or "authorization" in request.headers:
         return None
     return str(request.url.replace(path=path, query="", fragment="")) if _is_cross_origin(request) else path
 

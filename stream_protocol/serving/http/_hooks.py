@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from starlette.requests import Request
 
-from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving._overrides import RunOverrides
 from stream_protocol.wire import ChatRequest, ChatRequestError
 
 LOCAL_USER: Final = "local"
@@ -45,20 +45,22 @@ def header_user(name: str) -> Identify:
 
 
 async def identify_user(identify: Identify, request: Request) -> str:
-    """Returns the user's id.
-
-    Raises ``ChatRequestError`` (401) for an empty id: all users without an id would share their chats.
-    """
+    """Returns the user's id. Raises ``ChatRequestError`` (401) for an empty one."""
     user_id = identify(request)
     user_id = await user_id if inspect.isawaitable(user_id) else user_id
-    if not user_id:
-        raise ChatRequestError("Sign in first.", status=401)
+    require_user(user_id)
     return user_id
 
 
-async def prepare_run(prepare: Prepare | None, request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Returns what the hook returns; no overrides without a hook."""
-    if prepare is None:
-        return NO_OVERRIDES
-    overrides = prepare(request, chat_request)
-    return await overrides if inspect.isawaitable(overrides) else overrides
+def require_user(user_id: str) -> None:
+    """Raises ``ChatRequestError`` (401) for an empty id: all users without an id would share their chats."""
+    if not user_id:
+        raise ChatRequestError("Sign in first.", status=401)
+
+
+async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_request: ChatRequest) -> RunOverrides:
+    """Returns the overrides, or what the hook returns."""
+    if isinstance(overrides, RunOverrides):
+        return overrides
+    prepared = overrides(request, chat_request)
+    return await prepared if inspect.isawaitable(prepared) else prepared

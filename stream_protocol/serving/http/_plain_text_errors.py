@@ -3,10 +3,10 @@
 import logging
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import TypeAlias
+from typing import ParamSpec
 
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, Response
 
 from stream_protocol.convert import DEFAULT_ERROR_TEXT
@@ -14,19 +14,19 @@ from stream_protocol.wire import ChatRequestError
 
 logger = logging.getLogger(__name__)
 
-Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+P = ParamSpec("P")
 
 
-def plain_text_errors(endpoint: Endpoint) -> Endpoint:
+def plain_text_errors(endpoint: Callable[P, Awaitable[Response]]) -> Callable[P, Awaitable[Response]]:
     """Answers a ``ChatRequestError`` of the endpoint with its text and status, any other failure with a masked 500.
 
     An ``HTTPException`` is left to the app: only the app's own hooks raise it.
     """
 
     @wraps(endpoint)
-    async def answer(request: Request) -> Response:
+    async def answer(*args: P.args, **kwargs: P.kwargs) -> Response:
         try:
-            return await endpoint(request)
+            return await endpoint(*args, **kwargs)
         except ChatRequestError as refusal:
             return PlainTextResponse(str(refusal), refusal.status)
         except HTTPException:

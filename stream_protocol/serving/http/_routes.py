@@ -1,25 +1,19 @@
 """The chat endpoint as Starlette routes, for any Starlette or FastAPI app."""
 
-import json
-from collections.abc import AsyncIterator
-from dataclasses import replace
-from typing import Final
+from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from stream_protocol.serving._chat_list import MAX_PAGE_SIZE, PAGE_SIZE
+from stream_protocol.serving._overrides import NO_OVERRIDES
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.adk_runner import Target
-from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
-from stream_protocol.serving.http._hooks import Identify, Prepare, identify_user, local_user, prepare_run
+from stream_protocol.serving.http._endpoints import MAX_BODY_BYTES, ChatEndpoints
+from stream_protocol.serving.http._hooks import Identify, Prepare, identify_user, local_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
-from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.wire import ChatRequestError, parse_chat_request
-
-MAX_BODY_BYTES: Final = 32 * 1024 * 1024
-"""The most bytes in a request body. Generous: the client sends its whole history again, attached files included."""
+from stream_protocol.serving.http._request_body import dropping_body_if_refused
+from stream_protocol.serving.http._stream_response import KEEP_ALIVE
 
 
 def chat_routes(
@@ -48,85 +42,50 @@ def chat_routes(
     begun is one masked ``error`` chunk in the stream.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
-    chat = _Endpoints(service, identify, prepare, max_body_bytes=max_body_bytes, keep_alive=keep_alive)
+    endpoints = ChatEndpoints(service, max_body_bytes=max_body_bytes, keep_alive=keep_alive)
+    overrides = prepare or NO_OVERRIDES
+
+    async def respond(request: Request, user_id: str) -> Response:
+        return await endpoints.respond(request, user_id=user_id, overrides=overrides, artifact_path=request.url.path)
+
+    async def history(request: Request, user_id: str) -> Response:
+        base = request.url.path.rpartition("/")[0]
+        return await endpoints.history(request, _chat_id(request), user_id=user_id, artifact_path=base)
+
+    async def chats(request: Request, user_id: str) -> Response:
+        return await endpoints.chats(request, user_id=user_id)
+
+    async def resume(request: Request, user_id: str) -> Response:
+        return await endpoints.resume(request, _chat_id(request), user_id=user_id)
+
+    async def stop(request: Request, user_id: str) -> Response:
+        return await endpoints.stop(request, _chat_id(request), user_id=user_id)
+
+    async def delete(request: Request, user_id: str) -> Response:
+        return await endpoints.delete(request, _chat_id(request), user_id=user_id)
+
+    async def artifact(request: Request, user_id: str) -> Response:
+        return await endpoints.artifact(request, _chat_id(request), request.path_params["name"], user_id=user_id)
+
+    def route(method: str, path: str, name: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> BaseRoute:
+        @plain_text_errors
+        async def identified(request: Request) -> Response:
+            async with dropping_body_if_refused(request):
+                user_id = await identify_user(identify, request)
+            return await endpoint(request, user_id)
+
+        return Route(path, identified, methods=[method], name=name)
+
     return [
-        Route(path, plain_text_errors(chat.post), methods=["POST"], name="chat"),
-        Route(path + "/{chat_id}", plain_text_errors(chat.history), methods=["GET"], name="chat_history"),
-        Route(path + "s", plain_text_errors(chat.list), methods=["GET"], name="chats"),
-        Route(path + "/{chat_id}/stream", plain_text_errors(chat.resume), methods=["GET"], name="resume_chat"),
-        Route(path + "/{chat_id}/stop", plain_text_errors(chat.stop), methods=["POST"], name="stop_chat"),
-        Route(path + "/{chat_id}", plain_text_errors(chat.delete), methods=["DELETE"], name="delete_chat"),
-        Route(
-            path + "/{chat_id}/artifacts/{name:path}",
-            plain_text_errors(chat.artifact),
-            methods=["GET"],
-            name="artifact",
-        ),
+        route("POST", path, "chat", respond),
+        route("GET", path + "/{chat_id}", "chat_history", history),
+        route("GET", path + "s", "chats", chats),
+        route("GET", path + "/{chat_id}/stream", "resume_chat", resume),
+        route("POST", path + "/{chat_id}/stop", "stop_chat", stop),
+        route("DELETE", path + "/{chat_id}", "delete_chat", delete),
+        route("GET", path + "/{chat_id}/artifacts/{name:path}", "artifact", artifact),
         Route("/healthz", _healthz, methods=["GET"], name="healthz"),
     ]
-
-
-class _Endpoints:
-    """The endpoint functions of the routes, with the options of ``chat_routes``."""
-
-    def __init__(
-        self,
-        service: ChatService,
-        identify: Identify,
-        prepare: Prepare | None,
-        *,
-        max_body_bytes: int,
-        keep_alive: float | None,
-    ) -> None:
-        self._service = service
-        self._identify = identify
-        self._prepare = prepare
-        self._max_body_bytes = max_body_bytes
-        self._keep_alive = keep_alive
-
-    async def post(self, request: Request) -> Response:
-        user_id = await identify_user(self._identify, request)
-        _require_json(request)
-        chat_request = parse_chat_request(await _read_body(request, self._max_body_bytes))
-        overrides = await prepare_run(self._prepare, request, chat_request)
-        if overrides.artifact_base is None:
-            overrides = replace(overrides, artifact_base=artifact_base(request, request.url.path))
-        return self._stream(await self._service.respond(chat_request, user_id=user_id, overrides=overrides))
-
-    async def resume(self, request: Request) -> Response:
-        events = await self._service.resume(_chat_id(request), user_id=await identify_user(self._identify, request))
-        return Response(status_code=204) if events is None else self._stream(events)
-
-    async def history(self, request: Request) -> Response:
-        user_id = await identify_user(self._identify, request)
-        base = artifact_base(request, request.url.path.rpartition("/")[0])
-        messages = await self._service.history(_chat_id(request), user_id=user_id, artifact_base=base)
-        if messages is None:
-            raise ChatRequestError("There is no such chat.", status=404)
-        return Response(json.dumps({"messages": messages}), media_type="application/json")
-
-    async def artifact(self, request: Request) -> Response:
-        user_id = await identify_user(self._identify, request)
-        name, version = request.path_params["name"], _parse_version(request.query_params.get("version"))
-        part = await self._service.artifact(_chat_id(request), name, version, user_id=user_id)
-        return artifact_response(part, name)
-
-    async def list(self, request: Request) -> Response:
-        user_id = await identify_user(self._identify, request)
-        limit, cursor = _parse_limit(request.query_params.get("limit")), request.query_params.get("cursor")
-        page = await self._service.chats(user_id=user_id, limit=limit, cursor=cursor)
-        return JSONResponse({"chats": page.chats, "nextCursor": page.next_cursor})
-
-    async def stop(self, request: Request) -> Response:
-        await self._service.stop(_chat_id(request), user_id=await identify_user(self._identify, request))
-        return Response(status_code=202)
-
-    async def delete(self, request: Request) -> Response:
-        await self._service.delete(_chat_id(request), user_id=await identify_user(self._identify, request))
-        return Response(status_code=204)
-
-    def _stream(self, events: AsyncIterator[bytes]) -> Response:
-        return UIMessageStreamResponse(events, keep_alive=self._keep_alive)
 
 
 def _chat_id(request: Request) -> str:
@@ -136,41 +95,3 @@ def _chat_id(request: Request) -> str:
 
 async def _healthz(_request: Request) -> Response:
     return JSONResponse({"status": "ok"})
-
-
-def _require_json(request: Request) -> None:
-    """Refuses other media types: only for JSON does a browser ask the server (CORS) before it posts across origins."""
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json" and not media_type.endswith("+json"):
-        raise ChatRequestError("The request body must be application/json.", status=415)
-
-
-async def _read_body(request: Request, limit: int) -> bytes:
-    declared = request.headers.get("content-length", "")
-    body = bytearray()
-    if not (declared.isascii() and declared.isdigit() and int(declared) > limit):
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > limit:
-                break
-        else:
-            return bytes(body)
-    raise ChatRequestError(f"The request body is larger than {limit} bytes.", status=413)
-
-
-def _parse_version(text: str | None) -> int | None:
-    """The query parameter ``version``. Raises ``ChatRequestError`` (404) for a value that no version has."""
-    if text is None:
-        return None
-    if text.isascii() and text.isdigit() and len(text) < 10:
-        return int(text)
-    raise ChatRequestError("There is no such artifact.", status=404)
-
-
-def _parse_limit(text: str | None) -> int:
-    """The query parameter ``limit``. Raises ``ChatRequestError`` unless it is a number from 1 to ``MAX_PAGE_SIZE``."""
-    if text is None:
-        return PAGE_SIZE
-    if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= MAX_PAGE_SIZE:
-        return int(text)
-    raise ChatRequestError(f"The limit must be a number from 1 to {MAX_PAGE_SIZE}.")

@@ -6,7 +6,7 @@ Above a bound, text deltas that every reader has read are joined to fewer, longe
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -118,9 +118,14 @@ class EventBuffer:
             self._leave(cursor)
         self._wake()
 
-    def since(self, position: int) -> Sequence[bytes] | None:
-        """The events from the one with this number on; ``None`` if they have been joined with earlier ones."""
-        return self._tail[position - self._joined_count :] if position >= self._joined_count else None
+    def since(self, position: int) -> Iterator[bytes] | None:
+        """The events from the one with this number on; ``None`` if they have been joined with earlier ones.
+
+        Take as many as you need before the next ``append``. Nothing is copied.
+        """
+        if position < self._joined_count:
+            return None
+        return map(self._tail.__getitem__, range(position - self._joined_count, len(self._tail)))
 
     def mark_copied(self, count: int | None) -> None:
         """Sets how many events have been copied to Redis or another store. Later events are not joined before they are
@@ -166,7 +171,8 @@ class EventBuffer:
                 yield b"".join(earlier[begin : begin + MAX_BATCH])
             del earlier  # a slow reader must not keep the joined events of a long response in memory
             while not cursor.cut_off.is_set():
-                batch = self._tail[cursor.position - self._joined_count :][:MAX_BATCH]
+                begin = cursor.position - self._joined_count
+                batch = self._tail[begin : begin + MAX_BATCH]
                 if batch:
                     piece = b"".join(batch)
                     cursor.jump(cursor.position + len(batch), cursor.read_bytes + len(piece))

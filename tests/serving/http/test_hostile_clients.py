@@ -1,9 +1,13 @@
 """What a hostile or broken client gets, and what did not happen."""
 
 import json
+import socket
+import tracemalloc
 from collections.abc import AsyncIterator, Mapping
+from http.client import HTTPResponse
 from typing import Any, Final
 
+import httpx
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events import Event
@@ -14,9 +18,26 @@ from starlette.applications import Starlette
 
 from stream_protocol.serving import chat_routes
 from stream_protocol.serving._chat_list import OWN_TITLE_KEY
-from stream_protocol.serving.http._routes import MAX_BODY_BYTES
+from stream_protocol.serving.http import _request_body
+from stream_protocol.serving.http._endpoints import MAX_BODY_BYTES
+from stream_protocol.serving.http._request_body import MAX_DROPPED_BYTES
 from stream_protocol.testing import Call, ScriptedLlm
-from tests.serving.support import JSON_TYPE, answered, approval, chat, chunks, client, only, said, stream, text, types
+from tests.served import served
+from tests.serving.support import (
+    HANG,
+    JSON_TYPE,
+    Exchange,
+    answered,
+    approval,
+    chat,
+    chunks,
+    client,
+    only,
+    said,
+    stream,
+    text,
+    types,
+)
 from tests.serving.watched import WatchedService
 
 
@@ -183,31 +204,100 @@ async def test_a_huge_data_url_is_refused_before_anything_runs() -> None:
     await Office(max_body_bytes=64 * 1024 * 1024).refuses(chat(file(url)), 413)
 
 
-HUNDRED_MB: Final = 100_000_000
 PIECE: Final = 2**16
+
+
+def pieces(count: int, sent: list[int]) -> AsyncIterator[bytes]:
+    """A body of that many pieces, each one counted when the server takes it."""
+
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(count):
+            sent.append(PIECE)
+            yield b" " * PIECE
+
+    return body()
+
+
+@pytest.mark.parametrize(
+    ("headers", "memory"),
+    [({"content-length": str(1600 * PIECE)}, 2**20), ({}, 3 * MAX_BODY_BYTES)],
+    ids=["that are announced", "in chunks"],
+)
+async def test_100_mb_are_refused_and_read_to_their_end_but_not_kept(headers: Mapping[str, str], memory: int) -> None:
+    office = Office(max_body_bytes=MAX_BODY_BYTES)
+    sent: list[int] = []
+    async with client(office.app) as http:
+        tracemalloc.start()
+        refusal = await http.post("/api/chat", content=pieces(1600, sent), headers={**JSON_TYPE, **headers})
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert (refusal.status_code, refusal.text) == (413, "The request body is larger than 33554432 bytes.")
+    assert len(sent) == 1600, "a browser shows the answer only if it could send all"
+    assert peak < memory
+    assert (await office.events(), office.model.requests) == ([], [])
+    assert (await office.post(chat(said("hi")))).status_code == 200
 
 
 @pytest.mark.parametrize(
     ("headers", "taken"),
-    [({"content-length": str(HUNDRED_MB)}, 0), ({}, MAX_BODY_BYTES // PIECE + 1)],
-    ids=["that are announced", "in chunks"],
+    [
+        ({"content-length": str(10**12)}, 0),
+        ({"content-length": "9" * 5000}, 0),
+        ({"content-length": str(2 * MAX_BODY_BYTES), "expect": "100-continue"}, 0),
+        ({}, MAX_DROPPED_BYTES // PIECE + 1),
+    ],
+    ids=["a terabyte", "a number that is none", "a client that asks first", "no end"],
 )
-async def test_100_mb_are_refused_and_not_taken_in(headers: Mapping[str, str], taken: int) -> None:
-    office = Office(max_body_bytes=MAX_BODY_BYTES)
+async def test_a_body_beyond_the_bounds_is_refused_without_being_read(headers: Mapping[str, str], taken: int) -> None:
     sent: list[int] = []
-
-    async def body() -> AsyncIterator[bytes]:
-        yield json.dumps(chat(said("hi"))).encode().ljust(PIECE)
-        while sum(sent) < HUNDRED_MB:
-            sent.append(PIECE)
-            yield b" " * PIECE
-
-    async with client(office.app) as http:
-        refusal = await http.post("/api/chat", content=body(), headers={**JSON_TYPE, **headers})
-    assert (refusal.status_code, refusal.text) == (413, "The request body is larger than 33554432 bytes.")
+    async with client(Office(max_body_bytes=MAX_BODY_BYTES).app) as http:
+        refusal = await http.post("/api/chat", content=pieces(10**6, sent), headers={**JSON_TYPE, **headers})
+    assert refusal.status_code == 413
     assert len(sent) <= taken
-    assert (await office.events(), office.model.requests) == ([], [])
-    assert (await office.post(chat(said("hi")))).status_code == 200
+
+
+@pytest.mark.parametrize("refused", ["too large", "no JSON", "nobody's"])
+async def test_a_client_that_stops_in_the_middle_of_a_refused_body_is_answered(
+    refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_request_body, "DROPPING_SECONDS", 0.01)
+    headers = {
+        "content-type": "text/plain" if refused == "no JSON" else "application/json",
+        "x-user": "" if refused == "nobody's" else "ann",
+        "content-length": "2000000",
+    }
+    exchange = Exchange(Office().app, headers=headers)
+    async with exchange.begin():
+        exchange.send(b"x" * 1000)
+        assert await exchange.status() == {"too large": 413, "no JSON": 415, "nobody's": 401}[refused]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "user", "status"), [("text/plain", "ann", 415), ("application/json", "", 401)]
+)
+async def test_a_body_that_nobody_asked_for_is_read_before_the_refusal(
+    content_type: str, user: str, status: int
+) -> None:
+    sent: list[int] = []
+    async with client(Office().app) as http:
+        headers = {"content-type": content_type, "x-user": user}
+        refusal = await http.post("/api/chat", content=pieces(100, sent), headers=headers)
+    assert (refusal.status_code, len(sent)) == (status, 100)
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_proxy_that_sends_everything_before_it_reads_gets_the_refusal(declared: bool) -> None:
+    size = 8_000_000
+    head = "POST /api/chat HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    length = f"Content-Length: {size}" if declared else "Transfer-Encoding: chunked"
+    body = b"x" * size if declared else b"%x\r\n%b\r\n0\r\n\r\n" % (size, b"x" * size)
+    with served(Office().app) as url, socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0), HANG) as peer:
+        peer.sendall(f"{head}{length}\r\n\r\n".encode())
+        peer.sendall(body)
+        answer = HTTPResponse(peer)
+        answer.begin()
+        refusal = answer.read()
+    assert (answer.status, refusal) == (413, b"The request body is larger than 1000000 bytes.")
 
 
 ACCEPTED: dict[str, Mapping[str, Any]] = {

@@ -2,9 +2,11 @@
 
 The models of ADK and google-genai refuse keys and values that they do not know. Such a key or value is left out; the
 rest of the event is read.
+
+Importing this module loads ADK.
 """
 
-import warnings
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +14,8 @@ from google.adk.events import Event
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from stream_protocol.convert import WarnOnce
+from stream_protocol.convert._event_dicts import NotAnEventError
+from stream_protocol.convert._warnings import WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"
@@ -24,49 +27,46 @@ _ARGUMENTS: Final = frozenset({"message", "state", "route", "node_path"}) - _FIE
 a key is a field of another version."""
 
 
-class LenientReader:
-    """Reads events, and warns once of each field that cannot be read."""
+def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
+    """Returns the event, without what the installed ADK cannot read of it. Warns of each such field.
 
-    def __init__(self, warn: WarnOnce) -> None:
-        self._warn = warn
+    google-genai keeps a value that is not in its enum, and gives a Python warning. Raises ``NotAnEventError`` if the
+    rest cannot be read either.
+    """
+    for key in value.keys() - _FIELDS:
+        warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
+    readable = {key: item for key, item in value.items() if key not in _ARGUMENTS}
+    try:
+        try:
+            return Event.model_validate(readable)
+        except ValidationError as error:
+            return _read_rest(deepcopy(readable), error, warn)
+    except RecursionError:
+        raise NotAnEventError("it is nested too deeply") from None
 
-    def read(self, value: dict[str, Any]) -> Event:
-        """Returns the event. Removes from ``value`` what the installed ADK cannot read.
 
-        Raises ``ValidationError`` if the rest cannot be read either.
-        """
-        for key in value.keys() - _FIELDS:
-            self._warn(f"Ignored the field {_printable(key)}, which the installed ADK does not know.")
-            if key in _ARGUMENTS:
-                del value[key]
-        while True:
-            try:
-                return self._validate(value)
-            except ValidationError as error:
-                if not self._remove_refused(value, error):
-                    raise
+def _read_rest(value: dict[str, Any], error: ValidationError, warn: WarnOnce) -> Event:
+    """Reads the event without what this error and later ones are about. Removes that from ``value``."""
+    while _remove_refused(value, error, warn):
+        try:
+            return Event.model_validate(value)
+        except ValidationError as next_error:
+            error = next_error
+    raise NotAnEventError(error.errors()[0]["msg"])
 
-    def _validate(self, value: dict[str, Any]) -> Event:
-        # google-genai keeps a value that is not in its enum, and warns of it.
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            event = Event.model_validate(value)
-        for warning in caught:
-            self._warn(str(warning.message))
-        return event
 
-    def _remove_refused(self, value: dict[str, Any], error: ValidationError) -> bool:
-        """Removes everything that the error is about. Returns whether there was anything to remove."""
-        locations: dict[tuple[int, int | str], _Location] = {}
-        for item in error.errors(include_url=False, include_context=False):
-            path = item["loc"][:-1] if item["type"] == MISSING else item["loc"]
-            if (location := _locate(value, path)) is not None:
-                locations[id(location.container), location.key] = location
-                self._warn(_ignored(location, item))
-        # From the end of a list to its beginning, so that the others keep their index.
-        for location in sorted(locations.values(), key=lambda each: each.index, reverse=True):
-            del location.container[location.key]
-        return bool(locations)
+def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnce) -> bool:
+    """Removes everything that the error is about. Returns whether there was anything to remove."""
+    locations: dict[tuple[int, int | str], _Location] = {}
+    for item in error.errors(include_url=False, include_context=False):
+        path = item["loc"][:-1] if item["type"] == MISSING else item["loc"]
+        if (location := _locate(value, path)) is not None:
+            locations[id(location.container), location.key] = location
+            warn(_ignored(location, item))
+    # From the end of a list to its beginning, so that the others keep their index.
+    for location in sorted(locations.values(), key=lambda each: each.index, reverse=True):
+        del location.container[location.key]
+    return bool(locations)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _find_key(value: Any, step: int | str) -> int | str | None:
         return step if isinstance(step, int) and step < len(value) else None
     if not isinstance(value, dict) or not isinstance(step, str):
         return None
-    return next((key for key in value if _without_case(key) == _without_case(step)), None)
+    return next((key for key in value if isinstance(key, str) and _without_case(key) == _without_case(step)), None)
 
 
 def _without_case(key: str) -> str:

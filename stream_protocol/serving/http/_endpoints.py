@@ -1,0 +1,151 @@
+"""``ChatEndpoints``: the chat service over HTTP, for routes of the app's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from stream_protocol.serving._chat_list import MAX_PAGE_SIZE, PAGE_SIZE
+from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
+from stream_protocol.serving.http._hooks import prepare_run, require_user
+from stream_protocol.serving.http._plain_text_errors import plain_text_errors
+from stream_protocol.serving.http._request_body import read_json_body
+from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
+from stream_protocol.wire import ChatRequestError, parse_chat_request
+
+if TYPE_CHECKING:
+    from stream_protocol.serving._service import ChatService
+    from stream_protocol.serving.http._hooks import Prepare
+
+MAX_BODY_BYTES: Final = 32 * 1024 * 1024
+"""The most bytes in a request body. Generous: the client sends its whole history again, attached files included."""
+
+
+class ChatEndpoints:
+    """The methods of a ``ChatService`` over HTTP: each takes a request and returns the response for ``useChat``.
+
+    For an app that has its own routes: FastAPI path operations with ``Depends``, Starlette endpoints, Django views. The
+    app says who the user is: ``await endpoints.respond(request, user_id=user.id)``. ``chat_routes`` makes routes of
+    these methods.
+
+    ``max_body_bytes``: a larger request is refused (413). ``keep_alive``: seconds of silence in a stream before a
+    comment is sent; ``None`` for never.
+
+    No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
+    shows. Any other failure is logged, and the response is a masked 500. An empty ``user_id`` is refused (401).
+    """
+
+    def __init__(
+        self, service: ChatService, *, max_body_bytes: int = MAX_BODY_BYTES, keep_alive: float | None = KEEP_ALIVE
+    ) -> None:
+        self._service = service
+        self._max_body_bytes = max_body_bytes
+        self._keep_alive = keep_alive
+
+    @plain_text_errors
+    async def respond(
+        self,
+        request: Request,
+        *,
+        user_id: str,
+        overrides: RunOverrides | Prepare = NO_OVERRIDES,
+        artifact_path: str | None = None,
+    ) -> Response:
+        """Answers what ``useChat`` posts, as a stream.
+
+        ``overrides``: how the request is run; or a function that says so when the body has been read, as ``prepare`` of
+        ``chat_routes``. An ``HTTPException`` that it raises is left to the app.
+        ``artifact_path``: the path before ``/{chat_id}/artifacts/{name}`` if the app has a route for ``artifact``: the
+        agent's files go as links there. ``None``: they go as bytes.
+        """
+        require_user(user_id)
+        chat_request = parse_chat_request(await read_json_body(request, self._max_body_bytes))
+        prepared = await prepare_run(overrides, request, chat_request)
+        if prepared.artifact_base is None:
+            prepared = replace(prepared, artifact_base=artifact_base(request, artifact_path))
+        return self._stream(await self._service.respond(chat_request, user_id=user_id, overrides=prepared))
+
+    @plain_text_errors
+    async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
+        """The response that is being written in a chat, from its start; 204 if there is none."""
+        require_user(user_id)
+        events = await self._service.resume(chat_id, user_id=user_id)
+        return Response(status_code=204) if events is None else self._stream(events)
+
+    @plain_text_errors
+    async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
+        """Stops what runs in a chat: 202, also if nothing runs; 404 if this user has no such chat."""
+        require_user(user_id)
+        await self._service.stop(chat_id, user_id=user_id)
+        return Response(status_code=202)
+
+    @plain_text_errors
+    async def history(
+        self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
+    ) -> Response:
+        """``{"messages": […]}``: a chat as its page had it; 404 if this user has no such chat.
+
+        ``artifact_path`` as for ``respond``.
+        """
+        require_user(user_id)
+        base = artifact_base(request, artifact_path)
+        messages = await self._service.history(chat_id, user_id=user_id, artifact_base=base)
+        if messages is None:
+            raise ChatRequestError("There is no such chat.", status=404)
+        return Response(json.dumps({"messages": messages}), media_type="application/json")
+
+    @plain_text_errors
+    async def chats(self, request: Request, *, user_id: str) -> Response:
+        """``{"chats": [{"id", "title", "updatedAt"}], "nextCursor"}``: the user's chats, newest first.
+
+        The query may have ``limit`` and ``cursor``, which is the ``nextCursor`` of the page before.
+        """
+        require_user(user_id)
+        limit, cursor = _parse_limit(request.query_params.get("limit")), request.query_params.get("cursor")
+        page = await self._service.chats(user_id=user_id, limit=limit, cursor=cursor)
+        return JSONResponse({"chats": page.chats, "nextCursor": page.next_cursor})
+
+    @plain_text_errors
+    async def delete(self, request: Request, chat_id: str, *, user_id: str) -> Response:
+        """Stops what runs in a chat, and deletes it with its artifacts: 204; 404 if this user has no such chat."""
+        require_user(user_id)
+        await self._service.delete(chat_id, user_id=user_id)
+        return Response(status_code=204)
+
+    @plain_text_errors
+    async def artifact(self, request: Request, chat_id: str, name: str, *, user_id: str) -> Response:
+        """An artifact of a chat, so that nothing in it can run in the page's origin.
+
+        The query may have ``version``; the newest by default. 404 if there is no such artifact, or no such chat of this
+        user.
+        """
+        require_user(user_id)
+        version = _parse_version(request.query_params.get("version"))
+        return artifact_response(await self._service.artifact(chat_id, name, version, user_id=user_id), name)
+
+    def _stream(self, events: AsyncIterator[bytes]) -> Response:
+        return UIMessageStreamResponse(events, keep_alive=self._keep_alive)
+
+
+def _parse_version(text: str | None) -> int | None:
+    """The query parameter ``version``. Raises ``ChatRequestError`` (404) for a value that no version has."""
+    if text is None:
+        return None
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    raise ChatRequestError("There is no such artifact.", status=404)
+
+
+def _parse_limit(text: str | None) -> int:
+    """The query parameter ``limit``. Raises ``ChatRequestError`` unless it is a number from 1 to ``MAX_PAGE_SIZE``."""
+    if text is None:
+        return PAGE_SIZE
+    if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= MAX_PAGE_SIZE:
+        return int(text)
+    raise ChatRequestError(f"The limit must be a number from 1 to {MAX_PAGE_SIZE}.")

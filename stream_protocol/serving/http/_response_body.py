@@ -1,0 +1,46 @@
+"""The body of a response, for a framework whose own responses take an iterator, such as Django."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import anyio
+from starlette.types import ASGIApp, Message
+
+
+async def response_body(response: ASGIApp) -> AsyncGenerator[bytes]:
+    """Yields the body of a Starlette response, piece by piece, as it is sent.
+
+    The response runs in a task of its own, with nothing read ahead. Closing the iterator counts as a disconnect. Raises
+    ``ConnectionError`` if the response ends before its body is complete: let it close the connection, so that the
+    client knows.
+    """
+    writer, reader = anyio.create_memory_object_stream[bytes](0)
+    is_complete = False
+
+    async def send(message: Message) -> None:
+        nonlocal is_complete
+        if message["type"] == "http.response.body":
+            await writer.send(message["body"])
+            is_complete = not message.get("more_body", False)
+
+    async def serve() -> None:
+        with writer:
+            await response({"type": "http"}, _wait_for_ever, send)
+
+    with writer, reader:
+        serving = asyncio.create_task(serve())
+        try:
+            async for piece in reader:
+                if piece:
+                    yield piece
+            await serving
+        finally:
+            serving.cancel()
+            await asyncio.wait({serving})
+    if not is_complete:
+        raise ConnectionError("The response ended before its body was complete.")
+
+
+async def _wait_for_ever() -> Message:
+    """What a response gets that asks whether the client has left: it is cancelled then."""
+    return await asyncio.Future[Message]()

@@ -1,0 +1,66 @@
+"""What may be imported by others, and what only our own rooms import from each other."""
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parent.parent
+PACKAGE: Final = ROOT / "stream_protocol"
+PUBLIC_FRONTS: Final = {
+    "stream_protocol",
+    "stream_protocol.check",
+    "stream_protocol.recording",
+    "stream_protocol.replay_server",
+    "stream_protocol.serving",
+    "stream_protocol.serving.run_logs",
+    "stream_protocol.session",
+    "stream_protocol.testing",
+}
+OTHER_FRONTS: Final = {".".join(init.relative_to(ROOT).parent.parts) for init in PACKAGE.rglob("__init__.py")} - {
+    *PUBLIC_FRONTS,
+    "stream_protocol.cli",  # its one name is the installed command
+}
+Import = tuple[str, str]
+"""A module of ours, and a name that is imported from it."""
+
+
+def imports_of(code: str) -> Iterator[Import]:
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.ImportFrom(module=str(module)) if module.split(".")[0] == "stream_protocol":
+                yield from ((module, alias.name) for alias in node.names)
+            case ast.Import():
+                yield from ((alias.name, "") for alias in node.names if alias.name.startswith("stream_protocol."))
+
+
+def shown_to_others() -> Iterator[tuple[str, str]]:
+    """File and code: what the pages, the examples and the demo's server show."""
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            yield page.name, block
+    for folder in ("examples", "server"):
+        for file in (ROOT / folder).glob("*.py"):
+            yield f"{folder}/{file.name}", file.read_text(encoding="utf-8")
+
+
+def exported(front: str) -> set[str]:
+    return set(import_module(front).__all__)
+
+
+def test_what_pages_and_examples_import_is_public() -> None:
+    shown = {(file, *found) for file, code in shown_to_others() for found in imports_of(code)}
+    assert len(shown) > 20
+    assert {each for each in shown if each[1] not in PUBLIC_FRONTS or each[2] not in exported(each[1])} == set()
+
+
+@pytest.mark.parametrize("front", sorted(OTHER_FRONTS))
+def test_a_room_exports_to_the_others_what_one_of_them_uses(front: str) -> None:
+    folder = ROOT.joinpath(*front.split("."))
+    users = [file for file in PACKAGE.rglob("*.py") if folder not in file.parents]
+    used = {name for file in users for module, name in imports_of(file.read_text(encoding="utf-8")) if module == front}
+    assert exported(front) - used == set(), "only tests use it, or nobody"
