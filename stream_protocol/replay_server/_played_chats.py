@@ -12,7 +12,7 @@ import anyio.to_thread
 from stream_protocol.convert import Settings
 from stream_protocol.replay_server._playback import Playback, TimedChunk, timed_chunks
 from stream_protocol.replay_server._recording_library import LibraryEntry, RecordingLibrary
-from stream_protocol.replay_server._turn_matching import LibraryTurn, find_turn, target_message
+from stream_protocol.replay_server._turn_matching import LibraryTurn, find_turn
 from stream_protocol.session import fold_response
 from stream_protocol.wire import AiSdkVersion, AnyChunk, ChatRequest, UIMessage
 from stream_protocol.wire.client import message_to_chunks
@@ -62,13 +62,13 @@ class Chats:
         last = self._chats.get(request.id)
         turn = find_turn(request, self._playable(request.id, last), last.turn if last is not None else None)
         chunks = await anyio.to_thread.run_sync(self._chunks, turn)
-        playback = Playback(chunks, self.pace, self._message_chunks(target_message(request)))
+        playback = Playback(chunks, self.pace, self._message_chunks(request.target))
         if (last := self._chats.pop(request.id, None)) is not None:
             last.playback.stop()
         messages = list(request.messages)
         if len(messages) == 1 and last is not None:  # the client sends its last message only
             messages = [*self._earlier_messages(turn, last), *messages]
-        before = _before(messages, target_message(request))
+        before = _before(messages, request.target)
         self._chats[request.id] = PlayedChat(turn=turn, playback=playback, before=before)
         if len(self._chats) > MAX_CHATS:
             self.forget(next(iter(self._chats)))

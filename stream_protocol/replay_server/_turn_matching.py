@@ -31,7 +31,7 @@ from stream_protocol.replay_server._turn_summaries import (
     UserPart,
     user_parts,
 )
-from stream_protocol.wire import ChatRequest, ChatRequestError, UIMessage
+from stream_protocol.wire import ChatRequest, ChatRequestError
 
 COMPARED_LENGTH: Final = 500
 """Characters of each text that are compared. The time grows with the product of the two lengths."""
@@ -66,21 +66,13 @@ class Mismatch:
         return f"No recorded turn matches. Nearest: {where}; first difference at {self.difference}."
 
 
-def target_message(request: ChatRequest) -> UIMessage:
-    """The message that the request is about: the assistant's message that it names by id, otherwise the last one."""
-    for message in request.messages if request.trigger == "submit-message" else ():
-        if message["id"] and message["id"] == request.message_id and message["role"] == "assistant":
-            return message
-    return request.messages[-1]
-
-
 def find_turn(request: ChatRequest, entries: Iterable[LibraryEntry], last: LibraryTurn | None) -> LibraryTurn:
     """The turn that a request asks for. ``last``: the turn that this chat played last, if that is known.
 
     Raises ``ChatRequestError`` (409) that names the nearest turn and the first difference.
     """
     mismatches: list[Mismatch] = []
-    is_user_message = request.messages[-1]["role"] == "user"
+    is_user_message = request.target["role"] == "user"
     for entry in entries:
         last_here = last.turn if last is not None and last.entry is entry else None
         found = _find_by_text(request, entry, last_here) if is_user_message else _find_by_answers(request, entry)
@@ -92,7 +84,7 @@ def find_turn(request: ChatRequest, entries: Iterable[LibraryEntry], last: Libra
 
 
 def _find_by_text(request: ChatRequest, entry: LibraryEntry, last: TurnSummary | None) -> LibraryTurn | list[Mismatch]:
-    parts = tuple(user_parts(request.messages[-1]))
+    parts = tuple(user_parts(request.target))
     if not parts:
         raise ChatRequestError("The message is empty.", status=422)
     before = _message_before(request, entry)
@@ -150,7 +142,7 @@ def _similarity(turn: TurnSummary, parts: tuple[UserPart, ...]) -> float:
 
 
 def _find_by_answers(request: ChatRequest, entry: LibraryEntry) -> LibraryTurn | list[Mismatch]:
-    message = target_message(request)
+    message = request.target
     received = received_answers(message)
     mismatches: list[Mismatch] = []
     for turns in sorted(_turns_by_message(entry), key=lambda turns: turns[0].message_id != message["id"]):

@@ -101,7 +101,7 @@ def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
     if turn.request is None or turn.past:
         return None
     try:
-        message = parse_chat_request(turn.request).messages[-1]
+        message = parse_chat_request(turn.request).target
     except ChatRequestError:  # an app's own redaction may have changed it
         return None
     return tuple(user_parts(message)) if message["role"] == "user" else None

@@ -130,7 +130,7 @@ class Job:
         """The message that the response continues, with the client's answers in it."""
         assert isinstance(self.turn, AnsweredCalls)
         if not self.turn.past:  # nothing is stored: only the page has the message
-            return self.request.messages[-1]
+            return self.request.target
         return {**self._messages_after(self.turn.past)[-1], "id": self.turn.message_id}
 
     def _messages_after(self, stored: Sequence[Event]) -> list[UIMessage]:

@@ -305,7 +305,9 @@ class ChatService:
             await notify(
                 self._on_finish,
                 run.log.whole(),
-                before=job.messages_before_response if self._history == "server" else lambda: job.request.messages,
+                before=job.messages_before_response
+                if self._history == "server"
+                else lambda: job.request.messages_to_target,
                 continues=isinstance(job.turn, AnsweredCalls),
                 ai_sdk=self._settings.options["ai_sdk"],
             )

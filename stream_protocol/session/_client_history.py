@@ -44,7 +44,7 @@ def restore_client_history(
 
     ``agent`` and ``agents``: as for ``messages_to_events``. Raises ``ChatRequestError`` for a request that is refused.
     """
-    *earlier, last = request.messages
+    *earlier, last = request.messages_to_target
     if last["role"] == "assistant":
         return _continuation([*earlier, last] if mode == "client" else [], last, agent, agents)
     turn = plan(ChatRequest(id=request.id, messages=(last,)), ())

@@ -104,7 +104,7 @@ def plan(request: ChatRequest, events: Sequence[Event]) -> PlannedTurn:
 
     Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
     """
-    target = _target_message(request)
+    target = request.target
     match target["role"]:
         case "user":
             return _plan_user_turn(request, target, events)
@@ -113,17 +113,6 @@ def plan(request: ChatRequest, events: Sequence[Event]) -> PlannedTurn:
         case "assistant":
             return _plan_continuation(request, target, conversation_events(events))
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
-
-
-def _target_message(request: ChatRequest) -> UIMessage:
-    """The assistant message that the request names, or else the last message.
-
-    A client names one if it answers calls of a message that is not its last.
-    """
-    for message in request.messages if request.trigger == "submit-message" else ():
-        if message["id"] and message["id"] == request.message_id and message["role"] == "assistant":
-            return message
-    return request.messages[-1]
 
 
 def _plan_user_turn(request: ChatRequest, message: UIMessage, stored: Sequence[Event]) -> NewUserTurn:

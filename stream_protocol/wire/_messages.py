@@ -183,6 +183,20 @@ class ChatRequest:
     body: Mapping[str, Any] = field(default_factory=dict)
     """The other keys of the body, which the app's client put there."""
 
+    @property
+    def messages_to_target(self) -> tuple[UIMessage, ...]:
+        """The messages up to the one that the request is about: the assistant's that ``message_id`` names for an answer
+        to its calls, or else the last of all. No message after it is read."""
+        for index, message in enumerate(self.messages if self.trigger == "submit-message" else ()):
+            if message["id"] and message["id"] == self.message_id and message["role"] == "assistant":
+                return self.messages[: index + 1]
+        return self.messages
+
+    @property
+    def target(self) -> UIMessage:
+        """The message that the request is about: the last of ``messages_to_target``."""
+        return self.messages_to_target[-1]
+
 
 def parse_chat_request(body: bytes | str | Mapping[str, Any]) -> ChatRequest:
     """Returns the request that a body holds; a mapping is a body that some framework has parsed already.

@@ -1,5 +1,6 @@
 """People in the loop: approvals and client tools, answered by the next request."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm
-from tests.serving.support import answered, approval, chat, only, post, said, stream, text, types
+from tests.serving.support import answered, approval, begin, chat, only, post, said, soon, stream, text, types
 
 
 class Bank:
@@ -147,6 +148,37 @@ async def test_an_approval_posted_twice_runs_once_and_shows_what_came_of_it() ->
         chunk for chunk in once if chunk["type"] != "text-delta"
     ]
     assert text(again) == "Paid."
+
+
+async def test_a_tab_that_denies_what_another_has_approved_gets_409_while_the_call_runs() -> None:
+    started, may_end = asyncio.Event(), asyncio.Event()
+
+    async def pay(amount: int) -> int:
+        started.set()
+        await may_end.wait()
+        return amount
+
+    model = ScriptedLlm(turns=[Call("pay", {"amount": 5}), "Paid."])
+    app = create_app(LlmAgent(name="root", model=model, tools=[FunctionTool(pay, require_confirmation=True)]))
+    first = await stream(app, chat(said("pay")))
+    (request,) = only(first, "tool-approval-request")
+
+    def tab(*, approved: bool, **more: Any) -> dict[str, Any]:
+        """A page on which the answered message is not the last one."""
+        body = answered(first[0]["messageId"], approval(request, approved=approved, **more))
+        return {**body, "messages": [*body["messages"], {"id": "a2", "role": "assistant", "parts": []}]}
+
+    async with begin(app, tab(approved=True)) as yes:
+        assert await yes.status() == 200
+        await soon(started)
+        for no in (tab(approved=False), tab(approved=True, reason="cheap")):
+            assert (await post(app, no)).status_code == 409
+        with_payload = {**tab(approved=True), "approvalPayloads": {request["approvalId"]: {"seat": 1}}}
+        assert (await post(app, with_payload)).status_code == 409
+        async with begin(app, tab(approved=True)) as same:
+            assert await same.status() == 200
+            may_end.set()
+            assert (await same.until("tool-output-available")) == (await yes.until("tool-output-available"))
 
 
 async def test_an_answer_that_contradicts_the_first_gets_409() -> None:

@@ -130,6 +130,14 @@ async def test_what_a_page_tool_gave_goes_to_the_model_and_the_message_goes_on()
     assert [role for role, _ in bank.asked[-1]] == ["user", "model", "model", "user"]
 
 
+async def test_the_message_that_a_request_names_goes_on_and_what_comes_after_it_is_not_read() -> None:
+    bank = Bank("Oslo it is.")
+    answered = replied(told("Where?"), tool("output-available", output="Oslo"))
+    body = chat(said("plan"), answered, said("never mind", "u2"), messageId="a1")
+    assert (await stream(bank.app(), body))[0]["messageId"] == "a1"
+    assert "never mind" not in str(bank.asked)
+
+
 @pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
 async def test_agents_that_only_order_others_go_on_too() -> None:
     bank = Bank("Oslo it is.")

@@ -1,9 +1,13 @@
+from collections import defaultdict
+from itertools import product
 from typing import Any
 
 import pytest
 
 from stream_protocol import parse_chat_request
-from stream_protocol.session import fingerprint
+from stream_protocol.session import fingerprint, plan
+from stream_protocol.wire import ChatRequestError
+from tests.session.test_planning import gated, user_text
 
 
 def said(text: str = "hi", message_id: str = "u1", **more: Any) -> Any:
@@ -52,8 +56,44 @@ def test_requests_that_say_the_same(one: str, other: str) -> None:
         of(answered(approved=False)),
         of(answered(state="output-available", output=1)),
         of(answered(), approvalPayloads={"p1": {"amount": 5}}),
+        of(answered(approval={"id": "p1", "approved": True, "reason": "cheap"})),
     ],
-    ids=["other words", "another message", "regenerate", "denied", "an output", "with a payload"],
+    ids=["other words", "another message", "regenerate", "denied", "an output", "with a payload", "with a reason"],
 )
 def test_requests_that_say_something_else(other: str) -> None:
     assert other not in (of(said()), of(answered()))
+
+
+def test_requests_with_one_fingerprint_are_planned_alike() -> None:
+    """Whatever ``plan`` reads of a request, the fingerprint covers it."""
+    stored = [user_text(), *gated(("t1", "p1"))]
+    reason = {"approval": {"id": "p1", "approved": True, "reason": "cheap"}}
+    targets = [
+        said(),
+        said("hello"),
+        answered(),
+        answered(approved=False),
+        answered(**reason),
+        answered(toolCallId="t2"),
+    ]
+    others = [[], [said("later", "u2")], [{"id": "a2", "role": "assistant", "parts": []}]]
+    names = [None, "a1", "a2", "u1"]
+    payloads: list[dict[str, Any]] = [{}, {"approvalPayloads": {"p1": 1}}, {"approvalPayloads": {"p1": 2}}]
+    triggers = ["submit-message", "regenerate-message"]
+    plans: defaultdict[str, list[Any]] = defaultdict(list)
+    for target, other, name, trigger, payload in product(targets, others, names, triggers, payloads):
+        body = {"id": "c1", "messages": [target, *other], "messageId": name, "trigger": trigger, **payload}
+        request = parse_chat_request(body)
+        try:
+            planned: Any = plan(request, stored)
+        except ChatRequestError as refusal:
+            planned = str(refusal)
+        plans[fingerprint(request)].append(planned)
+    assert [alike for alike in plans.values() if any(planned != alike[0] for planned in alike)] == []
+    assert len(plans) < sum(map(len, plans.values()))
+
+
+def test_payloads_that_are_no_object_are_refused() -> None:
+    with pytest.raises(ChatRequestError, match="approvalPayloads must be an object") as refusal:
+        of(answered(), approvalPayloads=[1])
+    assert refusal.value.status == 422

@@ -223,3 +223,18 @@ def test_tool_parts_are_known_by_their_type() -> None:
     ]
     assert [is_tool_part(part) for part in parts] == [True, True, False, False]
     assert [tool_name(part) for part in parts[:2]] == ["get-weather", "mcp"]
+
+
+def test_a_request_is_about_the_message_that_it_names_or_else_the_last_one() -> None:
+    messages = [{**HI, "id": "u1"}, {"id": "a1", "role": "assistant", "parts": []}, {**HI, "id": "u2"}]
+    about = {
+        ("submit-message", "a1"): "a1",
+        ("submit-message", "u1"): "u2",
+        ("submit-message", "gone"): "u2",
+        ("submit-message", None): "u2",
+        ("regenerate-message", "a1"): "u2",
+    }
+    for (trigger, name), target in about.items():
+        request = parse_chat_request({"id": "c", "messages": messages, "trigger": trigger, "messageId": name})
+        assert request.target["id"] == target
+        assert request.messages_to_target == request.messages[: 2 if target == "a1" else 3]

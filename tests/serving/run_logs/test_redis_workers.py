@@ -1,6 +1,7 @@
 """Two workers, one Redis, one session service, no sticky sessions: any of them serves any request of a chat."""
 
 import asyncio
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -140,6 +141,31 @@ async def test_what_one_worker_asked_is_approved_on_another(shared_redis: RedisS
         await page.submit()
         assert pen.notes == ["a"]
         assert page.messages[-1]["parts"][-1]["text"] == "Done."
+
+
+async def test_a_denial_at_another_worker_is_refused_while_the_approved_call_runs(shared_redis: RedisServer) -> None:
+    pen, sessions = Pen(), InMemorySessionService()
+    pen.may_end.clear()
+    tools = [FunctionTool(pen.note, require_confirmation=True)]
+    one = Worker(shared_redis.url, sessions, Call("note", {"text": "a"}), "Done.", tools=tools)
+    two = Worker(shared_redis.url, sessions, tools=tools)
+    async with fleet(one, two):
+        page, other = Page(one.app, chat_id="tabs"), Page(two.app, chat_id="tabs")
+        await page.send("note")
+        other.messages = deepcopy(page.messages)
+        page.approve(True)
+        other.approve(False)
+        newer = {"id": "a2", "role": "assistant", "parts": []}
+        yes, no = (tab.body(messages=[*tab.messages, newer]) for tab in (page, other))
+        async with begin(one.app, yes) as approved:
+            assert await approved.status() == 200
+            await soon(pen.started)
+            assert (await post(two.app, no)).status_code == 409
+            async with begin(two.app, yes) as same:
+                assert await same.status() == 200
+                pen.may_end.set()
+                assert text(await drained(same)) == "Done."
+        assert pen.notes == ["a"]
 
 
 async def test_a_worker_that_dies_frees_its_chat_and_its_readers_are_told(shared_redis: RedisServer) -> None:
