@@ -52,8 +52,7 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     - sets -> sorted lists; any ``Mapping`` -> object; any ``Sequence`` (a named tuple, too) and dict view -> list
     - dataclass -> object of its fields; pydantic model -> ``model_dump(by_alias=True)``, as ADK stores it; numpy ->
       ``tolist``
-    - URLs, IP addresses, patterns and other types that ``pydantic_core`` can write -> as it writes them, but only in a
-      process that has loaded ``pydantic_core``; refused in any other
+    - URLs, IP addresses, patterns and other types that ``pydantic_core`` can write -> as it writes them
     - keys -> what JSON makes of them (``True`` -> ``"true"``), others by ``str``; keys that become equal are numbered
     - texts -> ``to_well_formed``; keys that kill a page, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
@@ -88,8 +87,8 @@ SHORT_JSON_LENGTH: Final = 60
 
 
 def short_json(value: object) -> str:
-    """The JSON value as text for an error message: safe to print, in ASCII, and short."""
-    text = orjson.dumps(value).decode().encode("ascii", "backslashreplace").decode()
+    """The value as JSON text for an error message: safe to print, in ASCII, and short."""
+    text = orjson.dumps(json_value(value, lossy=True)).decode().encode("ascii", "backslashreplace").decode()
     return text if len(text) <= SHORT_JSON_LENGTH else f"{text[:SHORT_JSON_LENGTH]}..."
 
 
@@ -202,8 +201,8 @@ def _shape(value: Any) -> Any:
 def _shape_of_library_type(value: Any) -> Any:
     """The shape of a value of a library's type.
 
-    The libraries are never imported here. No pydantic model, path or numpy value exists before its module is loaded.
-    ``pydantic_core`` also writes types of the standard library: these are refused until somebody has loaded it.
+    No pydantic model, path or numpy value exists before its module is loaded, so those modules are never imported
+    here. ``pydantic_core`` also writes types of the standard library: the first value that needs it loads it.
     """
     if _is_instance(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
@@ -211,10 +210,11 @@ def _shape_of_library_type(value: Any) -> Any:
         return to_well_formed(str(value))
     if _is_instance(value, "numpy", "ndarray", "generic"):
         return _shape(value.tolist())
-    if "pydantic_core" in sys.modules and not isinstance(value, Iterator):
-        # secrets stay masked
-        return _shape(sys.modules["pydantic_core"].to_jsonable_python(value))
-    raise TypeError("no JSON form")
+    if isinstance(value, Iterator):
+        raise TypeError("no JSON form")
+    from pydantic_core import to_jsonable_python
+
+    return _shape(to_jsonable_python(value))  # secrets stay masked
 
 
 def _is_instance(value: Any, module: str, *classes: str) -> bool:

@@ -16,6 +16,8 @@ from stream_protocol.wire._chunks import AiSdkVersion
 from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_values import json_value
 
+_MAX_SAFE_INTEGER: Final = 2**53 - 1
+
 Check = Callable[[Any], bool]
 """Whether a value is accepted."""
 
@@ -73,7 +75,10 @@ def _texts(value: Any) -> bool:
 
 
 def _index(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and value >= 0 and value == int(value)
+    """Whether it is a whole number that JavaScript can count to."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_SAFE_INTEGER:
+        return False
+    return isinstance(value, int) or value.is_integer()
 
 
 def _one_of(*values: str) -> Check:

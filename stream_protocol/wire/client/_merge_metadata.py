@@ -16,17 +16,23 @@ def merge_metadata(base: Any, overrides: Any) -> Any:
     """
     if base is None or overrides is None:
         return base if overrides is None else overrides
-    merged = _items(base)
-    for key, value in _items(overrides).items():
-        if key in _SKIPPED:
-            continue
-        if not isinstance(base, Mapping | list):
-            text = f"Cannot use 'in' operator to search for '{key}' in {_as_js_text(base)}"
-            raise ClientStreamError(text, error_class="TypeError")
-        inner = merged.get(key)
-        both = isinstance(inner, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge_metadata(inner, value) if both else value
-    return merged
+    whole: dict[str, Any] = {}
+    todo = [(whole, base, overrides)]  # not by recursion: a stream may nest as deep as Python's stack
+    while todo:
+        merged, old, new = todo.pop()
+        merged |= _items(old)
+        for key, value in _items(new).items():
+            if key in _SKIPPED:
+                continue
+            if not isinstance(old, Mapping | list):
+                text = f"Cannot use 'in' operator to search for '{key}' in {_as_js_text(old)}"
+                raise ClientStreamError(text, error_class="TypeError")
+            inner = merged.get(key)
+            merged[key] = value
+            if isinstance(inner, Mapping) and isinstance(value, Mapping):
+                merged[key] = {}
+                todo.append((merged[key], inner, value))
+    return whole
 
 
 def _items(value: Any) -> dict[str, Any]:

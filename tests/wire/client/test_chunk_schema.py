@@ -1,3 +1,4 @@
+import math
 import random
 from typing import Any
 
@@ -5,6 +6,7 @@ import pytest
 
 from stream_protocol.wire import AiSdkVersion, ClientStreamError
 from stream_protocol.wire.client._chunk_schema import _data, check_chunk
+from tests.batch import batch
 
 BOTH: list[AiSdkVersion] = [6, 7]
 CITED: dict[str, Any] = {"type": "source", "sourceType": "url", "id": "s", "url": "u"}
@@ -103,6 +105,13 @@ def test_only_v7_accepts(chunk: dict[str, Any]) -> None:
 def test_v6_does_not_look_at_what_v7_checks(keys: dict[str, Any]) -> None:
     assert accepts(keys, 6)
     assert not accepts(keys, 7)
+
+
+@batch(index=[0, -0.0, 1.0, 2**53 - 1, 2.0**53, 10**400, -1, 0.5, math.inf, -math.inf, math.nan, True])
+def test_an_index_is_a_whole_number_that_javascript_can_count_to(index: Any) -> None:
+    """As the client of v7 decides: its JSON has no ``NaN``, and reads ``1e400`` as an infinity."""
+    chunk = {"type": "text-end", "id": "0", "citations": [{"source": CITED, "startIndex": index}]}
+    assert accepts(chunk, 7) == (str(index) in {"0", "-0.0", "1.0", "9007199254740991"})
 
 
 def test_v7_checks_the_parts_of_a_steering_message() -> None:

@@ -1,3 +1,4 @@
+import sys
 from typing import Any
 
 import pytest
@@ -42,3 +43,15 @@ def test_neither_side_is_changed() -> None:
     base, overrides = {"a": {"x": 1}}, {"a": {"y": 2}}
     merge_metadata(base, overrides)
     assert (base, overrides) == ({"a": {"x": 1}}, {"a": {"y": 2}})
+
+
+def test_metadata_may_be_nested_deeper_than_pythons_stack() -> None:
+    def nested(leaf: Any) -> Any:
+        for _ in range(2 * sys.getrecursionlimit()):
+            leaf = {"in": leaf}
+        return leaf
+
+    merged = merge_metadata(nested({"a": 1}), nested({"b": 2}))
+    while "in" in merged:
+        merged = merged["in"]
+    assert merged == {"a": 1, "b": 2}
