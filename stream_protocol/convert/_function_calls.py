@@ -13,7 +13,6 @@ from stream_protocol.convert._provider_tools import ProviderCall
 from stream_protocol.convert._speakers import Speaker, signature_metadata
 from stream_protocol.convert._steps import Steps
 from stream_protocol.convert.calls import (
-    CLIENT_REQUESTS,
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
     CallRegistry,
@@ -71,12 +70,16 @@ class FunctionCalls:
         self, event: "Event", speaker: Speaker, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
     ) -> None:
         """Takes a complete call; a repeated one changes nothing. ``ids``: of all complete calls of this event."""
-        if function_call.name == REQUEST_CONFIRMATION:
+        call = _completed(speaker, function_call, ids)
+        waits = function_call.id in (event.long_running_tool_ids or ())
+        if function_call.name == REQUEST_CONFIRMATION and waits:
+            if call is not None and call.name == REQUEST_CONFIRMATION and not call.is_settled:
+                call.end_silently()  # it was streamed, as ADK itself never does
+                speaker.remove_call(call)
             self._request_approval(speaker, function_call)
             return
-        if function_call.name == REQUEST_CREDENTIAL:
+        if function_call.name == REQUEST_CREDENTIAL and waits:
             self._await_credential(function_call)
-        call = _completed(speaker, function_call, ids)
         if call is not None and call.is_open:
             return
         if call is None or call.is_settled:
@@ -88,7 +91,7 @@ class FunctionCalls:
         if call.state is CallState.UNNAMED:
             self._announce(speaker, call, name)
         self._complete_input(call, function_call.args or {})
-        if function_call.id in (event.long_running_tool_ids or ()) or name in CLIENT_REQUESTS:
+        if waits:
             call.await_client()
 
     def add_provider_call(self, speaker: Speaker, provider_call: ProviderCall) -> None:
@@ -100,7 +103,10 @@ class FunctionCalls:
         self._complete_input(call, provider_call.input)
 
     def _request_approval(self, speaker: Speaker, request: "FunctionCall") -> None:
-        """Takes ``adk_request_confirmation``: asks for approval of the call that it gates, and shows that first."""
+        """Takes ADK's ``adk_request_confirmation``: asks for approval of the call that it gates, and shows that first.
+
+        A confirmation is never shown as a call of its own, neither its fragments nor one that the model made up.
+        """
         original = gated_call(request.args or {})
         call_id: str | None = original.get("id")
         call = speaker.calls_by_id.get(call_id or "") or self._registry.get(call_id)
@@ -121,7 +127,7 @@ class FunctionCalls:
             call.await_credential()
 
     def _announce(self, speaker: Speaker, call: ToolCall, name: str) -> None:
-        if self._settings.hides(name):
+        if name == REQUEST_CONFIRMATION or self._settings.hides(name):
             call.announce(name, hidden=True, dynamic=False, title=None)
         else:
             self._show(speaker, call, name)

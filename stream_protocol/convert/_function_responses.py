@@ -85,7 +85,7 @@ class FunctionResponses:
             self._add_result(event, call, response, failed=failed)
 
     def _add_result(self, event: "Event", call: ToolCall, response: "FunctionResponse", *, failed: bool) -> None:
-        if call.name == REQUEST_CREDENTIAL:
+        if call.name == REQUEST_CREDENTIAL and not failed:
             self._add_output(call, {"provided": True})  # the response itself holds the credential
         elif call.state is CallState.AWAITING_CLIENT and event.author != "user" and not failed:
             # A long-running tool's first response; its last one comes from outside, in a later event.

@@ -70,7 +70,11 @@ def test_agents_in_parallel_with_tools_and_an_approval_interleave_legally() -> N
             fragment(piece("look", "y", arg("$.q", "b")), **B),
             event(text("Let me pay."), call("pay", {"sum": 1}, "x"), **A),
             event(call("look", {"q": "ab"}, "y"), **B),
-            event(*(gated.content.parts if gated.content and gated.content.parts else []), **A),
+            event(
+                *(gated.content.parts if gated.content and gated.content.parts else []),
+                long_running_tool_ids={"P"},
+                **A,
+            ),
             results(response("look", {"r": 1}, "y"), **B),
             placeholders(response("pay", {"error": "wait"}, "x"), asking=("x",), **A),
             fragment(text("Found."), **B),

@@ -72,7 +72,8 @@ def test_several_approvals_and_a_settled_sibling(order: tuple[int, ...], *, sett
     ]
     settled = placeholders(*(answers[index] for index in order), asking=("A1", "A2"))
     asked = event(
-        *(confirmed.content.parts[0] for confirmed in CONFIRMED if confirmed.content and confirmed.content.parts)
+        *(confirmed.content.parts[0] for confirmed in CONFIRMED if confirmed.content and confirmed.content.parts),
+        long_running_tool_ids={"B1", "B2"},
     )
     past = [event(*(calls[index] for index in order)), *([settled, asked] if settled_first else [asked, settled])]
     chunks = run(past)
@@ -275,14 +276,41 @@ def test_an_approval_of_a_call_that_was_never_seen_brings_the_call() -> None:
 
 
 def test_an_approval_that_says_nothing_of_its_call_is_shown_all_the_same() -> None:
-    chunks = only(run([event(call("adk_request_confirmation", {}, "B"))]), "tool")
+    chunks = only(run([event(call("adk_request_confirmation", {}, "B"), long_running_tool_ids={"B"})]), "tool")
     assert [chunk["toolCallId"] for chunk in chunks] == ["call_0"] * 3
     assert chunks[1]["input"] == {}
 
 
-def test_a_confirmation_without_an_id_gets_one() -> None:
-    chunks = run([ASK[0], confirmation(None, "A", "pay", {"sum": 5})])
-    assert only(chunks, "tool-approval") == [{**REQUEST, "approvalId": "call_0"}]
+@pytest.mark.parametrize("gated", ["A", "never"])
+@pytest.mark.parametrize("approval_id", ["B", None])
+def test_a_confirmation_that_the_model_made_up_is_not_shown(gated: str, approval_id: str | None) -> None:
+    """ADK marks its own as long-running, and only those can be answered."""
+    made_up = call("adk_request_confirmation", {"originalFunctionCall": {"id": gated, "name": "pay"}}, approval_id)
+    refused = results(response("adk_request_confirmation", {"error": "There is no such tool."}, approval_id))
+    events = [event(call("look", {}, "A")), results(response("look", {"r": 1}, "A"))]
+    for made in ([event(made_up)], [fragment(made_up), event(made_up)]):
+        chunks = run([*events, *made, refused, event(text("Well."))])
+        assert chunks == run([*events, event(text("Well."))])
+
+
+def test_fragments_of_a_confirmation_are_not_shown() -> None:
+    name = "adk_request_confirmation"
+    pieces = [
+        fragment(piece(name, "B", arg("$.originalFunctionCall.id", "A"))),
+        fragment(piece(None, "B", arg("$.originalFunctionCall.name", "pay"))),
+    ]
+    assert only(run(pieces), "tool") == []
+    assert only(run([ASK[0], *pieces, *ASK[1:]]), "tool") == only(run(ASK), "tool")
+    again = only(run([ASK[0], *pieces, ASK[1], ASK[1], ASK[2]]), "tool")
+    assert again == only(run([*ASK[:2], *ASK[1:]]), "tool")
+
+
+@pytest.mark.parametrize("tool", ["adk_request_input", "adk_request_credential"])
+def test_a_request_that_the_model_made_up_waits_for_nobody(tool: str) -> None:
+    made_up = event(call(tool, {"functionCallId": "A"}, "B"))
+    chunks = run([ASK[0], made_up, results(response(tool, {"error": "There is no such tool."}, "B"))])
+    assert outputs(chunks)["B"] == "There is no such tool."
+    assert outputs(run([ASK[0], made_up]))["B"] == "The tool gave no result."
 
 
 def test_a_run_that_breaks_off_before_it_asked_leaves_no_call_waiting() -> None:
@@ -355,7 +383,7 @@ def test_an_approved_long_running_call_goes_back_to_the_page() -> None:
 
 
 def test_a_request_for_input_is_a_tool_of_the_page() -> None:
-    ask = event(call("adk_request_input", {"message": "Name?"}, "I"))
+    ask = event(call("adk_request_input", {"message": "Name?"}, "I"), long_running_tool_ids={"I"})
     chunks = run([ask])
     assert only(chunks, "tool-input-av") == [
         {

@@ -1,7 +1,6 @@
 """Tool calls of a message: the registry, streamed arguments, and what ADK's own calls and responses mean."""
 
 from stream_protocol.convert.calls._adk_requests import (
-    CLIENT_REQUESTS,
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
     REQUEST_INPUT,
@@ -14,7 +13,6 @@ from stream_protocol.convert.calls._response_values import RESULT, client_output
 from stream_protocol.convert.calls._tool_call import CallState, ToolCall
 
 __all__ = [
-    "CLIENT_REQUESTS",
     "REQUEST_CONFIRMATION",
     "REQUEST_CREDENTIAL",
     "REQUEST_INPUT",

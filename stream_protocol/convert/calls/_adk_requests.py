@@ -1,4 +1,8 @@
-"""Function calls by which ADK asks for something: a confirmation, a credential, input."""
+"""Function calls by which ADK asks for something: a confirmation, a credential, input.
+
+ADK marks each as long-running, and only such a call can be answered. A call of these names without that mark is one
+that the model made up: ADK refuses it as a call of an unknown tool, and nobody is asked.
+"""
 
 from typing import Any
 
@@ -9,9 +13,6 @@ from stream_protocol.wire import json_value
 REQUEST_CONFIRMATION = "adk_request_confirmation"
 REQUEST_CREDENTIAL = "adk_request_credential"
 REQUEST_INPUT = "adk_request_input"
-
-CLIENT_REQUESTS = frozenset({REQUEST_CREDENTIAL, REQUEST_INPUT})
-"""Requests that are shown as client tools under their ADK names. A confirmation is shown on the call that it gates."""
 
 
 def gated_call(args: dict[str, Any]) -> dict[str, Any]:
