@@ -15,6 +15,7 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
+from stream_protocol.serving._chat_list import title_delta
 from stream_protocol.serving._run import StartedResponse
 from stream_protocol.serving.adk_runner import announces_user_message
 from stream_protocol.session import (
@@ -96,7 +97,7 @@ class Job:
             session_id=self.session.id,
             invocation_id=invocation_id,
             new_message=content,
-            state_delta=self.overrides.state() or None,
+            state_delta={**title_delta(session, self.turn), **self.overrides.state()} or None,
             run_config=run_config_for_turn(self.turn, self.overrides.run_config or self.run_config),
             yield_user_message=True,
             abort_signal=abort_signal,

@@ -19,7 +19,7 @@ from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import apply_approvals, fold_response, session_to_messages
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import RunOutput, interruption_events
-from stream_protocol.session._metadata import METADATA_KEY, shown_events
+from stream_protocol.session._metadata import METADATA_KEY, STATE_PREFIX, shown_events
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
     answers_before_run,
@@ -34,6 +34,7 @@ __all__ = [
     "CREDENTIAL_PROVIDED",
     "MEDIA_TYPE_PATTERN",
     "METADATA_KEY",
+    "STATE_PREFIX",
     "AnsweredCalls",
     "FilePolicy",
     "HistoryMode",

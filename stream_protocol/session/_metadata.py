@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 METADATA_KEY: Final = "adk_ui_stream"
 """Our key in ``custom_metadata``. All that we keep on an event is one object under it."""
 
+STATE_PREFIX: Final = "_adk_ui_stream:"
+"""What our keys in a session's state begin with. An instruction cannot name such a key (``{key}``), ``adk-state`` parts
+leave it out, and ADK keeps it from the agents of an ``AgentTool``."""
+
 OUTCOME_KEY: Final = "sealed"
 """On an event that we append: how the run ended. For people who look at a session: this package never reads it."""
 

@@ -15,6 +15,7 @@ from stream_protocol import iter_chunks
 from stream_protocol.recording import record
 from stream_protocol.recording.write._event_json import event_json
 from stream_protocol.recording.write._redaction import REDACTED, redact_chunk, redact_event, redact_request
+from stream_protocol.session import STATE_PREFIX
 from tests.recording.recordings import drained, said, source, turns
 
 SECRET = "hunter2"
@@ -128,6 +129,7 @@ async def test_of_the_place_to_sign_in_the_query_is_taken(tmp_path: Path) -> Non
 GOOGLE = json.dumps({"token": SECRET, "refresh_token": SECRET, "client_secret": SECRET, "scopes": []})
 STATE: dict[str, Any] = {
     "temp:key": SECRET,
+    f"{STATE_PREFIX}title": SECRET,
     "bigquery_token_cache": GOOGLE,
     "google": GOOGLE,
     "user:apiKey": SECRET,
@@ -151,6 +153,7 @@ async def test_of_the_state_only_what_is_no_secret_is_written_also_where_it_is_s
     assert SECRET not in path.read_text()
     kept = turn.events[0].actions.state_delta
     assert "temp:key" not in kept
+    assert not any(key.startswith(STATE_PREFIX) for key in kept)
     assert {key: kept[key] for key in ("count_tokens", "note", "list", "brace")} == {
         "count_tokens": 17,
         "note": "kept",

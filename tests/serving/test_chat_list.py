@@ -5,13 +5,17 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.sessions import BaseSessionService
+from google.adk.events import Event
+from google.adk.sessions import BaseSessionService, InMemorySessionService
+from google.adk.workflow import START, Workflow
 from google.genai import types
 from httpx import AsyncClient, Response
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, RunOverrides, chat_routes
+from stream_protocol.serving._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import ScriptedLlm, Wait
+from tests.serving.chat_client import Page
 from tests.serving.support import begin, chat, client, said
 from tests.serving.watched import WatchedService
 
@@ -31,8 +35,11 @@ def talking(sessions: BaseSessionService) -> ChatService:
     )
 
 
-async def say(http: AsyncClient, chat_id: str, words: str, user: str = "ann", **more: Any) -> None:
-    response = await http.post("/api/chat", json=chat(said(words), chat_id=chat_id, **more), headers={"x-user": user})
+async def say(
+    http: AsyncClient, chat_id: str, words: str, user: str = "ann", message_id: str = "u1", **more: Any
+) -> None:
+    body = chat(said(words, message_id), chat_id=chat_id, **more)
+    response = await http.post("/api/chat", json=body, headers={"x-user": user})
     assert response.status_code == 200, response.text
 
 
@@ -48,7 +55,7 @@ async def test_chats_are_listed_newest_first_with_titles_and_for_their_user_only
         await say(http, "c2", "word " * 40)
         await say(http, "c3", "x", title="My title")
         await say(http, "c4", "Bob's", user="bob")
-        await say(http, "c1", "again")
+        await say(http, "c1", "again", message_id="u2")
         long = "word " * 15 + "word…"
         assert await titles(http) == [("c1", "Hello, you"), ("c3", "My title"), ("c2", long)]
         assert await titles(http, user="bob") == [("c4", "Bob's")]
@@ -56,6 +63,97 @@ async def test_chats_are_listed_newest_first_with_titles_and_for_their_user_only
         (entry,) = (await http.get("/api/chats?limit=1")).json()["chats"]
         assert entry.keys() == {"id", "title", "updatedAt"}
         assert entry["updatedAt"].endswith("+00:00")
+
+
+async def test_a_list_loads_no_events(sessions: BaseSessionService, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with client(app_for(talking(sessions))) as http:
+        for number in range(12):
+            await say(http, f"c{number}", f"hi {number}")
+        loaded = Loads(monkeypatch, sessions)
+        assert await titles(http) == [(f"c{number}", f"hi {number}") for number in reversed(range(12))]
+        assert loaded.ids == []
+
+
+class Loads:
+    """The sessions that are loaded from now on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, sessions: BaseSessionService) -> None:
+        self.ids: list[str] = []
+        get_session = sessions.get_session
+
+        async def counted(**which: Any) -> Any:
+            self.ids.append(which["session_id"])
+            return await get_session(**which)
+
+        monkeypatch.setattr(sessions, "get_session", counted)
+
+
+async def test_the_words_of_a_title_that_are_edited_out_are_gone(sessions: BaseSessionService) -> None:
+    app = app_for(talking(sessions))
+    page = Page(app)
+    async with client(app) as http:
+        await page.send("my secret plan")
+        await page.send("second")
+        first, _, second, _ = page.ids()
+        await page.edit(second, "another second")
+        assert await titles(http, user="ann") == [("c1", "my secret plan")]
+        await page.edit(first, "my plan")
+        assert await titles(http) == [("c1", "my plan")]
+        await page.regenerate()
+        assert await titles(http) == [("c1", "my plan")]
+        await page.edit(first, "  ")
+        assert await titles(http) == [("c1", None)]
+        stored = await sessions.get_session(app_name="root", user_id="ann", session_id="c1")
+        assert stored is not None
+        assert "secret" not in str(stored.state)
+
+
+async def test_a_title_that_the_app_has_set_stays_whatever_is_edited() -> None:
+    app = app_for(talking(InMemorySessionService()))
+    page = Page(app)
+    async with client(app) as http:
+        await page.send("hello")
+        await page.send("second")
+        await page.edit(page.ids()[2], "another second")
+        assert await titles(http) == [("c1", "hello")]
+        await say(http, "c1", "more", title="My title")
+        assert await titles(http) == [("c1", "My title")]
+
+
+async def test_sessions_of_other_programs_are_loaded_for_their_titles_but_few_of_them(
+    sessions: BaseSessionService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(7):
+        session = await sessions.create_session(app_name="root", user_id="ann", session_id=f"c{number}")
+        for author, words in (("root", "Good day."), ("user", f"hi {number}"), ("user", "more")):
+            content = types.Content(role="user", parts=[types.Part(text=words)])
+            await sessions.append_event(session, Event(author=author, invocation_id=words, content=content))
+    async with client(app_for(talking(sessions))) as http:
+        loaded = Loads(monkeypatch, sessions)
+        expected = [(f"c{number}", f"hi {number}" if number >= 2 else None) for number in reversed(range(7))]
+        assert await titles(http) == expected
+        assert loaded.ids == ["c6", "c5", "c4", "c3", "c2"]
+        await say(http, "c0", "again")
+        assert (await titles(http))[0] == ("c0", "hi 0")
+
+
+async def test_a_workflow_that_is_the_root_has_titles_too() -> None:
+    async def answer(node_input: str) -> str:
+        return "Well."
+
+    workflow = Workflow(name="root", edges=[(START, answer)])
+    async with client(app_for(ChatService(workflow))) as http:
+        await say(http, "c1", "hello")
+        assert await titles(http) == [("c1", "hello")]
+
+
+async def test_the_model_cannot_read_the_title_by_its_key() -> None:
+    model = ScriptedLlm(turns=["One.", "Two."])
+    service = ChatService(LlmAgent(name="root", model=model, instruction=f"{{{OWN_TITLE_KEY}}}"), send_state=True)
+    async with client(app_for(service)) as http:
+        await say(http, "c1", "hello")
+        await say(http, "c1", "again", message_id="u2")
+    assert "hello" not in str(model.requests[-1].config.system_instruction)
 
 
 async def test_pages_join_to_the_whole_list(sessions: BaseSessionService) -> None:

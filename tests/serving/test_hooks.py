@@ -16,6 +16,7 @@ from google.adk.tools.tool_context import ToolContext
 from starlette.requests import Request
 
 from stream_protocol.serving import ChatService, Outcome, RunOverrides, create_app
+from stream_protocol.serving._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import AiSdkVersion, ChatRequest, ChatRequestError, TextPart, ToolPart, UIMessage
 from tests.comparable_messages import comparable
@@ -53,7 +54,7 @@ async def test_a_secret_reaches_the_tool_and_is_never_stored_and_state_is() -> N
     answer = await stream(create_app(service, prepare=prepare), chat(said("hi"), theme="dark"))
     assert vault.seen == [("app", "dark")]
     session = await stored(service)
-    assert session.state == {"theme": "dark"}
+    assert session.state == {"theme": "dark", OWN_TITLE_KEY: "hi"}
     assert "temp:" not in session.model_dump_json()
     assert "token" not in str(answer)
 
@@ -89,7 +90,7 @@ async def test_nothing_of_a_body_reaches_the_state_by_itself() -> None:
     body = {**chat(said("hi")), **forged, "state": forged, "state_delta": forged}
     await stream(create_app(service), body)
     assert vault.seen == [(None, None)]
-    assert (await stored(service)).state == {}
+    assert (await stored(service)).state == {OWN_TITLE_KEY: "hi"}
 
 
 async def test_another_agent_may_answer_with_the_same_history_and_tools_of_its_own() -> None:

@@ -13,6 +13,7 @@ from google.genai import types
 from starlette.types import ASGIApp
 
 from stream_protocol.serving import ChatService, FilePolicy, create_app
+from stream_protocol.serving._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.chat_client import Page
 from tests.serving.support import client
@@ -94,7 +95,7 @@ async def test_a_regenerated_turn_finds_the_artifact_and_the_state_of_the_turn_b
     assert studio.found() == {"found": "two", "drafts": 3}
     assert await studio.linked() == ["one", "two", "other"]
     assert await studio.newest() == "other"
-    assert await studio.state() == {"drafts": 3, "last": "draft.txt", "user:last": "other"}
+    assert await studio.state() == {"drafts": 3, "last": "draft.txt", "user:last": "other", OWN_TITLE_KEY: "first"}
 
 
 async def test_an_edited_first_turn_finds_nothing(artifacts: BaseArtifactService) -> None:
@@ -122,7 +123,7 @@ async def test_an_artifact_of_a_turn_that_was_taken_back_is_gone_and_the_users_o
     assert studio.found() == {"found": "one", "drafts": 2}
     assert (await studio.newest("extra.txt"), await studio.newest("user:me.txt")) == (404, "mine")
     assert await studio.linked() == ["one", "x"]
-    assert await studio.state() == {"drafts": 2, "last": "draft.txt", "user:last": "x"}
+    assert await studio.state() == {"drafts": 2, "last": "draft.txt", "user:last": "x", OWN_TITLE_KEY: "first"}
 
 
 async def test_versions_go_on_counting_and_what_is_stored_is_what_is_shown(artifacts: BaseArtifactService) -> None:

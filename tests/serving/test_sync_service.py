@@ -34,7 +34,9 @@ Start = Callable[..., SyncChatService]
 
 
 def ask(service: SyncChatService, words: str = "hi", chat_id: str = "c1") -> str:
-    return b"".join(service.respond(parse_chat_request(chat(said(words), chat_id=chat_id)), user_id="ann")).decode()
+    return b"".join(
+        service.respond(parse_chat_request(chat(said(words, words), chat_id=chat_id)), user_id="ann")
+    ).decode()
 
 
 def test_the_events_come_one_by_one_and_history_is_kept(start: Start) -> None:

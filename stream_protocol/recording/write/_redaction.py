@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 
 from stream_protocol.convert.calls import REQUEST_CREDENTIAL
-from stream_protocol.session import CREDENTIAL_PROVIDED, METADATA_KEY
+from stream_protocol.session import CREDENTIAL_PROVIDED, METADATA_KEY, STATE_PREFIX
 
 REDACTED: Final = "[redacted]"
 """Written in place of a removed value."""
@@ -69,7 +69,8 @@ _SCHEME_KEYS: Final = frozenset(
 _SIGN_IN: Final = "authuri"
 """The key of the URL where the user signs in. The key ``state`` beside it binds the sign-in to its session."""
 
-_TEMP: Final = "temp:"
+_NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
+"""Prefixes of keys of the session's state. What our own hold is in the messages, where the app's redaction sees it."""
 
 _IGNORED: Final = b"_-"
 _NO_SEPARATORS: Final = dict.fromkeys(_IGNORED)
@@ -80,13 +81,14 @@ _SUSPECT: Final = tuple(word.encode() for word in (*_SECRETS, *_CONFIG_KEYS, "au
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
-    """An event's JSON (camelCase) without secrets, ``temp:`` state and this package's own metadata."""
+    """An event's JSON (camelCase) without secrets, ``temp:`` state and this package's own metadata and state."""
     event = remove_secrets(event)
     if METADATA_KEY in (metadata := event.get("customMetadata", {})):
         event["customMetadata"] = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     actions = event.get("actions", {})
     if delta := actions.get("stateDelta"):
-        actions["stateDelta"] = _clean_state({key: value for key, value in delta.items() if not key.startswith(_TEMP)})
+        kept = {key: value for key, value in delta.items() if not key.startswith(_NOT_WRITTEN)}
+        actions["stateDelta"] = _clean_state(kept)
     if state := actions.get("agentState"):
         actions["agentState"] = _clean_state(state)
     return event

@@ -13,6 +13,7 @@ from httpx import Response
 from starlette.applications import Starlette
 
 from stream_protocol.serving import chat_routes
+from stream_protocol.serving._chat_list import OWN_TITLE_KEY
 from stream_protocol.serving.http._routes import MAX_BODY_BYTES
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import JSON_TYPE, answered, approval, chat, chunks, client, only, said, stream, text, types
@@ -243,7 +244,7 @@ async def test_is_accepted_and_only_the_last_words_count(body: Mapping[str, Any]
         app_name="root", user_id="ann", session_id=body["id"]
     )
     assert session is not None
-    assert session.state == {}
+    assert session.state == {OWN_TITLE_KEY: "hi"}
 
 
 @pytest.mark.parametrize("chat_id", ["*", "%2e%2e", "c:1", "ключ", "a b", "🙂", "'; DROP TABLE events;--"])
