@@ -8,6 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import anyio.to_thread
+
+from stream_protocol.serving._time_limit import HookTimeoutError, in_time
 from stream_protocol.wire import ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer, parse_sse
 
@@ -29,6 +32,10 @@ class Outcome:
 OnFinish: TypeAlias = Callable[[Sequence[UIMessage], UIMessage, Outcome], Awaitable[None] | None]
 """Called with all messages, the assistant's last; with the assistant's message alone; and with how it ended.
 
+An ``async def`` runs on the event loop. A plain ``def`` runs in a thread, so that it blocks no other chat. The chat is
+held until the hook returns, or until ``ChatService(hook_timeout=…)`` is over: what takes longer belongs in a task of
+the app's own.
+
 The assistant's message is what the client has: the stream is folded by the client's own rules. The other messages come
 from the stored session, not from the request. Only if the history is the client's (``ChatService(history=…)``), they
 are the messages of the request.
@@ -42,8 +49,9 @@ async def notify(
     before: Callable[[], Sequence[UIMessage]],
     continues: bool,
     ai_sdk: AiSdkVersion,
+    timeout: float | None,  # noqa: ASYNC109 - the hook may swallow the cancellation that `asyncio.timeout` waits for
 ) -> None:
-    """Calls the hook. A failure of the hook is logged.
+    """Calls the hook. A failure of the hook is logged, and that it took longer than ``timeout`` seconds.
 
     ``sent``: the SSE events of the response. ``before``: returns the messages before the response. ``continues``: the
     response continued the last of them.
@@ -53,11 +61,20 @@ async def notify(
         if not continues:
             earlier.append(last)
         message, outcome = _fold(sent, last if continues else None, ai_sdk)
-        result = hook([*earlier, message], message, outcome)
-        if inspect.isawaitable(result):
-            await result
+        await in_time(timeout, _call(hook, [*earlier, message], message, outcome))
+    except HookTimeoutError as error:
+        logger.error("`on_finish` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
     except Exception:
         logger.exception("`on_finish` failed.")
+
+
+async def _call(hook: OnFinish, *what: *tuple[Sequence[UIMessage], UIMessage, Outcome]) -> None:
+    if inspect.iscoroutinefunction(hook):
+        await hook(*what)
+        return
+    result = await anyio.to_thread.run_sync(hook, *what, abandon_on_cancel=True)
+    if inspect.isawaitable(result):
+        await result
 
 
 def _fold(sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion) -> tuple[UIMessage, Outcome]:

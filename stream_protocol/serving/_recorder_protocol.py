@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -11,9 +13,14 @@ if TYPE_CHECKING:
     from stream_protocol.convert import ConverterOptions, Ending
     from stream_protocol.wire import ChatRequest
 
+logger = logging.getLogger(__name__)
+
 
 class TurnRecorder(Protocol):
-    """Records one run. Its methods are called in order, on the event loop; they must neither raise nor wait."""
+    """Records one run. Its methods are called in order, on the event loop, so they must not wait.
+
+    If one raises, that is logged, and nothing more of the run is recorded.
+    """
 
     def begin(self, message_id: str | None) -> None:
         """The response begins. ``message_id``: the id of the assistant's message; ``None`` if there is none."""
@@ -53,3 +60,38 @@ class NoRecorder:
 
     def end(self, outcome: Ending | None) -> None:
         """Does nothing."""
+
+
+class FailsafeRecorder:
+    """``recorder`` until it fails: then the failure is logged, and the run goes on unrecorded."""
+
+    def __init__(self, recorder: TurnRecorder) -> None:
+        self._recorder = recorder
+
+    def begin(self, message_id: str | None) -> None:
+        """As of ``TurnRecorder``."""
+        with self._stop_on_failure():
+            self._recorder.begin(message_id)
+
+    def event(self, event: Event) -> None:
+        """As of ``TurnRecorder``."""
+        with self._stop_on_failure():
+            self._recorder.event(event)
+
+    def written(self, sse: Sequence[bytes]) -> None:
+        """As of ``TurnRecorder``."""
+        with self._stop_on_failure():
+            self._recorder.written(sse)
+
+    def end(self, outcome: Ending | None) -> None:
+        """As of ``TurnRecorder``."""
+        with self._stop_on_failure():
+            self._recorder.end(outcome)
+
+    @contextmanager
+    def _stop_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception:
+            logger.exception("The recorder failed: this run is not recorded any further.")
+            self._recorder = NoRecorder()

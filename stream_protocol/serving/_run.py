@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.convert import Conversion, Ending, Settings, fail_response, sse_conversion
-from stream_protocol.serving._recorder_protocol import NoRecorder
+from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecorder
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.session import RunOutput
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
@@ -137,7 +137,7 @@ class Run:
         if self.log.closed:
             return
         self._response_factory = response_factory
-        self._recorder = recorder
+        self._recorder = FailsafeRecorder(recorder)
         self._task = asyncio.current_task()
         self._start_timer("time", self._limits.run_timeout, self._expire)
         if self._limits.disconnect_grace is not None and not self.log.readers:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey
@@ -26,6 +26,7 @@ from stream_protocol.serving._sessions import (
     rewind_session,
     store_interruption,
 )
+from stream_protocol.serving._time_limit import HOOK_TIMEOUT, HookTimeoutError, in_time
 from stream_protocol.serving._worker_check import warn_of_other_workers
 from stream_protocol.serving.adk_runner import (
     Target,
@@ -45,10 +46,12 @@ from stream_protocol.session import (
     session_to_messages,
     shown_events,
 )
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, StreamProtocolError
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from google.adk.agents.run_config import RunConfig
     from google.adk.runners import Runner
     from google.adk.sessions import BaseSessionService, Session
@@ -59,6 +62,8 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AnyChunk, ChatRequest, UIMessage
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
@@ -80,7 +85,9 @@ class ChatService:
     ``disconnect_grace``: seconds that a run goes on without a reader; 0 stops it when the client leaves. ``None``, the
     default: it runs to its end, so that a reload loses nothing.
     ``run_timeout``: seconds that a run may take; ``None`` for no limit.
-    ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping.
+    ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping or being stored.
+    ``hook_timeout``: seconds that ``on_finish`` may take, and the session store each time that it reads or writes for a
+    chat outside its run; ``None`` for no limit. After that it is cancelled, which is logged, and the chat is free.
     ``files``: which attached files are accepted (by default all that a browser can send), and whether the agent's files
     are sent as links to artifacts.
     ``on_finish``: called when a run has ended, with the messages of the chat: see ``OnFinish``.
@@ -90,7 +97,7 @@ class ChatService:
     Raises ``StreamProtocolError`` for invalid options.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one argument per option
         self,
         target: Target,
         *,
@@ -101,6 +108,7 @@ class ChatService:
         disconnect_grace: float | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
         stopping_wait: float = STOPPING_WAIT,
+        hook_timeout: float | None = HOOK_TIMEOUT,
         files: FilePolicy | None = None,
         on_finish: OnFinish | None = None,
         recorder: Recorder | None = None,
@@ -109,6 +117,9 @@ class ChatService:
         self.runner = as_runner(target, session_service)
         self._history = history
         self._run_config = run_config or default_run_config()
+        if hook_timeout is not None and not hook_timeout > 0:  # refuses NaN, too
+            raise StreamProtocolError("`hook_timeout` must be a positive number of seconds, or None.")
+        self._hook_timeout = hook_timeout
         self._limits = RunLimits(disconnect_grace=disconnect_grace, run_timeout=run_timeout)
         self._options = hide_tools(delegation_tools(self.runner.agent), options)
         self._settings = Settings(**self._options)
@@ -136,7 +147,7 @@ class ChatService:
         with ExitStack() as claim:
             claim.callback(self._runs.release, claimed)
             plan_job = self._plan_from_session if self._history == "server" else self._plan_from_client
-            job = await plan_job(key, request, overrides)
+            job = await self._in_time(plan_job(key, request, overrides))
             if isinstance(job, NothingToRun):
                 options = self._options_for(request.id, overrides.artifact_base)
                 past, stored = shown_events(job.past), shown_events(job.events)
@@ -208,8 +219,8 @@ class ChatService:
                 claimed = await self._runs.claim(key, DELETION, self._limits)
                 assert isinstance(claimed, Run)  # no request is equal to a deletion
                 claim.callback(self._runs.release, claimed)
-                if (session := await self._find_session(key)) is not None:
-                    return await delete_session(self.runner, session)
+                if (session := await self._in_time(self._find_session(key))) is not None:
+                    return await self._in_time(delete_session(self.runner, session))
         raise ChatRequestError("There is no such chat.", status=404)
 
     async def aclose(self) -> None:
@@ -295,8 +306,11 @@ class ChatService:
         """Stores what was shown of a run that was stopped or failed, if the run still holds the chat's lease."""
         if run.outcome is None or run.outcome == "finish" or not run.holds_lease:
             return
+        storing = store_interruption(self.runner, job.session, run.output, run.outcome, agent=job.runner.agent.name)
         try:
-            await store_interruption(self.runner, job.session, run.output, run.outcome, agent=job.runner.agent.name)
+            await in_time(self._hook_timeout, storing)
+        except HookTimeoutError as error:
+            logger.error("What an interrupted run has shown was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
         except Exception:  # the chat must become free, whatever its store does
             logger.exception("What an interrupted run has shown could not be stored.")
 
@@ -310,7 +324,22 @@ class ChatService:
                 else lambda: job.request.messages_to_target,
                 continues=isinstance(job.turn, AnsweredCalls),
                 ai_sdk=self._settings.options["ai_sdk"],
+                timeout=self._hook_timeout,
             )
+
+    async def _in_time(self, work: Coroutine[Any, Any, T]) -> T:
+        """Returns the result of what a request does while it holds its chat. Raises ``ChatRequestError`` (503).
+
+        It starts no task: until that had begun, an equal request would find the chat claimed and not open.
+        """
+        try:
+            async with asyncio.timeout(self._hook_timeout) as limit:
+                return await work
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            logger.error("A request was refused: the session store took longer than %s seconds.", self._hook_timeout)  # noqa: TRY400 - as above
+            raise ChatRequestError("The server cannot reach its chats just now. Try again.", status=503) from error
 
     async def _find_session(self, key: ChatKey) -> Session | None:
         return await find_session(self.runner, *key)

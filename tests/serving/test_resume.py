@@ -212,7 +212,11 @@ async def test_a_reader_that_stops_reading_loses_its_connection_and_can_resume()
     go_on, said_all = asyncio.Event(), asyncio.Event()
     log = MemoryRunLog(LogBounds(max_backlog=1000))
     words = [f"word {number} " for number in range(200)]
-    service = service_for(["First. ", Wait(go_on), *words], run_log=log, on_finish=lambda *_: said_all.set())
+
+    async def on_finish(*_: Any) -> None:
+        said_all.set()
+
+    service = service_for(["First. ", Wait(go_on), *words], run_log=log, on_finish=on_finish)
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as first:
         await first.status()

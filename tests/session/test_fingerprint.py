@@ -67,7 +67,7 @@ def test_requests_that_say_something_else(other: str) -> None:
 def test_requests_with_one_fingerprint_are_planned_alike() -> None:
     """Whatever ``plan`` reads of a request, the fingerprint covers it."""
     stored = [user_text(), *gated(("t1", "p1"))]
-    reason = {"approval": {"id": "p1", "approved": True, "reason": "cheap"}}
+    reason: dict[str, Any] = {"approval": {"id": "p1", "approved": True, "reason": "cheap"}}
     targets = [
         said(),
         said("hello"),
