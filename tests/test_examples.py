@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from waitress.server import create_server
 
 from examples import fastapi_app, flask_app
+from stream_protocol.serving._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.support import HANG, chat, chunks, client, said, text, types
 from tests.tools import require_node_project
@@ -42,7 +43,7 @@ async def test_the_fastapi_example_answers_its_users(monkeypatch: pytest.MonkeyP
             app_name="assistant", user_id="ann", session_id="c1"
         )
         assert session is not None
-        assert session.state == {"theme": "dark"}
+        assert session.state == {"theme": "dark", OWN_TITLE_KEY: "hi"}
         assert "secret" not in session.model_dump_json()
         (listed,) = (await http.get("/api/chats", headers=user)).json()["chats"]
         assert listed["title"] == "hi"
