@@ -37,27 +37,28 @@ class StreamProtocolConverter:
     ) -> None:
         self._conversion = chunk_conversion(past, message_id, Settings(**options))
         self._feed: Callable[[Any], None] = self._conversion.feed
+        self._take = self._conversion.take
 
     def convert(self, event: EventOrDict) -> list[AnyChunk]:
         """The chunks that this event adds; often one, sometimes none. Raises ``StreamProtocolError`` for no event."""
         self._feed(event)
-        return self._conversion.take()
+        return self._take()
 
     def finish(self) -> list[AnyChunk]:
         """Ends the response of a run that is over: by ``finish``, unless the events report an error or an abort."""
         self._conversion.finish()
-        return self._conversion.take()
+        return self._take()
 
     def fail(self, error: BaseException) -> list[AnyChunk]:
         """Ends the response of a run that raised ``error``: open parts and calls, then the one ``error`` chunk with the
         text of ``on_error``. ADK's own event about the same failure is not reported twice."""
         self._conversion.fail(error)
-        return self._conversion.take()
+        return self._take()
 
     def abort(self, reason: str | None = None) -> list[AnyChunk]:
         """Ends the response of a run that was stopped: open parts and calls, then ``abort``."""
         self._conversion.abort(reason)
-        return self._conversion.take()
+        return self._take()
 
 
 def chunk_conversion(past: Iterable[EventOrDict], message_id: str | None, settings: Settings) -> Conversion[AnyChunk]:

@@ -68,8 +68,9 @@ class Sink(ABC, Generic[T]):
 
     def take(self) -> list[T]:
         """Empties the queue. Returns what was in it, oldest first."""
-        taken = [*self.queue]
-        self.queue.clear()
+        queue, taken = self.queue, []
+        while queue:  # mostly once: faster than to iterate over a deque and to clear it
+            taken.append(queue.popleft())
         return taken
 
     def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
