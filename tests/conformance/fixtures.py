@@ -11,7 +11,8 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 
 from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
-from stream_protocol.session import message_id, session_to_messages
+from stream_protocol.convert import Settings, chunk_conversion
+from stream_protocol.session import METADATA_KEY, RunOutput, Transcript, interruption_events, message_id, session_to_messages
 from stream_protocol.wire import AiSdkVersion, ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer
 
@@ -131,6 +132,40 @@ def reloaded(fixture: Fixture, number: int, ai_sdk: AiSdkVersion) -> list[UIMess
     stored = [event for turn in fixture.turns[:number] for event in turn.events if not event.partial]
     session = Session(id="chat", app_name="app", user_id="ann", events=stored)
     return session_to_messages(session, **fixture.options_for(ai_sdk))
+
+
+def stored_session(fixture: Fixture) -> Session:
+    """The session that an endpoint has stored of the fixture's runs, and of those that broke off."""
+    stored: list[Event] = []
+    for turn in fixture.turns:
+        events_before_run = len(stored)
+        stored += [_with_reasons(event, turn) for event in turn.events if not event.partial]
+        stored += _interruption_events(fixture, turn, stored, events_before_run)
+    return Session(id="chat", app_name="app", user_id="ann", events=stored)
+
+
+def _with_reasons(event: Event, turn: Turn) -> Event:
+    """The event as the endpoint stores it: with why the user decided so."""
+    reasons = {action["approve"]: action["reason"] for action in turn.actions if "reason" in action}
+    if event.author != "user" or not reasons:
+        return event
+    return event.model_copy(update={"custom_metadata": {METADATA_KEY: {"reasons": reasons}}})
+
+
+def _interruption_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], events_before_run: int) -> list[Event]:
+    conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options))
+    output = RunOutput()
+    for event in turn.events:
+        conversion.feed(event)
+        output.add(event)
+    if turn.raised is None:
+        conversion.finish()
+    else:
+        conversion.fail(RunRaisedError(turn.raised))
+    assert conversion.outcome is not None
+    return interruption_events(
+        Transcript(stored), output, conversion.outcome, events_before_run=events_before_run, agent="root", now=0.0
+    )
 
 
 def _reduced(chunks: Sequence[AnyChunk], ai_sdk: AiSdkVersion, message: UIMessage | None) -> UIMessage:

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from stream_protocol.serving import ChatService, create_app, emit_data
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
-from tests.properties.test_history_properties import with_ids
+from tests.properties.conversations import with_ids
 from tests.serving.chat_client import Page
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Parallel|Sequential)Agent is deprecated:DeprecationWarning")

@@ -1,18 +1,13 @@
 """Every recorded conversation: what its live client had folded is what history shows of the stored events."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
-from google.adk.events import Event
-from google.adk.sessions import Session
-
-from stream_protocol.convert import Settings, chunk_conversion
-from stream_protocol.session import METADATA_KEY, RunOutput, Transcript, interruption_events, session_to_messages
+from stream_protocol.session import session_to_messages
 from stream_protocol.wire import AiSdkVersion, UIMessage
 from tests.batch import batch
 from tests.comparable_messages import comparable
-from tests.conformance.fixtures import VERSIONS, Fixture, Turn, fixture_names, load_fixture
+from tests.conformance.fixtures import VERSIONS, Fixture, fixture_names, load_fixture, stored_session
 
 DIFFERENT = {
     "aggregate_reordered": "the stored order is that of the complete response",
@@ -32,39 +27,8 @@ NAMES = [name for name in fixture_names() if not name.startswith(BEFORE_SERVING)
 
 
 def history(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[UIMessage]:
-    stored: list[Event] = []
-    for turn in fixture.turns:
-        events_before_run = len(stored)
-        events = [with_reasons(event, turn) for event in turn.events]
-        stored += [event for event in events if not event.partial]
-        stored += interruption_records(fixture, turn, stored, events_before_run)
-    session = Session(id="c", app_name="a", user_id="u", events=stored)
-    messages = session_to_messages(session, **fixture.options_for(ai_sdk))
+    messages = session_to_messages(stored_session(fixture), **fixture.options_for(ai_sdk))
     return [message for message in messages if message["role"] == "assistant"]
-
-
-def with_reasons(event: Event, turn: Turn) -> Event:
-    """The event as the endpoint stores it: with why the user decided so."""
-    reasons = {action["approve"]: action["reason"] for action in turn.actions if "reason" in action}
-    if event.author != "user" or not reasons:
-        return event
-    return event.model_copy(update={"custom_metadata": {METADATA_KEY: {"reasons": reasons}}})
-
-
-def interruption_records(fixture: Fixture, turn: Turn, stored: Sequence[Event], events_before_run: int) -> list[Event]:
-    conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options))
-    output = RunOutput()
-    for event in turn.events:
-        conversion.feed(event)
-        output.add(event)
-    if turn.raised is None:
-        conversion.finish()
-    else:
-        conversion.fail(RuntimeError(turn.raised))
-    assert conversion.outcome is not None
-    return interruption_events(
-        Transcript(stored), output, conversion.outcome, events_before_run=events_before_run, agent="root", now=0.0
-    )
 
 
 def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[Any]:

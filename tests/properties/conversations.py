@@ -1,0 +1,356 @@
+"""Conversations of a page with agents that call, ask, hand over, draw and fail: all that a page can do, in any order."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from google.adk.agents import LlmAgent
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.apps import App
+from google.adk.apps.app import EventsCompactionConfig
+from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+from google.adk.artifacts import InMemoryArtifactService
+from google.adk.events import Event, EventActions
+from google.adk.events.event_actions import EventCompaction
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import Runner
+from google.adk.sessions import BaseSessionService, Session
+from google.adk.tools import request_input
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+from hypothesis import strategies as st
+from typing_extensions import override
+
+from stream_protocol import ConverterOptions
+from stream_protocol.serving import create_app, emit_data
+from stream_protocol.serving._artifacts import artifact_url
+from stream_protocol.session import Transcript
+from stream_protocol.testing import Call, ScriptedLlm, Thought, token_usage
+from stream_protocol.wire import AiSdkVersion
+from tests.comparable_messages import comparable
+from tests.readings import replayed, replays
+from tests.serving.chat_client import Page
+from tests.serving.support import begin, chunks
+from tests.serving.watched import WatchedService, let_time_out
+
+MAX_ACTIONS = 6
+MAX_EVENTS = 40
+"""A run that is stopped is stopped after at most so many events of its response."""
+
+IMAGE = types.Part.from_bytes(data=b"\xfb\xff", mime_type="image/png")
+CODE = types.Part(executable_code=types.ExecutableCode(code="plot()", language=types.Language.PYTHON))
+RAN = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="ok"))
+
+SAID = ("go", "again", "edited")
+"""What the page says."""
+
+Act = str | tuple[str, int]
+"""What a page does; ``stop`` and ``expire`` with the number of events after which that happens to the run."""
+
+
+def pay(amount: int) -> dict[str, int]:
+    """Pays."""
+    return {"paid": amount}
+
+
+def look(city: str, tool_context: ToolContext) -> dict[str, str]:
+    """Looks."""
+    emit_data(tool_context, "weather", {"city": city}, id="w")
+    return {"city": city}
+
+
+async def draw(tool_context: ToolContext, saved: bool = True, returned: bool = True) -> types.Part | None:
+    """Draws."""
+    if saved:
+        await tool_context.save_artifact("sky.png", IMAGE)
+    return IMAGE if returned else None
+
+
+async def dig() -> str:
+    """Takes its time."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+    return "dug"
+
+
+def explode() -> None:
+    """Raises."""
+    raise RuntimeError("hunter2")
+
+
+def where(question: str) -> None:
+    """Only the page knows."""
+
+
+def report() -> dict[str, str]:
+    """A backend works on it."""
+    return {"status": "pending"}
+
+
+async def pay_if_small(amount: int, tool_context: ToolContext) -> dict[str, Any]:
+    """Asks by itself."""
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint="Pay?")
+        return {"status": "asked"}
+    return {"confirmed": tool_context.tool_confirmation.confirmed}
+
+
+async def keep(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
+    """Saves what the model drew."""
+    for part in (llm_response.content.parts if llm_response.content is not None else None) or ():
+        if part.inline_data is not None:
+            await callback_context.save_artifact("drawn.png", part)
+
+
+def with_results(said: list[Any]) -> list[Any]:
+    """The same with what each code led to after it."""
+    return [item for one in said for item in ([CODE, RAN] if one is CODE else [one])]
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12)
+calls = st.one_of(
+    st.builds(lambda n, streamed: Call("pay", {"amount": n}, streamed=streamed), st.integers(1, 9), st.booleans()),
+    st.builds(lambda n: Call("pay_if_small", {"amount": n}), st.integers(1, 9)),
+    st.builds(lambda c, streamed: Call("look", {"city": c}, streamed=streamed), texts, st.booleans()),
+    st.builds(lambda q, streamed: Call("where", {"question": q}, streamed=streamed), texts, st.booleans()),
+    st.builds(
+        lambda saved, returned: Call("draw", {"saved": saved, "returned": returned}), st.booleans(), st.booleans()
+    ),
+    st.sampled_from([Call("explode"), Call("dig"), Call("nothing_of_the_kind"), Call("report")]),
+    st.just(Call("booker", {"request": "a table"})),
+    st.just(Call("adk_request_input", {"message": "Who?"})),
+)
+spoken = st.lists(
+    st.one_of(texts, texts, st.builds(Thought, texts, st.none() | st.just(b"signed")), st.just(IMAGE), st.just(CODE)),
+    max_size=4,
+).map(with_results)
+failures: st.SearchStrategy[list[Any]] = st.sampled_from([[], [], [], [], [RuntimeError("the model failed")]])
+endings: st.SearchStrategy[list[Any]] = st.sampled_from(
+    [[], [], [token_usage(prompt=3, answer=2)], [types.FinishReason.MAX_TOKENS], [types.FinishReason.SAFETY]]
+)
+
+
+@st.composite
+def turns(draw: st.DrawFn) -> list[Any]:
+    """What a model says in one response: words, then calls, and perhaps a failure."""
+    words: list[Any] = draw(spoken) or ["."]
+    return [*words, *draw(st.lists(calls, max_size=3)), *draw(endings), *draw(failures)]
+
+
+def with_ids(script: list[list[Any]], prefix: str = "c") -> list[list[Any]]:
+    """The same with an id of its own for each call, as a model gives them."""
+    return [
+        [
+            Call(step.name, step.args, id=f"{prefix}{index}-{n}", streamed=step.streamed)
+            if isinstance(step, Call)
+            else step
+            for n, step in enumerate(turn)
+        ]
+        for index, turn in enumerate(script)
+    ]
+
+
+scripts = st.lists(turns(), min_size=1, max_size=MAX_ACTIONS).map(with_ids)
+ended = st.tuples(st.sampled_from(["stop", "expire"]), st.integers(1, MAX_EVENTS))
+actions = st.lists(
+    st.sampled_from(["say", "say", "approve", "deny", "answer", "regenerate", "edit", "correct", "report"]) | ended,
+    min_size=1,
+    max_size=MAX_ACTIONS,
+)
+
+
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What a chat is served by."""
+
+    ai_sdk: AiSdkVersion
+    mode: StreamingMode
+    keeps: bool
+    """Whether what the model draws is saved as an artifact."""
+    compacts: bool
+    """Whether ADK sums earlier turns up for the model."""
+
+
+surroundings = st.builds(
+    Surroundings,
+    ai_sdk=st.sampled_from([6, 7]),
+    mode=st.sampled_from([StreamingMode.SSE, StreamingMode.SSE, StreamingMode.NONE]),
+    keeps=st.booleans(),
+    compacts=st.booleans(),
+)
+
+
+class Summarizer(BaseEventsSummarizer):
+    """Says that there was something."""
+
+    @override
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        compaction = EventCompaction(
+            start_timestamp=events[0].timestamp,
+            end_timestamp=events[-1].timestamp,
+            compacted_content=types.Content(role="model", parts=[types.Part(text="We talked.")]),
+        )
+        return Event(author="user", actions=EventActions(compaction=compaction))
+
+
+class Chat:
+    """A page whose requests go to two workers in turn, and a model that looks at what it is asked."""
+
+    def __init__(self, script: list[Any], about: Surroundings, stores: Sequence[BaseSessionService]) -> None:
+        """``stores``: for each worker its way to the one store."""
+        self.half_asked: list[set[str | None]] = []
+        self.about = about
+        self._left = iter(script)
+        self._numbers = count()
+        artifacts = InMemoryArtifactService()
+        app = App(name="root", root_agent=self._agent(), events_compaction_config=self._compaction())
+        self.workers = [
+            WatchedService(
+                Runner(app=app, session_service=store, artifact_service=artifacts),
+                ai_sdk=about.ai_sdk,
+                run_config=RunConfig(streaming_mode=about.mode),
+            )
+            for store in stores
+        ]
+        self.apps = [create_app(worker) for worker in self.workers]
+        self.page = Page(self.apps[0], ai_sdk=about.ai_sdk)
+
+    def _agent(self) -> LlmAgent:
+        booker = LlmAgent(name="booker", mode="task", description="Books.", model=ScriptedLlm(respond=self._book))
+        return LlmAgent(
+            name="root",
+            model=ScriptedLlm(respond=self._answer),
+            tools=[
+                FunctionTool(pay, require_confirmation=True),
+                LongRunningFunctionTool(where),
+                LongRunningFunctionTool(report),
+                *(pay_if_small, look, draw, dig, explode, request_input),
+            ],
+            sub_agents=[booker],
+            after_model_callback=keep if self.about.keeps else None,
+        )
+
+    def _compaction(self) -> EventsCompactionConfig | None:
+        if not self.about.compacts:
+            return None
+        return EventsCompactionConfig(summarizer=Summarizer(), compaction_interval=2, overlap_size=0)
+
+    def _answer(self, request: LlmRequest) -> Any:
+        parts = [part for content in request.contents for part in content.parts or ()]
+        asked = {part.function_call.id for part in parts if part.function_call}
+        if parts[-1].text in SAID:  # within a turn ADK goes on beside a call that waits
+            self.half_asked.append(asked ^ {part.function_response.id for part in parts if part.function_response})
+        return next(self._left, "That is all.")
+
+    def _book(self, _request: LlmRequest) -> Any:
+        number = next(self._numbers)
+        return Call("finish_task", {"result": "Booked."}, id=f"b{number}") if number % 2 else "Which day?"
+
+    async def act(self, action: Act) -> None:
+        """Does what a page can do now; what it cannot becomes a text. The next request goes to the other worker."""
+        page = self.page
+        if isinstance(action, tuple):
+            await self._end(*action)
+        elif action in ("approve", "deny") and page.messages and page.parts("approval-requested"):
+            while page.parts("approval-requested"):
+                page.approve(action == "approve", "because" if action == "deny" else None)
+            self._answer_questions()
+            await page.submit()
+        elif action == "answer" and self._is_asked():
+            self._answer_questions()
+            await page.submit()
+        elif action in ("regenerate", "edit", "correct") and page.messages:
+            await self._take_back(action)
+        elif action == "report" and (call := await self._reported()) is not None:
+            await self._store_report(*call)
+        else:
+            await page.send("go")
+        await self.workers[0].runs.free()  # the workers share no run log: the other one waits for no run
+        self.workers.reverse()
+        self.apps.reverse()
+        page.app = self.apps[0]
+
+    def _is_asked(self) -> bool:
+        page = self.page
+        return bool(page.messages and page.parts("input-available") and not page.parts("approval-requested"))
+
+    def _answer_questions(self) -> None:
+        for part in self.page.parts("input-available"):
+            self.page.answer(part["type"].removeprefix("tool-"), {"there": True})
+
+    async def _take_back(self, action: str) -> None:
+        """Asks for another answer to the newest words, or changes the oldest or the newest words."""
+        page = self.page
+        users = [message["id"] for message in page.messages if message["role"] == "user"]
+        try:
+            if action == "regenerate":
+                await page.regenerate()
+            else:
+                await page.edit(users[0] if action == "edit" else users[-1], "edited")
+        except AssertionError:  # refused: these words are in the midst of an invocation
+            page.messages = await page.stored()
+
+    async def _reported(self) -> tuple[Event, str] | None:
+        """The newest call that a backend works on, and the event that made it."""
+        if not self.page.messages:
+            return None
+        exchanges = Transcript((await self.session()).events).exchanges
+        events = [event for exchange in exchanges for event in exchange.events]
+        calls = [(event, call) for event in events for call in event.get_function_calls() if call.name == "report"]
+        return (calls[-1][0], str(calls[-1][1].id)) if calls else None
+
+    async def _store_report(self, event: Event, call_id: str) -> None:
+        """The backend has done its work. No page can be told: it is loaded anew."""
+        response = types.FunctionResponse(id=call_id, name="report", response={"done": next(self._numbers)})
+        content = types.Content(role="user", parts=[types.Part(function_response=response)])
+        late = Event(author="user", invocation_id=event.invocation_id, branch=event.branch, content=content)
+        await self.workers[0].runner.session_service.append_event(await self.session(), late)
+        self.page.messages = await self.page.stored()
+
+    async def _end(self, how: str, after: int) -> None:
+        """Says something, and ends the run from outside when so many events have come, if it still goes on."""
+        received: list[Any] = []
+        self.page.messages.append(
+            {"id": f"s{len(self.page.messages)}", "role": "user", "parts": [{"type": "text", "text": "go"}]}
+        )
+        async with begin(self.apps[0], self.page.body()) as exchange:
+            await exchange.status()
+            while (event := await exchange.event()) and event != "data: [DONE]":
+                received += chunks(f"{event}\n\ndata: [DONE]\n\n")
+                if len(received) == after and self.workers[0].runs.running:
+                    self.workers[0].runs.run.stop() if how == "stop" else let_time_out()
+        self.page.take(received)
+
+    async def session(self) -> Session:
+        """What is stored."""
+        session = await self.workers[0].runner.session_service.get_session(
+            app_name="root", user_id="local", session_id=self.page.chat_id
+        )
+        assert session is not None
+        return session
+
+    async def assert_readings_agree(self, folder: Path, file: Path | None = None) -> None:
+        """``folder``: where sessions may be written. ``file``: the store, if it is a file."""
+        one, *others = [await Page(app, chat_id=self.page.chat_id).stored() for app in self.apps]
+        assert all(other == one for other in others)
+        assert comparable(one) == comparable(self.page.messages)
+        link = partial(artifact_url, "/api/chat", self.page.chat_id)
+        options: ConverterOptions = {"ai_sdk": self.about.ai_sdk, "artifact_url": link}
+        if file is not None:
+            assert replayed(file, **options) == one
+        for form, messages in replays(await self.session(), folder, **options):
+            assert messages == one, form
+
+    async def aclose(self) -> None:
+        for worker in self.workers:
+            await worker.aclose()

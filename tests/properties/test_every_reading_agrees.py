@@ -1,0 +1,49 @@
+"""Whatever a conversation does: what its page has folded, the history that any worker gives, and the replay of what is
+stored are the same messages, turn after turn. What may differ: ``docs/decisions/what-history-equals.md``."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMemorySessionService
+from hypothesis import given, settings, strategies as st
+
+from tests.properties.conversations import Act, Chat, Surroundings, actions, scripts, surroundings
+from tests.readings import STORES
+
+pytestmark = pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning")  # of ADK's compaction
+
+stores = st.sampled_from(["memory", "memory", *STORES])
+
+
+async def converse(script: list[Any], about: Surroundings, acts: list[Act], store: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "chat.db") if store in STORES else None
+        services = _services(store, Path(folder, "chat.db"))
+        chat = Chat(script, about, services)
+        try:
+            for action in acts:
+                await chat.act(action)
+                await chat.assert_readings_agree(Path(folder), file)
+            await chat.page.send("again")
+            assert not any(chat.half_asked)
+        finally:
+            await chat.aclose()
+            for service in services:
+                if isinstance(service, DatabaseSessionService):
+                    await service.close()
+
+
+def _services(store: str, file: Path) -> list[BaseSessionService]:
+    """The session services of two workers on one store."""
+    return [STORES[store](file) for _ in range(2)] if store in STORES else [InMemorySessionService()] * 2
+
+
+@settings(max_examples=40)
+@given(script=scripts, acts=actions, about=surroundings, store=stores)
+def test_every_reading_of_a_conversation_agrees(
+    script: list[Any], acts: list[Act], about: Surroundings, store: str
+) -> None:
+    asyncio.run(converse(script, about, acts, store))

@@ -1,0 +1,66 @@
+"""The other readings of a stored chat, beside its history: a replay of each form in which a session is kept."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from google.adk.sessions import BaseSessionService, DatabaseSessionService, Session
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.utils.yaml_utils import dump_pydantic_to_yaml
+
+from stream_protocol.recording import load_recording, replay_messages
+from stream_protocol.wire import UIMessage
+
+
+def _lines(session: Session, path: Path) -> None:
+    path.write_text("\n".join(event.model_dump_json(by_alias=True, exclude_none=True) for event in session.events))
+
+
+def _yaml(session: Session, path: Path) -> None:
+    dump_pydantic_to_yaml(session, path, sort_keys=False)
+
+
+def _dump(session: Session, path: Path) -> None:
+    path.write_text(session.model_dump_json())
+
+
+def _pretty(session: Session, path: Path) -> None:
+    path.write_text(session.model_dump_json(indent=2, by_alias=True, exclude_none=True))
+
+
+WRITERS: Final[Mapping[str, Callable[[Session, Path], None]]] = MappingProxyType(
+    {"dump": _dump, "pretty": _pretty, "lines": _lines, "yaml": _yaml}
+)
+"""Name of a form -> writes a session down in it."""
+
+STORES: Final[Mapping[str, Callable[[Path], BaseSessionService]]] = MappingProxyType(
+    {
+        "sqlite": lambda path: SqliteSessionService(str(path)),
+        "sqlalchemy": lambda path: DatabaseSessionService(f"sqlite+aiosqlite:///{path}"),
+    }
+)
+"""Name of a store that is a file -> makes its service."""
+
+
+def replayed(path: Path, **options: Any) -> list[UIMessage]:
+    """The messages that ``replay --to messages`` prints."""
+    recording = load_recording(path)
+    return list(replay_messages(recording.stream_turns(), delegated=recording.delegated, **options))
+
+
+def replays(session: Session, folder: Path, **options: Any) -> Iterator[tuple[str, list[UIMessage]]]:
+    """What the replay of each form says, and the form's name. A session without events has none."""
+    for form, write in WRITERS.items() if session.events else ():
+        write(session, folder / form)
+        yield form, replayed(folder / form, **options)
+
+
+async def copy_to_store(session: Session, store: str, path: Path) -> None:
+    """Stores the session anew, event by event, as a runner does."""
+    service = STORES[store](path)
+    stored = await service.create_session(app_name=session.app_name, user_id=session.user_id, session_id=session.id)
+    for event in session.events:
+        await service.append_event(stored, event)
+    if isinstance(service, DatabaseSessionService):
+        await service.close()
