@@ -82,8 +82,10 @@ class Conversion(Generic[T]):
 
     def replay(self, past: Iterable["EventOrDict"]) -> None:
         """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
+        by_user = False
         for event in read_events(past, self._warn):
-            if self._running and is_user_event(event):  # it begins another response
+            after_user, by_user = by_user, is_user_event(event)
+            if self._running and by_user and not after_user:  # it begins another response
                 self._end_replayed()
             self.message_id = self.message_id or event.invocation_id or None
             self._running = True

@@ -108,9 +108,10 @@ class TranscriptReader:
         answers = self._take_answer(event, by_user=by_user)
         if not self.messages or is_user_message(event):
             return Place.NEW_MESSAGE
-        if answers:
-            # One request can hold several answers, in events of their own.
-            return Place.SAME_RESPONSE if by_user and self._after_user_event else Place.NEW_RESPONSE
+        if by_user and self._after_user_event:
+            return Place.SAME_RESPONSE  # one request can hold several answers, in events of their own
+        if by_user or answers:
+            return Place.NEW_RESPONSE
         if self._ended or (event.invocation_id != self._invocation and not self._has_user_events):
             return Place.NEW_MESSAGE
         return Place.SAME_RESPONSE

@@ -115,8 +115,24 @@ SPLIT: list[tuple[str, list[Event], list[str]]] = [
     ),
     (
         "a delegation's result, which ADK writes in the user's name",
-        [HI, event("root", call("T", "task")), event("user", response("T", "task", output="done")), HELLO],
+        [HI, event("root", call("T", "task")), event("user", response("T", "task"), node_info={"path": "root@1"}), HELLO],
         ["e-1"],
+    ),
+    (
+        "an answer to a call that was not recorded, with words",
+        [HI, HELLO, event("user", text("yes"), response("Z", "ask", x=1)), HELLO],
+        ["e-1", "e-1"],
+    ),
+    (
+        "several answers in events of their own",
+        [
+            HI,
+            event("root", call("L", "ask"), call("M", "ask"), waiting=["L", "M"]),
+            event("user", response("L", "ask", x=1)),
+            event("user", response("M", "ask", x=1)),
+            HELLO,
+        ],
+        ["e-1", "e-1"],
     ),
     ("an approval that a text superseded", [HI, *gate("A", "B"), MORE, HELLO, ran("A")], ["e-1", "e-1.2"]),
 ]
