@@ -22,6 +22,7 @@ from stream_protocol.convert import (
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
+from stream_protocol.session import OmissionFinder, Omissions
 from stream_protocol.wire import AnyChunk
 
 
@@ -60,6 +61,8 @@ class Recording:
     """The session in the file, if the file holds several."""
     delegated: frozenset[str] = frozenset()
     """The names of the tools that are task-mode agents, found in the whole recording. A replay hides their calls."""
+    omissions: Omissions = field(default_factory=Omissions, repr=False)
+    """The events that a rewind took back or that are hidden from the page, found in the whole recording."""
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
@@ -69,7 +72,10 @@ class Recording:
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
         """Yields the turns while they are read. The items of a turn can be read until the next turn is asked for."""
-        return split_turns(self._items())
+        return split_turns(self._items(), self.omissions)
+
+    def _events(self) -> Iterator[Event]:
+        return (item.event for item in self._items() if isinstance(item, TimedEvent))
 
     def _items(self) -> Iterator[TurnItem]:
         for record in read_records(self.path, self.session, self._warn):
@@ -83,14 +89,14 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     the body of a response of ADK's ``/run`` or ``/run_sse``; an evalset; a conformance test; a recording made by
     this package.
 
-    The whole file is read once, to check it. ``session`` chooses one of several in a store or an evalset. Fields that
+    The whole file is read once, to check it and to find what was taken back. ``session`` chooses one of several in a store or an evalset. Fields that
     the installed ADK cannot read are left out, with one warning each. Raises ``RecordingError`` if the file is no
     recording.
     """
     recording = Recording(Path(path), session)
-    items = (item for _, turn_items in recording.stream_turns() for item in turn_items)
-    delegated = find_task_agents(item.event for item in items if isinstance(item, TimedEvent))
-    return dataclasses.replace(recording, delegated=delegated)
+    finder = OmissionFinder()
+    delegated = find_task_agents(finder.watch(recording._events()))
+    return dataclasses.replace(recording, delegated=delegated, omissions=finder.found())
 
 
 def _parse_event(record: EventRecord, warn: WarnOnce) -> TimedEvent:

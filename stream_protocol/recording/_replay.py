@@ -1,8 +1,7 @@
 """Replays the turns of a recording: what their clients would get now."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any, NamedTuple, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from stream_protocol.convert import (
     Conversion,
@@ -16,7 +15,7 @@ from stream_protocol.convert import (
 from stream_protocol.recording._recording import Recording
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, TurnStream
 from stream_protocol.recording.read import EndRecord, RecordingError
-from stream_protocol.session import apply_approvals, fold_response, is_user_message, user_message
+from stream_protocol.session import PageMessages
 from stream_protocol.wire import SSE_DONE, UIMessage
 
 T = TypeVar("T")
@@ -68,21 +67,27 @@ def replay_messages(
     turn: int | None = None,
     delegated: frozenset[str] = frozenset(),
     **options: Unpack[ConverterOptions],
-) -> Iterator[UIMessage]:
-    """Yields the messages that the page shows after all turns; or those of one turn, as they are after that turn.
+) -> list[UIMessage]:
+    """The messages that the page shows after all turns; or those of one turn, as they are after that turn.
 
-    The user's messages are there if the user's events were recorded. ``delegated``: ``Recording.delegated``.
+    The user's messages are there if the user's events were recorded. The complete events are in memory meanwhile, since
+    a result may come for a call of any earlier message. ``delegated``: ``Recording.delegated``.
     """
-    newest: UIMessage | None = None
-    messages = _turn_messages(turns, delegated, options)
-    for user, answer, continues in messages if turn is None else _only(messages, turn):
-        if newest is not None and not continues:
-            yield newest
-        if user is not None:
-            yield user
-        newest = answer
-    if newest is not None:
-        yield newest
+    options.pop("on_error", None)  # a message has no place for an error's text
+    page = PageMessages()
+    number, head = 0, TurnHead("")
+    for number, (head, items) in enumerate(turns, 1):
+        settings = _settings(head, delegated, options)
+        if not head.past:
+            page.begin_exchange(head.message_id, settings)
+        turn_items = list(items)
+        events = [item.event for item in turn_items if isinstance(item, TimedEvent)]
+        page.add_response(events, _convert(chunk_conversion(head.past, head.message_id, settings), turn_items))
+        if number == turn:
+            return [message for message in page.newest_messages() if not head.past or message["role"] == "assistant"]
+    if turn is not None:
+        raise _no_turn(turn, number)
+    return page.messages()
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
@@ -113,37 +118,6 @@ def _convert(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[T
             end, failure = item.end, item.failure
     end_as_recorded(conversion, end, failure)
     yield from conversion.take()
-
-
-class _TurnMessages(NamedTuple):
-    """The messages of one turn."""
-
-    user: UIMessage | None
-    """What the user said; ``None`` if the turn begins with an answer, or if the user's event was not recorded."""
-    answer: UIMessage
-    """The assistant's message after the turn."""
-    continues: bool
-    """Whether the message existed before the turn."""
-
-
-def _turn_messages(turns: TurnStream, delegated: frozenset[str], options: ConverterOptions) -> Iterator[_TurnMessages]:
-    message: UIMessage | None = None
-    for head, items in turns:
-        settings = _settings(head, delegated, options)
-        turn_items = list(items)
-        events = [item.event for item in turn_items if isinstance(item, TimedEvent)]
-        before = apply_approvals(message if head.past else None, *events)
-        conversion = chunk_conversion(head.past, head.message_id, settings)
-        message = fold_response(_convert(conversion, turn_items), before, settings)
-        user = user_message(events[0]) if events and is_user_message(events[0]) else None
-        yield _TurnMessages(user, message, bool(head.past))
-
-
-def _only(messages: Iterator[_TurnMessages], turn: int) -> Iterator[_TurnMessages]:
-    found = list(islice(messages, turn))
-    if len(found) < turn:
-        raise _no_turn(turn, len(found))
-    yield found[-1]
 
 
 def _no_turn(turn: int, count: int) -> RecordingError:

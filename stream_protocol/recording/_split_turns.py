@@ -1,14 +1,15 @@
 """Splits recorded events into turns: a new turn each time that the user said something or answered a call."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import groupby
+from dataclasses import dataclass, field, replace
+from itertools import count, groupby
+from typing import Final
 
 from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
-from stream_protocol.session import Place, TranscriptReader
+from stream_protocol.session import Omissions, Place, TranscriptReader, shown_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +39,31 @@ class TurnHead:
     """The converter's options that were recorded with the turn."""
 
 
+NOTHING_OMITTED: Final = Omissions()
+
 TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 """Turns that are read one after the other: the items of a turn can be read until the next turn is asked for."""
 
 
-def split_turns(items: Iterable[TurnItem]) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
+def split_turns(
+    items: Iterable[TurnItem], omissions: Omissions = NOTHING_OMITTED
+) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
     """Yields the turns while the items are read. See ``TurnStream``."""
-    for head, group in groupby(_with_heads(items), key=lambda pair: pair[0]):
+    for head, group in groupby(_with_heads(items, omissions), key=lambda pair: pair[0]):
         yield head, (item for _, item in group)
 
 
-def _with_heads(items: Iterable[TurnItem]) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yields each item with the head of its turn. Leaves out compactions, and user events without content.
-
-    Turns that a rewind took back are kept.
-    """
+def _with_heads(items: Iterable[TurnItem], omissions: Omissions) -> Iterator[tuple[TurnHead, TurnItem]]:
+    """Yields each item with the head of its turn. Leaves out the events that the page is not shown."""
     splitter = _TurnSplitter()
+    numbers = count()
     for item in items:
         match item:
             case TimedEvent(event):
-                if (head := splitter.add_event(event)) is not None:
-                    yield head, item
+                omitted = omissions.omits(next(numbers), event)
+                shown = shown_event(event)
+                if (head := splitter.add_event(shown, omitted=omitted)) is not None:
+                    yield head, item if shown is event else replace(item, event=shown)
             case TurnRecord():
                 yield splitter.begin_turn(item), item
             case EndRecord():
@@ -101,8 +106,11 @@ class _TurnSplitter:
         self._reader.end_response()
         return self.head
 
-    def add_event(self, event: Event) -> TurnHead | None:
-        """Returns the turn of the event; ``None`` if the page is not shown the event."""
+    def add_event(self, event: Event, *, omitted: bool) -> TurnHead | None:
+        """Returns the turn of the event; ``None`` if the page is not shown the event.
+
+        ``omitted``: whether a later event has taken it back or hidden it.
+        """
         match self._reader.read(event):
             case Place.HIDDEN | Place.OUTSIDE | Place.REWIND:
                 return None
@@ -111,6 +119,8 @@ class _TurnSplitter:
                 self.head = TurnHead(self._reader.message_id)
             case Place.NEW_RESPONSE if not self._has_turn_records:
                 self.head = TurnHead(self.head.message_id, tuple(self._message))
+        if omitted:
+            return None
         self._ended = False
         if not _is_text_fragment(event):
             self._message.append(event)

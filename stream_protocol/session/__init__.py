@@ -2,17 +2,19 @@
 
 Pure: no I/O, no clock. Read it in this order: ``_transcript_reader`` and ``_metadata`` (which events make which
 message), ``_transcript`` and ``_external_calls``, ``_files`` and ``_user_message``, then ``_planning`` (what a request
-asks for) and ``_run_input`` (what ADK is given for it), ``_history``, and ``_interrupted_runs``.
+asks for) and ``_run_input`` (what ADK is given for it), ``_page_messages`` and ``_history``, and ``_interrupted_runs``.
 """
 
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._fingerprint import fingerprint
-from stream_protocol.session._history import apply_approvals, fold_response, session_to_messages, transcript_to_messages
+from stream_protocol.session._history import session_to_messages, transcript_to_messages
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import RunOutput, interruption_events
-from stream_protocol.session._metadata import METADATA_KEY, STATE_PREFIX
+from stream_protocol.session._metadata import METADATA_KEY, STATE_PREFIX, shown_event
+from stream_protocol.session._omissions import OmissionFinder, Omissions
+from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
     answers_before_run,
@@ -37,6 +39,9 @@ __all__ = [
     "InlineFile",
     "NewUserTurn",
     "NothingToRun",
+    "OmissionFinder",
+    "Omissions",
+    "PageMessages",
     "Place",
     "RunOutput",
     "SavedFile",
@@ -44,7 +49,6 @@ __all__ = [
     "Transcript",
     "TranscriptReader",
     "answers_before_run",
-    "apply_approvals",
     "artifact_path",
     "fingerprint",
     "fold_response",
@@ -59,6 +63,7 @@ __all__ = [
     "restore_client_history",
     "run_config_for_turn",
     "session_to_messages",
+    "shown_event",
     "transcript_to_messages",
     "user_content",
     "user_message",

@@ -116,6 +116,8 @@ def _unstored_content(fragment: Event, parts: list[types.Part], stored_speakers:
     if len(for_model) < len(parts):
         shown = types.Content(role="model", parts=parts)
         update_metadata(event, shown_content=shown.model_dump(mode="json", exclude_none=True))
+    if fragment.finish_reason is not None:  # only such a fragment tells the page which model it is
+        event.model_version = fragment.model_version
     return event
 
 

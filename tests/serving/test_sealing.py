@@ -213,6 +213,15 @@ def test_times_are_strictly_later_than_all_that_is_stored() -> None:
     assert [(one.author, one.branch) for one in sealing] == [("b", "y"), ("a", "x")]
 
 
+def test_the_model_is_named_as_the_page_was_told_it() -> None:
+    output = RunOutput()
+    output.add(event("b", types.Part(text="Half"), partial=True, model_version="m"))
+    (half,) = interruption_events(Transcript([USER]), output, "abort", events_before_run=0, agent="root", now=2.0)
+    output.add(event("b", types.Part(text=" and half"), partial=True, model_version="m", finish_reason="STOP"))
+    (whole,) = interruption_events(Transcript([USER]), output, "abort", events_before_run=0, agent="root", now=2.0)
+    assert (half.model_version, whole.model_version) == (None, "m")
+
+
 def test_a_call_and_its_error_are_of_one_speaker_and_in_separate_events() -> None:
     (sealed,) = interruption_events(
         Transcript([USER, event("a", call("A"), isolation_scope="s")]),

@@ -1,0 +1,178 @@
+"""The messages that a page shows, made response after response: of a stored session, and of a recording."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, cast
+
+from stream_protocol.convert import chunk_conversion, is_user_event
+from stream_protocol.convert.calls import is_confirmed
+from stream_protocol.session._metadata import EventMetadata
+from stream_protocol.session._transcript_reader import is_user_message
+from stream_protocol.session._user_message import user_message
+from stream_protocol.wire import ClientStreamError
+from stream_protocol.wire.client import MessageReducer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from google.adk.events import Event
+    from google.genai import types
+
+    from stream_protocol.convert import Settings
+    from stream_protocol.wire import AnyChunk, UIMessage
+
+
+class PageMessages:
+    """The messages of a chat. Begin each exchange, then add its responses in their order.
+
+    The complete events are kept: a result may come for a call of any earlier message.
+    """
+
+    def __init__(self) -> None:
+        self._exchanges: list[_PageExchange] = []
+        self._new: list[Event] = []
+        """The events of the newest exchange whose results may be for earlier messages."""
+
+    def begin_exchange(self, message_id: str, settings: Settings) -> None:
+        """Begins an exchange. ``message_id``: the id of its assistant message."""
+        self._add_late_results()
+        self._exchanges.append(_PageExchange(message_id, settings))
+
+    def add_events(self, events: Sequence[Event], *, ends: bool = True) -> None:
+        """Adds the response that these events make now. ``ends``: whether it is complete."""
+        self.add_response(events, self._exchanges[-1].convert(events, ends=ends))
+
+    def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
+        """Adds a response: the user's events that began it and those of its run, and its chunks."""
+        self._exchanges[-1].add_response(events, chunks)
+        self._new.extend(events)
+
+    def messages(self, *, running: bool = False) -> list[UIMessage]:
+        """All messages of the chat. ``running``: the newest response still goes on."""
+        self._add_late_results()
+        newest = self._exchanges[-1:]
+        return [
+            message
+            for exchange in self._exchanges
+            for message in exchange.messages(running=running and exchange in newest)
+        ]
+
+    def newest_messages(self) -> list[UIMessage]:
+        """The messages of the newest exchange: the user's, if there is one, and the assistant's."""
+        return list(self._exchanges[-1].messages(running=False))
+
+    def _add_late_results(self) -> None:
+        """Adds the results in the newest exchange to earlier messages, if these hold their calls.
+
+        They could not be sent to a live client: an output for a call of another message is an error there. A model may
+        use an id again: the result is the newest call's then.
+        """
+        for event in self._new if len(self._exchanges) > 1 else ():
+            late: dict[_PageExchange, list[types.Part]] = {}
+            for part in (event.content.parts if event.content is not None else None) or ():
+                if part.function_response is not None:
+                    late.setdefault(self._holder(part.function_response.id), []).append(part)
+            late.pop(self._exchanges[-1], None)
+            for holder, parts in late.items():
+                holder.add_late_results(event, parts)
+        self._new.clear()
+
+    def _holder(self, call_id: str | None) -> _PageExchange:
+        """The newest exchange with this call; the newest of all if none has it."""
+        return next((one for one in reversed(self._exchanges) if one.has_call(call_id)), self._exchanges[-1])
+
+
+class _PageExchange:
+    """One exchange, and the assistant message that its responses make in a client."""
+
+    def __init__(self, message_id: str, settings: Settings) -> None:
+        self._message_id = message_id
+        self._settings = settings
+        self._events: list[Event] = []
+        """Its complete events."""
+        self._late_events: list[Event] = []
+        """Results for its calls that came in later exchanges."""
+        self._call_ids: set[str | None] = set()
+        self._message: UIMessage | None = None
+
+    def convert(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
+        """The chunks that these events add to the message."""
+        past = [*self._events, *self._late_events]
+        conversion = chunk_conversion(past, self._message_id, self._settings)
+        for event in events:
+            conversion.feed(event)
+        if ends:
+            conversion.finish()
+        return conversion.take()
+
+    def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
+        """Folds a response."""
+        self._fold(events, chunks)
+        self._events += [event for event in events if not event.partial]
+        self._call_ids.update(call.id for event in events for call in event.get_function_calls())
+
+    def has_call(self, call_id: str | None) -> bool:
+        return call_id in self._call_ids
+
+    def add_late_results(self, event: Event, parts: list[types.Part]) -> None:
+        """Folds the results in these parts of an event that came while a later message was being written."""
+        assert event.content is not None
+        late = event.model_copy(update={"content": event.content.model_copy(update={"parts": parts})})
+        chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith("tool-output")]
+        self._fold([late], chunks)
+        self._late_events.append(late)
+
+    def _fold(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
+        self._message = fold_response(chunks, _apply_approvals(self._message, events), self._settings)
+
+    def messages(self, *, running: bool) -> Iterator[UIMessage]:
+        """The user's message, if the exchange has one, and the assistant's, if there is one yet."""
+        events = self._events
+        if events and is_user_message(events[0]):
+            yield user_message(events[0], events, self._settings.options["artifact_url"])
+        if self._message is not None and not (running and all(map(is_user_event, events))):
+            yield self._message
+
+
+def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
+    """The message that the client shows after a response. ``message``: the one that the response continues.
+
+    An empty step at its end is left out: the client's list of messages gets a step only with the next change.
+    """
+    reducer = MessageReducer(ai_sdk=settings.options["ai_sdk"], message=message)
+    shown = len(reducer.message["parts"])
+    try:
+        for chunk in chunks:
+            if reducer.apply(chunk) != "nothing":
+                shown = len(reducer.message["parts"])
+    except ClientStreamError:
+        pass  # an `error` chunk: the client keeps what it has
+    folded = reducer.message
+    del folded["parts"][shown:]
+    return folded
+
+
+def _apply_approvals(message: UIMessage | None, events: Iterable[Event]) -> UIMessage | None:
+    """Marks in the message the approvals with which these events begin, as the client did when it sent them.
+
+    Changes the message, and returns it.
+    """
+    parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
+    for event in takewhile(is_user_event, events):
+        reasons = EventMetadata.of(event).reasons
+        for response in event.get_function_responses():
+            if (approved := is_confirmed(response.response)) is not None:
+                _approve(parts, response.id, reasons, approved=approved)
+    return message
+
+
+def _approve(
+    parts: list[dict[str, Any]], approval_id: str | None, reasons: Mapping[str, str], *, approved: bool
+) -> None:
+    for part in parts:
+        approval = part.get("approval", {})
+        if part.get("state") == "approval-requested" and approval.get("id") == approval_id:
+            part["state"] = "approval-responded"
+            reason = {"reason": reasons[approval["id"]]} if approval["id"] in reasons else {}
+            part["approval"] = {**approval, "approved": approved, **reason}
