@@ -217,7 +217,8 @@ def test_the_model_is_named_as_the_page_was_told_it() -> None:
     output = RunOutput()
     output.add(event("b", types.Part(text="Half"), partial=True, model_version="m"))
     (half,) = interruption_events(Transcript([USER]), output, "abort", events_before_run=0, agent="root", now=2.0)
-    output.add(event("b", types.Part(text=" and half"), partial=True, model_version="m", finish_reason="STOP"))
+    end = types.FinishReason.STOP
+    output.add(event("b", types.Part(text=" and half"), partial=True, model_version="m", finish_reason=end))
     (whole,) = interruption_events(Transcript([USER]), output, "abort", events_before_run=0, agent="root", now=2.0)
     assert (half.model_version, whole.model_version) == (None, "m")
 
