@@ -71,7 +71,7 @@ def replay(
                 turns = pace_turns(turns, pace)
             if to == "messages":
                 messages = replay_messages(turns, turn=turn, delegated=recording.delegated, **options)
-                output = _message_array(messages)
+                output: Iterable[bytes] = [_message_array(messages)]
             else:
                 events = replay_sse(select_turn(turns, turn), delegated=recording.delegated, **options)
                 output = events if to == "sse" else _chunk_lines(events)
@@ -88,13 +88,9 @@ def _chunk_lines(events: Iterable[bytes]) -> Iterator[bytes]:
     return (event[len(b"data: ") : -1] for event in events if event != SSE_DONE)
 
 
-def _message_array(messages: Iterable[UIMessage]) -> Iterator[bytes]:
+def _message_array(messages: Iterable[UIMessage]) -> bytes:
     """A JSON array, each message on a line."""
-    opening = b"[\n"
-    for message in messages:
-        yield opening + orjson.dumps(message)
-        opening = b",\n"
-    yield b"\n]\n"
+    return b"[\n" + b",\n".join(map(orjson.dumps, messages)) + b"\n]\n"
 
 
 def _print_when_complete(output: Iterable[bytes]) -> None:

@@ -101,6 +101,8 @@ def _load(file: Path, session: str | None) -> LibraryEntry:
         recording = load_recording(file, session=session)
         changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         turns = tuple(summarize_turn(number, turn) for number, turn in enumerate(recording.turns(), 1))
-        return LibraryEntry(recording, turns, changed)
     except OSError as error:
         raise RecordingError(error.strerror or "cannot be read") from None
+    if not turns:
+        raise RecordingError("no turns in it: all was taken back")
+    return LibraryEntry(recording, turns, changed)

@@ -12,6 +12,7 @@ from google.genai import types
 from stream_protocol import ConverterOptions, recording
 from stream_protocol.recording import TimedEvent
 from stream_protocol.recording._split_turns import split_turns
+from stream_protocol.wire.client import MessageReducer
 
 
 def event(
@@ -179,3 +180,39 @@ def test_options_are_the_converters() -> None:
     thought = event("root", types.Part(text="hm", thought=True))
     assert b"reasoning" in b"".join(replay_sse([HI, thought, HELLO]))
     assert b"reasoning" not in b"".join(replay_sse([HI, thought, HELLO], send_reasoning=False))
+
+
+def folded(events: Iterable[Event]) -> dict[str, Any]:
+    """The assistant's messages of a page that gets each response, and would fail of one that is not for it."""
+    messages: dict[str, Any] = {}
+    for chunks in replayed(events):
+        reducer = MessageReducer(message=messages.get(chunks[0]["messageId"]))
+        for chunk in chunks:
+            reducer.apply(chunk)
+        messages[reducer.message["id"]] = reducer.message
+    return messages
+
+
+def test_words_that_come_with_answers_break_no_replay() -> None:
+    answers = [response("L", "ask", x=1), response("B", "adk_request_confirmation", confirmed=True)]
+    events = [
+        event("root", call("L", "look"), call("A")),
+        event("user", text("and hurry"), *answers),
+        *gate("A", "B"),
+        event("user", text("yes"), response("B", "adk_request_confirmation", confirmed=False)),
+    ]
+    (message,) = folded(events).values()
+    assert [part["toolCallId"] for part in message["parts"] if "toolCallId" in part] == ["L", "A", "A.2"]
+
+
+def test_answers_in_events_of_their_own_begin_one_response() -> None:
+    events = [
+        HI,
+        *gate("A", "B"),
+        event("user", text("no"), response("B", "adk_request_confirmation", confirmed=False)),
+        event("user", response("L", "ask", x=1)),
+        *gate("A", "B"),
+        event("user", response("B", "adk_request_confirmation", confirmed=True)),
+        HELLO,
+    ]
+    assert list(folded(events)) == ["e-1"]

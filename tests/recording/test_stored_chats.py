@@ -1,0 +1,79 @@
+"""A replay of a chat that our own endpoint has stored shows what its page shows."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+from google.adk.agents.run_config import StreamingMode
+from google.adk.sessions import InMemorySessionService
+
+from stream_protocol.check import check_file
+from stream_protocol.cli import main
+from stream_protocol.recording import load_recording, replay
+from stream_protocol.testing import Call
+from tests.properties.conversations import Act, Chat, Surroundings, with_ids
+
+ABOUT = Surroundings(ai_sdk=6, mode=StreamingMode.SSE, keeps=False, compacts=False)
+
+
+async def stored(folder: Path, script: list[list[Any]], acts: Sequence[Act]) -> Path:
+    """The file of the session that these acts have left."""
+    chat = Chat(with_ids(script), ABOUT, [InMemorySessionService()] * 2)
+    for act in acts:
+        await chat.act(act)
+    path = folder / "session.json"
+    path.write_text((await chat.session()).model_dump_json())
+    await chat.aclose()
+    return path
+
+
+def printed(path: Path) -> list[Any]:
+    """What ``replay --to messages`` prints."""
+    result = CliRunner().invoke(main, ["replay", str(path), "--to", "messages"])
+    assert result.exit_code == 0
+    messages: list[Any] = json.loads(result.stdout)
+    return messages
+
+
+def texts(messages: list[Any]) -> list[str]:
+    return [part["text"] for message in messages for part in message["parts"] if part["type"] == "text"]
+
+
+async def test_turns_that_were_taken_back_stay_away(tmp_path: Path) -> None:
+    path = await stored(tmp_path, [["one"], ["two"], ["three"], ["four"]], ["say", "regenerate", "say", "edit"])
+    assert texts(printed(path)) == ["edited", "four"]
+    assert b"".join(replay(load_recording(path))).count(b"[DONE]") == 1
+    (turn,) = load_recording(path).turns()
+    assert [event.author for event in turn.events] == ["user", "root"]
+    assert list(check_file(path)) == []
+
+
+async def test_a_call_that_new_words_superseded_stays_as_it_was(tmp_path: Path) -> None:
+    path = await stored(tmp_path, [[Call("where", {"question": "?"})], ["Well."]], ["say", "say"])
+    (part,) = [part for message in printed(path) for part in message["parts"] if "toolCallId" in part]
+    assert part["state"] == "input-available"
+    assert b"tool-output" not in b"".join(replay(load_recording(path)))
+
+
+async def test_a_stopped_answer_has_its_text_once(tmp_path: Path) -> None:
+    path = await stored(tmp_path, [["Half ", "an answer."]], [("stop", 3)])
+    stream = b"".join(replay(load_recording(path)))
+    assert stream.count(b"text-delta") == 1
+    assert texts(printed(path))[1:] == [json.loads(stream.split(b"data: ")[4])["delta"]]
+
+
+async def test_a_late_result_is_on_its_own_call(tmp_path: Path) -> None:
+    path = await stored(tmp_path, [[Call("report")], ["Wait."], ["Sure."]], ["say", "say", "report"])
+    (part,) = [part for message in printed(path) for part in message["parts"] if "toolCallId" in part]
+    assert part["output"] == {"done": 0}
+
+
+def test_a_session_of_which_all_was_taken_back_has_no_messages(tmp_path: Path) -> None:
+    said = {"author": "user", "invocationId": "e-1", "content": {"role": "user", "parts": [{"text": "hi"}]}}
+    taken_back = {"author": "user", "invocationId": "e-2", "actions": {"rewindBeforeInvocationId": "e-1"}}
+    path = tmp_path / "events.jsonl"
+    path.write_text(f"{json.dumps(said)}\n{json.dumps(taken_back)}\n")
+    assert printed(path) == []
+    assert list(replay(load_recording(path))) == []
