@@ -43,10 +43,10 @@ STORES: Final[Mapping[str, Callable[[Path], BaseSessionService]]] = MappingProxy
 """Name of a store that is a file -> makes its service."""
 
 
-def replayed(path: Path, **options: Any) -> list[UIMessage]:
+def replayed(path: Path, *, session: str | None = None, **options: Any) -> list[UIMessage]:
     """The messages that ``replay --to messages`` prints."""
-    recording = load_recording(path)
-    return list(replay_messages(recording.stream_turns(), delegated=recording.delegated, **options))
+    recording = load_recording(path, session=session)
+    return replay_messages(recording.stream_turns(), delegated=recording.delegated, **options)
 
 
 def replays(session: Session, folder: Path, **options: Any) -> Iterator[tuple[str, list[UIMessage]]]:
@@ -54,13 +54,3 @@ def replays(session: Session, folder: Path, **options: Any) -> Iterator[tuple[st
     for form, write in WRITERS.items() if session.events else ():
         write(session, folder / form)
         yield form, replayed(folder / form, **options)
-
-
-async def copy_to_store(session: Session, store: str, path: Path) -> None:
-    """Stores the session anew, event by event, as a runner does."""
-    service = STORES[store](path)
-    stored = await service.create_session(app_name=session.app_name, user_id=session.user_id, session_id=session.id)
-    for event in session.events:
-        await service.append_event(stored, event)
-    if isinstance(service, DatabaseSessionService):
-        await service.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -72,14 +71,7 @@ class Recording:
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
         """Yields the turns while they are read. The items of a turn can be read until the next turn is asked for."""
-        return split_turns(self._items(), self.omissions)
-
-    def _events(self) -> Iterator[Event]:
-        return (item.event for item in self._items() if isinstance(item, TimedEvent))
-
-    def _items(self) -> Iterator[TurnItem]:
-        for record in read_records(self.path, self.session, self._warn):
-            yield _parse_event(record, self._warn) if isinstance(record, EventRecord) else record
+        return split_turns(_read_items(self.path, self.session, self._warn), self.omissions)
 
 
 def load_recording(path: str | Path, *, session: str | None = None) -> Recording:
@@ -89,14 +81,19 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     the body of a response of ADK's ``/run`` or ``/run_sse``; an evalset; a conformance test; a recording made by
     this package.
 
-    The whole file is read once, to check it and to find what was taken back. ``session`` chooses one of several in a store or an evalset. Fields that
-    the installed ADK cannot read are left out, with one warning each. Raises ``RecordingError`` if the file is no
-    recording.
+    The whole file is read once, to check it and to find what was taken back. ``session`` chooses one of several in a
+    store or an evalset. Fields that the installed ADK cannot read are left out, with one warning each. Raises
+    ``RecordingError`` if the file is no recording.
     """
-    recording = Recording(Path(path), session)
-    finder = OmissionFinder()
-    delegated = find_task_agents(finder.watch(recording._events()))
-    return dataclasses.replace(recording, delegated=delegated, omissions=finder.found())
+    path, warn, finder = Path(path), WarnOnce(), OmissionFinder()
+    events = (item.event for item in _read_items(path, session, warn) if isinstance(item, TimedEvent))
+    delegated = find_task_agents(finder.watch(events))
+    return Recording(path, session, delegated, finder.found(), warn)
+
+
+def _read_items(path: Path, session: str | None, warn: WarnOnce) -> Iterator[TurnItem]:
+    for record in read_records(path, session, warn):
+        yield _parse_event(record, warn) if isinstance(record, EventRecord) else record
 
 
 def _parse_event(record: EventRecord, warn: WarnOnce) -> TimedEvent:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from google.adk.events import Event
-from google.adk.sessions import Session
 
-from stream_protocol.convert import is_user_event
 from stream_protocol.recording import RecordedTurn
-from stream_protocol.session import InlineFile, is_user_message, read_file, session_to_messages
+from stream_protocol.session import InlineFile, Transcript, read_file, user_message
 from stream_protocol.wire import ChatRequestError, FilePart, TextPart, UIMessage, parse_chat_request
 
 LAST_MESSAGE: Final = "messages[-1]"
@@ -60,16 +58,17 @@ class TurnSummary:
 
 def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
     """The summary of a turn, counted from 1."""
-    user_events = [event for event in turn.events if is_user_event(event)]
-    text = next(filter(is_user_message, user_events), None)
-    answers = tuple(answer for event in user_events for answer in _answers(event))
+    exchanges = Transcript(turn.events).exchanges
+    text = next((exchange.user_event for exchange in exchanges if exchange.user_event is not None), None)
+    answers = tuple(answer for exchange in exchanges for event in exchange.user_events for answer in _answers(event))
+    calls = [call for exchange in exchanges for call in exchange.external_calls]
     return TurnSummary(
         number=number,
         message_id=turn.message_id,
         continues=bool(turn.past),
-        user_parts=tuple(user_parts(_user_message(text))) if text is not None else _requested_parts(turn),
+        user_parts=tuple(user_parts(user_message(text))) if text is not None else _requested_parts(turn),
         answers=answers or None,
-        open_calls=_open_calls(turn.events),
+        open_calls=frozenset(call.answer_id for call in calls if call.is_pending),
     )
 
 
@@ -92,11 +91,6 @@ def _url(part: FilePart) -> str:
     )
 
 
-def _user_message(event: Event) -> UIMessage:
-    message, *_ = session_to_messages(Session(id="", app_name="", user_id="", events=[event]))
-    return message
-
-
 def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
     """What the user said in the recorded request, for a turn without the user's own event."""
     if turn.request is None or turn.past:
@@ -112,10 +106,3 @@ def _answers(event: Event) -> Iterator[RecordedAnswer]:
     for response in event.get_function_responses():
         if response.id:
             yield RecordedAnswer(id=response.id, tool=response.name or "", response=response.response or {})
-
-
-def _open_calls(events: tuple[Event, ...]) -> frozenset[str]:
-    long_running = {call_id for event in events for call_id in event.long_running_tool_ids or ()}
-    agent_events = (event for event in events if not is_user_event(event))
-    answered = {response.id for event in agent_events for response in event.get_function_responses()}
-    return frozenset(long_running - answered)

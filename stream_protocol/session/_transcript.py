@@ -48,6 +48,11 @@ class Exchange:
         return self.stored[0] if is_user_message(self.stored[0]) else None
 
     @cached_property
+    def user_events(self) -> tuple[Event, ...]:
+        """What the user said, and the user's answers to the agent's calls."""
+        return tuple(event for event in self.events if is_user_event(event))
+
+    @cached_property
     def events(self) -> tuple[Event, ...]:
         """The events as the page was shown them: without hidden ones, and with the content that it saw."""
         return self.shown(0, len(self.stored))
@@ -74,11 +79,6 @@ class Exchange:
     def calls(self) -> Mapping[str | None, Event]:
         """Id of each function call -> the event that made it."""
         return {call.id: event for event in self.stored for call in event.get_function_calls()}
-
-    @cached_property
-    def has_agent_events(self) -> bool:
-        """Whether the agent took part at all, as the page saw it."""
-        return not all(is_user_event(event) for event in self.events)
 
 
 class Transcript:

@@ -12,7 +12,14 @@ from google.adk.sessions import Session
 
 from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
 from stream_protocol.convert import Settings, chunk_conversion
-from stream_protocol.session import METADATA_KEY, RunOutput, Transcript, interruption_events, message_id, session_to_messages
+from stream_protocol.session import (
+    METADATA_KEY,
+    RunOutput,
+    Transcript,
+    interruption_events,
+    message_id,
+    session_to_messages,
+)
 from stream_protocol.wire import AiSdkVersion, ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer
 

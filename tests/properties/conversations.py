@@ -171,8 +171,6 @@ actions = st.lists(
 )
 
 
-
-
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """What a chat is served by."""

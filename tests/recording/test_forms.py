@@ -34,7 +34,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def messages(recording: Recording, **options: Any) -> list[Any]:
-    return list(replay_messages(recording.stream_turns(), **options))
+    return replay_messages(recording.stream_turns(), **options)
 
 
 @pytest.mark.parametrize("form", FORMS)

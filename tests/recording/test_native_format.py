@@ -101,7 +101,7 @@ def test_the_options_that_were_recorded_count_unless_others_are_given(tmp_path: 
     assert found.options == {"send_reasoning": False, "hidden_tools": "all", "ai_sdk": 7}
     assert b"reasoning" not in b"".join(replay(recording))
     assert b"reasoning" in b"".join(replay(recording, send_reasoning=True))
-    assert all(part["type"] != "reasoning" for part in list(replay_messages(recording.stream_turns()))[-1]["parts"])
+    assert all(part["type"] != "reasoning" for part in replay_messages(recording.stream_turns())[-1]["parts"])
 
 
 @pytest.mark.parametrize("tail", ['{"event": {"author": "ro', "{", '{"end": "fini', '{"chunk": {"t\xc3'])

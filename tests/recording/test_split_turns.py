@@ -116,7 +116,12 @@ SPLIT: list[tuple[str, list[Event], list[str]]] = [
     ),
     (
         "a delegation's result, which ADK writes in the user's name",
-        [HI, event("root", call("T", "task")), event("user", response("T", "task"), node_info={"path": "root@1"}), HELLO],
+        [
+            HI,
+            event("root", call("T", "task")),
+            event("user", response("T", "task"), node_info={"path": "root@1"}),
+            HELLO,
+        ],
         ["e-1"],
     ),
     (
@@ -185,7 +190,8 @@ def test_options_are_the_converters() -> None:
 def folded(events: Iterable[Event]) -> dict[str, Any]:
     """The assistant's messages of a page that gets each response, and would fail of one that is not for it."""
     messages: dict[str, Any] = {}
-    for chunks in replayed(events):
+    responses: list[Any] = replayed(events)
+    for chunks in responses:
         reducer = MessageReducer(message=messages.get(chunks[0]["messageId"]))
         for chunk in chunks:
             reducer.apply(chunk)

@@ -19,7 +19,7 @@ TURNS: Final[list[tuple[Act, list[list[Any]]]]] = [
     ("say", [[Call("pay", {"amount": 2})]]),
     ("approve", [["Paid at last."]]),
     (("stop", 6), [["A long ", "story ", "with ", "no ", "end."]]),
-    (("expire", 4), [["Another ", "long ", "story."]]),
+    (("stop", 4), [["Another ", "long ", "story."]]),
     ("say", [["I make one. ", Call("report")], ["It takes a while."]]),
     ("say", [["A table, then. ", Call("booker", {"request": "a table"})]]),
     ("report", []),
