@@ -6,7 +6,7 @@ the past, and through the client's reducer, as it did when it was live: ``_page_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from stream_protocol.convert import ConverterOptions, Settings, WarnOnce, find_task_agents, hide_tools, read_events
 from stream_protocol.session._page_messages import PageMessages

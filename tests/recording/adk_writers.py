@@ -112,7 +112,7 @@ async def write_all(folder: Path) -> None:
     session = Session.model_validate_json(stored)
     (folder / "save_session").write_text(session.model_dump_json(indent=2, exclude_none=True, by_alias=True))
     (folder / "dump_of_session").write_text(session.model_dump_json())
-    _write_evalset(folder / "evalset", session)
+    write_evalset(folder / "evalset", session)
     dump_pydantic_to_yaml(session, folder / "generated-session", sort_keys=False)
     await write_database(folder / "database", session)
     for mode in (StreamingMode.SSE, StreamingMode.NONE):
@@ -132,7 +132,7 @@ def _write_lines(folder: Path, capture: bytes) -> None:
     (folder / "own").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def _write_evalset(path: Path, session: Session) -> None:
+def write_evalset(path: Path, session: Session) -> None:
     case = EvalCase(eval_id="c", conversation=convert_session_to_eval_invocations(session))
     evalset = EvalSet(eval_set_id="e", eval_cases=[case])
     path.write_text(evalset.model_dump_json(indent=2, exclude_unset=True, exclude_defaults=True, exclude_none=True))
