@@ -24,7 +24,7 @@ from stream_protocol.session._run_input import (
 )
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._transcript import Exchange, Transcript
-from stream_protocol.session._transcript_reader import Place, TranscriptReader, is_user_message, message_id
+from stream_protocol.session._transcript_reader import Place, TranscriptReader, message_id
 from stream_protocol.session._user_message import artifact_path, user_message
 
 __all__ = [
@@ -53,7 +53,6 @@ __all__ = [
     "fingerprint",
     "fold_response",
     "interruption_events",
-    "is_user_message",
     "message_id",
     "messages_to_events",
     "plan",

@@ -48,9 +48,9 @@ class MessageStart:
 class TranscriptReader:
     """Finds the place of each event.
 
-    A user's message begins an exchange. If the user's events are missing, each new invocation does. The user's answer
-    to a call that waits begins another response of the message; so does the result of a call that waited for approval,
-    if the answer is missing. All else goes on in the newest response.
+    A user's message begins an exchange. If the user's events are missing, each new invocation does. Any other event of
+    the user's begins another response of the message; so does the result of a call that waited for approval, if the
+    answer is missing. All else goes on in the newest response.
     """
 
     def __init__(self) -> None:
