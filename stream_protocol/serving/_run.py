@@ -188,7 +188,6 @@ class Run:
 
     def _feed(self, event: Event) -> None:
         if self.log.closed:
-            self.output.add_hidden(event)
             return
         self.output.add(event)
         with self._failure_ends_response():

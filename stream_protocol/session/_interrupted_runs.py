@@ -19,6 +19,7 @@ from stream_protocol.convert import (
     RUN_STOPPED_TEXT,
     USER,
     Ending,
+    is_user_event,
 )
 from stream_protocol.convert.calls import external_kind
 from stream_protocol.session._external_calls import HIDDEN_FROM_MODEL
@@ -38,20 +39,28 @@ class RunOutput:
 
     def __init__(self) -> None:
         self._fragments: dict[_Speaker, list[Event]] = {}
-        self.hidden: list[Event] = []
-        """Stored events that came after the end of the response, and so are hidden from the page."""
+        self._shown: set[str] = set()
+        """The ids of the complete events that the page was shown."""
 
     def add(self, event: Event) -> None:
         """Takes an event of the run that the page was shown."""
         if event.partial:
             self._fragments.setdefault(_speaker(event), []).append(event)
-        elif event.content is not None or event.finish_reason is not None:
+            return
+        self._shown.add(event.id)
+        if event.content is not None or event.finish_reason is not None:
             self._fragments.pop(_speaker(event), None)
 
-    def add_hidden(self, event: Event) -> None:
-        """Takes an event of the run that came after the end of the response."""
-        if not event.partial and event.error_code != ABORTED:
-            self.hidden.append(event)
+    def hidden(self, stored: Iterable[Event]) -> list[Event]:
+        """Those of the run's stored events that the page was not shown.
+
+        They came after the end of the response, or not at all: a run can be cancelled while ADK stores an event.
+        """
+        return [
+            event
+            for event in stored
+            if event.id not in self._shown and event.error_code != ABORTED and not is_user_event(event)
+        ]
 
     def unstored(self) -> Iterator[tuple[Event, list[types.Part]]]:
         """For each speaker: its last fragment, and the parts that it streamed after its newest complete event."""
@@ -74,21 +83,22 @@ def interruption_events(
         return []
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
-    stored_speakers = {_speaker(event) for event in output.hidden if event.content is not None}
+    hidden = output.hidden(of_run)
+    stored_speakers = {_speaker(event) for event in hidden if event.content is not None}
     added = [_unstored_content(fragment, parts, stored_speakers) for fragment, parts in output.unstored()]
     added += _missing_responses(exchange, error_text, closes_pending=stopped)
     added += _responses_hidden_from_model(exchange)
     for event in added:
         event.error_code = ABORTED if stopped else RUN_FAILED_CODE
     last_code = [*of_run, *added][-1].error_code
-    if output.hidden or not _says_how_run_ended(last_code, outcome):
+    if hidden or not _says_how_run_ended(last_code, outcome):
         added.append(_end_mark(exchange, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE))
     begin = max(now, of_run[-1].timestamp + EVENT_INTERVAL)
     for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
         update_metadata(event, outcome=outcome)
-    if output.hidden:
-        update_metadata(added[-1], hidden_events=tuple(event.id for event in output.hidden))
+    if hidden:
+        update_metadata(added[-1], hidden_events=tuple(event.id for event in hidden))
     return added
 
 

@@ -13,7 +13,6 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from stream_protocol.serving import create_app
-from stream_protocol.session import RunOutput, Transcript, interruption_events
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
@@ -54,7 +53,8 @@ class Chat:
         assert session is not None
         return session.events
 
-    async def sealed(self) -> list[Event]:
+    async def appended(self) -> list[Event]:
+        """Those that the service appended when a run was interrupted."""
         return [event for event in await self.events() if "sealed" in (event.custom_metadata or {}).get(KEY, {})]
 
     def shown_to_the_model(self) -> list[types.Part]:
@@ -110,10 +110,10 @@ async def test_a_client_tool_beside_a_failed_one_can_still_be_answered() -> None
 async def test_half_a_text_is_stored_and_shown_to_the_model() -> None:
     chat = Chat([Thought("Hm."), "Half a sentence", RuntimeError("x")], "Better.")
     await chat.page.send("go")
-    (sealed,) = await chat.sealed()
-    assert sealed.author == "root"
-    assert sealed.content is not None
-    assert [(part.text, bool(part.thought)) for part in sealed.content.parts or []] == [
+    (added,) = await chat.appended()
+    assert added.author == "root"
+    assert added.content is not None
+    assert [(part.text, bool(part.thought)) for part in added.content.parts or []] == [
         ("Hm.", True),
         ("Half a sentence", False),
     ]
@@ -126,10 +126,10 @@ async def test_half_a_text_of_a_stopped_run_is_stored_once() -> None:
     await chat.stop_after("text-delta")
     stored = await chat.page.stored()
     assert [part["text"] for part in stored[1]["parts"] if part["type"] == "text"] == ["Half"]
-    assert len(await chat.sealed()) == 1
+    assert len(await chat.appended()) == 1
 
 
-async def test_a_stopped_tool_that_adk_sealed_itself_is_not_sealed_again() -> None:
+async def test_a_stopped_tool_that_adk_closed_itself_is_not_closed_again() -> None:
     started = asyncio.Event()
 
     async def dig() -> str:
@@ -141,13 +141,13 @@ async def test_a_stopped_tool_that_adk_sealed_itself_is_not_sealed_again() -> No
     chat = Chat(Call("dig"), "Better.", tools=[dig])
     await chat.stop_after("tool-input-available", started)
     await chat.page.stored()
-    assert await chat.sealed() == []
+    assert await chat.appended() == []
     chat.page.messages = await chat.page.stored()
     await chat.page.send("again")
     assert unanswered(chat.shown_to_the_model()) == set()
 
 
-async def test_a_run_that_had_to_be_cancelled_is_sealed_by_us(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_that_had_to_be_cancelled_is_closed_by_us(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stream_protocol.serving._run.STOP_TIMEOUT", 0.01)
     started = asyncio.Event()
 
@@ -169,10 +169,10 @@ async def test_a_run_that_had_to_be_cancelled_is_sealed_by_us(monkeypatch: pytes
     assert unanswered(chat.shown_to_the_model()) == set()
 
 
-async def test_a_run_that_ends_well_is_not_sealed() -> None:
+async def test_nothing_is_appended_to_a_run_that_ends_well() -> None:
     chat = Chat(["Hello.", Call("pay", {"amount": 1})])
     await chat.page.send("go")
-    assert await chat.sealed() == []
+    assert await chat.appended() == []
 
 
 async def test_a_store_that_fails_leaves_the_chat_free(caplog: pytest.LogCaptureFixture) -> None:
@@ -187,100 +187,6 @@ async def test_a_store_that_fails_leaves_the_chat_free(caplog: pytest.LogCapture
     response = await post(chat.app, {"id": "c1", "messages": [{**MESSAGE, "id": "u2"}]})
     assert response.status_code == 200
     assert "could not be stored" in caplog.text
-
-
-def event(author: str, *parts: types.Part, **more: Any) -> Event:
-    content = types.Content(role="user" if author == "user" else "model", parts=list(parts))
-    return Event(invocation_id="e-1", author=author, content=content, **more)
-
-
-def call(call_id: str) -> types.Part:
-    return types.Part(function_call=types.FunctionCall(id=call_id, name="f", args={}))
-
-
-USER = event("user", types.Part(text="hi"), timestamp=1.0)
-
-
-def test_times_are_strictly_later_than_all_that_is_stored() -> None:
-    future = event("a", call("A"), timestamp=2.0e9, branch="x")
-    fragments = RunOutput()
-    fragments.add(event("b", types.Part(text="Half"), partial=True, branch="y"))
-    sealing = interruption_events(
-        Transcript([USER, future]), fragments, "error", events_before_run=0, agent="root", now=2.0
-    )
-    times = [future.timestamp, *(one.timestamp for one in sealing)]
-    assert times == sorted(set(times))
-    assert [(one.author, one.branch) for one in sealing] == [("b", "y"), ("a", "x")]
-
-
-def test_the_model_is_named_as_the_page_was_told_it() -> None:
-    output = RunOutput()
-    output.add(event("b", types.Part(text="Half"), partial=True, model_version="m"))
-    (half,) = interruption_events(Transcript([USER]), output, "abort", events_before_run=0, agent="root", now=2.0)
-    end = types.FinishReason.STOP
-    output.add(event("b", types.Part(text=" and half"), partial=True, model_version="m", finish_reason=end))
-    (whole,) = interruption_events(Transcript([USER]), output, "abort", events_before_run=0, agent="root", now=2.0)
-    assert (half.model_version, whole.model_version) == (None, "m")
-
-
-def test_a_call_and_its_error_are_of_one_speaker_and_in_separate_events() -> None:
-    (sealed,) = interruption_events(
-        Transcript([USER, event("a", call("A"), isolation_scope="s")]),
-        RunOutput(),
-        "error",
-        events_before_run=0,
-        agent="root",
-        now=2.0,
-    )
-    (response,) = sealed.get_function_responses()
-    assert (sealed.author, sealed.isolation_scope, response.id) == ("a", "s", "A")
-    assert sealed.content is not None
-    assert sealed.content.role == "user"
-    assert response.response == {"error": "The run failed before the tool finished."}
-
-
-def test_a_call_that_an_agent_works_on_stays_open_after_an_error() -> None:
-    events = [USER, event("root", call("A")), event("task", types.Part(text="Which?"), isolation_scope="A")]
-    (sealed,) = interruption_events(
-        Transcript(events), RunOutput(), "error", events_before_run=0, agent="root", now=2.0
-    )
-    assert (sealed.author, sealed.content) == ("task", None)
-
-
-def test_a_run_that_stored_nothing_seals_nothing() -> None:
-    assert (
-        interruption_events(Transcript([USER]), RunOutput(), "error", events_before_run=1, agent="root", now=2.0) == []
-    )
-
-
-def test_what_adk_keeps_from_the_model_with_an_approval_is_told_to_it_alone() -> None:
-    asked = event("a", call("P"), long_running_tool_ids={"P"})
-    assert asked.content is not None
-    assert asked.content.parts is not None
-    asked.content.parts[0].function_call = types.FunctionCall(id="P", name="adk_request_confirmation", args={})
-    closed = [
-        types.Part(function_response=types.FunctionResponse(id=call_id, name=name, response={"error": "Aborted."}))
-        for call_id, name in (("A", "f"), ("P", "adk_request_confirmation"))
-    ]
-    stored = [
-        USER,
-        event("a", call("A"), long_running_tool_ids={"A"}),
-        asked,
-        event("a", *closed, error_code="INVOCATION_ABORTED"),
-    ]
-    (sealed,) = interruption_events(
-        Transcript(stored), RunOutput(), "abort", events_before_run=0, agent="root", now=2.0
-    )
-    (response,) = sealed.get_function_responses()
-    assert (response.id, response.response) == ("A", {"error": "Aborted."})
-    (exchange,) = Transcript([*stored, sealed]).exchanges
-    assert exchange.events == tuple(stored)
-    assert (
-        interruption_events(
-            Transcript([*stored, sealed]), RunOutput(), "abort", events_before_run=0, agent="root", now=2.0
-        )
-        == []
-    )
 
 
 async def ask(tool_context: ToolContext) -> str:

@@ -1,0 +1,101 @@
+"""The events that are appended after an interrupted run: when, by whom, and what page and model read of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from google.adk.events import Event
+from google.genai import types
+
+from stream_protocol.convert import Ending
+from stream_protocol.session import RunOutput, Transcript, interruption_events
+
+
+def event(author: str, *parts: types.Part, **more: Any) -> Event:
+    content = types.Content(role="user" if author == "user" else "model", parts=list(parts))
+    return Event(invocation_id="e-1", author=author, content=content, **more)
+
+
+def call(call_id: str) -> types.Part:
+    return types.Part(function_call=types.FunctionCall(id=call_id, name="f", args={}))
+
+
+def response(call_id: str, name: str = "f") -> types.Part:
+    return types.Part(function_response=types.FunctionResponse(id=call_id, name=name, response={"error": "Aborted."}))
+
+
+USER = event("user", types.Part(text="hi"), timestamp=1.0)
+
+
+def appended(
+    stored: Sequence[Event], outcome: Ending, *, fragments: Sequence[Event] = (), unseen: Sequence[Event] = ()
+) -> list[Event]:
+    """What is appended to the events of one run. The page was shown all but those that are ``unseen``."""
+    output = RunOutput()
+    for one in [*stored, *fragments]:
+        if one not in unseen:
+            output.add(one)
+    return interruption_events(Transcript(stored), output, outcome, events_before_run=0, agent="root", now=2.0)
+
+
+def test_times_are_strictly_later_than_all_that_is_stored() -> None:
+    future = event("a", call("A"), timestamp=2.0e9, branch="x")
+    half = event("b", types.Part(text="Half"), partial=True, branch="y")
+    added = appended([USER, future], "error", fragments=[half])
+    times = [future.timestamp, *(one.timestamp for one in added)]
+    assert times == sorted(set(times))
+    assert [(one.author, one.branch) for one in added] == [("b", "y"), ("a", "x")]
+
+
+def test_the_model_is_named_as_the_page_was_told_it() -> None:
+    half = event("b", types.Part(text="Half"), partial=True, model_version="m")
+    end = types.FinishReason.STOP
+    whole = event("b", types.Part(text=" and half"), partial=True, model_version="m", finish_reason=end)
+    (unnamed,) = appended([USER], "abort", fragments=[half])
+    (named,) = appended([USER], "abort", fragments=[half, whole])
+    assert (unnamed.model_version, named.model_version) == (None, "m")
+
+
+def test_a_call_and_its_error_are_of_one_speaker_and_in_separate_events() -> None:
+    (added,) = appended([USER, event("a", call("A"), isolation_scope="s")], "error")
+    (answer,) = added.get_function_responses()
+    assert (added.author, added.isolation_scope, answer.id) == ("a", "s", "A")
+    assert added.content is not None
+    assert added.content.role == "user"
+    assert answer.response == {"error": "The run failed before the tool finished."}
+
+
+def test_a_call_that_an_agent_works_on_stays_open_after_an_error() -> None:
+    events = [USER, event("root", call("A")), event("task", types.Part(text="Which?"), isolation_scope="A")]
+    (added,) = appended(events, "error")
+    assert (added.author, added.content) == ("task", None)
+
+
+def test_nothing_is_appended_to_a_run_that_stored_nothing() -> None:
+    transcript = Transcript([USER])
+    assert interruption_events(transcript, RunOutput(), "error", events_before_run=1, agent="root", now=2.0) == []
+
+
+def test_a_stored_event_that_never_came_is_hidden_from_the_page() -> None:
+    """A run can be cancelled between the storing of an event and its way to the page."""
+    result = event("a", response("A"))
+    stored = [USER, event("a", call("A")), result]
+    added = appended(stored, "abort", unseen=[result])
+    (exchange,) = Transcript([*stored, *added]).exchanges
+    assert result not in exchange.events
+    assert exchange.events[:2] == tuple(stored[:2])
+
+
+def test_the_model_alone_reads_again_what_adk_keeps_from_it_with_an_approval() -> None:
+    approval = types.Part(function_call=types.FunctionCall(id="P", name="adk_request_confirmation", args={}))
+    stored = [
+        USER,
+        event("a", call("A"), long_running_tool_ids={"A"}),
+        event("a", approval, long_running_tool_ids={"P"}),
+        event("a", response("A"), response("P", "adk_request_confirmation"), error_code="INVOCATION_ABORTED"),
+    ]
+    (added,) = appended(stored, "abort")
+    (answer,) = added.get_function_responses()
+    assert (answer.id, answer.response) == ("A", {"error": "Aborted."})
+    (exchange,) = Transcript([*stored, added]).exchanges
+    assert exchange.events == tuple(stored)
+    assert appended([*stored, added], "abort") == []
