@@ -200,6 +200,8 @@ class Conversion(Generic[T]):
         # fields in the instance's dict; reading them there costs a fourth of its attribute access.
         if author == USER:
             self._responses.add_user_event(event)
+            if event.error_code:  # of a node: an agent in task mode that fails after a user's message speaks as "user"
+                self._summary.add(event, has_content=False, any_shown=self._steps.response_has_content)
             return
         speaker = self._speaker
         branch, path = fields["branch"], fields["node_info"].__dict__["path"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from google.adk.events import Event
+from google.adk.events.event import NodeInfo
 from google.genai.types import FinishReason, GenerateContentResponseUsageMetadata
 
 from stream_protocol import AnyChunk, StreamProtocolConverter, StreamProtocolError, iter_chunks
@@ -90,6 +91,11 @@ def test_truncated_arguments_end_the_call_and_the_response_says_length() -> None
             [event(text("a"), interrupted=True)], {"type": "finish", "finishReason": "other"}, id="interrupted"
         ),
         pytest.param([event(error_code="INVOCATION_ABORTED")], {"type": "abort"}, id="aborted"),
+        pytest.param(
+            [event(author="user", error_code="RuntimeError", node_info=NodeInfo(path="root@1"))],
+            MASKED,
+            id="a node that speaks as the user",
+        ),
         pytest.param(
             [fragment(text("a"), finish_reason="MAX_TOKENS")],
             {"type": "finish", "finishReason": "length"},
