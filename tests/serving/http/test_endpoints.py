@@ -112,6 +112,19 @@ async def test_a_refusal_is_a_plain_response_and_not_what_fastapi_makes_of_an_ex
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
 
 
+async def test_the_body_of_nobody_is_read_before_the_refusal() -> None:
+    sent: list[bytes] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            sent.append(b" ")
+            yield sent[-1]
+
+    async with client(fastapi_app(ChatEndpoints(service("Never.")))) as http:
+        refused = await http.post("/talk", content=body(), headers=JSON_TYPE)
+    assert (refused.status_code, len(sent)) == (401, 100), "a browser shows the answer only if it could send all"
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [
