@@ -82,6 +82,19 @@ def test_they_may_stand_beside_events_and_be_of_a_class_of_their_own() -> None:
     assert list(iter_sse(iter(mixed))) == expected
 
 
+class AttributeDict(dict[str, Any]):
+    """A dictionary whose keys are its attributes, too."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(values)
+        self.__dict__ = self
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_their_keys_may_be_attributes_too(form: Any) -> None:
+    assert list(iter_sse(AttributeDict(form(each)) for each in TURN.events)) == list(iter_sse(TURN.events))
+
+
 def test_the_past_may_be_dictionaries() -> None:
     past = waiting("pay", "c1", "a1")
     answers = [decision(("a1", True)), event(response("pay", {"paid": 1}, "c1"))]
