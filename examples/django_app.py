@@ -80,7 +80,8 @@ def from_django(request: HttpRequest) -> Request:
     """The request as Starlette's. Django has read its body, into a file if it is large."""
 
     async def receive() -> Message:
-        return {"type": "http.request", "body": request.read(), "more_body": False}
+        piece = request.read(2**16)
+        return {"type": "http.request", "body": piece, "more_body": bool(piece)}
 
     return Request(request.scope, receive)
 

@@ -189,11 +189,11 @@ class Conversion(Generic[T]):
         """Writes what this event adds to the stream. A dictionary is read as an event."""
         try:
             fields = event.__dict__
-            author = fields["author"]
+            author, branch, path = fields["author"], fields["branch"], fields["node_info"].__dict__["path"]
         except (AttributeError, KeyError):  # costs nothing until there is a dictionary
             event = read_event(event, self._warn)
             fields = event.__dict__
-            author = fields["author"]
+            author, branch, path = event.author, event.branch, event.node_info.path
         if not self._running:
             self._start(fields["invocation_id"])
         # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps
@@ -204,7 +204,6 @@ class Conversion(Generic[T]):
                 self._summary.add(event, has_content=False, any_shown=self._steps.response_has_content)
             return
         speaker = self._speaker
-        branch, path = fields["branch"], fields["node_info"].__dict__["path"]
         if author != speaker.author or branch != speaker.branch or path != speaker.path:
             speaker = self._change_speaker((author, branch, path), event)
         if (reason := fields["finish_reason"]) is not None:

@@ -43,6 +43,8 @@ def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
             return _read_rest(deepcopy(readable), error, warn)
     except RecursionError:
         raise NotAnEventError("it is nested too deeply") from None
+    except (AttributeError, TypeError):  # of google-genai's enums for a number, of pydantic for a key that is no text
+        raise NotAnEventError("it has a value or key of a type that the installed ADK cannot read") from None
 
 
 def _read_rest(value: dict[str, Any], error: ValidationError, warn: WarnOnce) -> Event:

@@ -92,10 +92,11 @@ class SyncChatService:
                     return
                 yield piece
         finally:
-            if coming is not None:
-                coming.cancel()
-            if isinstance(events, AsyncGenerator):
-                portal.call(events.aclose)
+            if portal is self._portal:  # not in a process that was forked since: nobody would answer there
+                if coming is not None:
+                    coming.cancel()
+                if isinstance(events, AsyncGenerator):
+                    portal.call(events.aclose)
 
     def _start(self) -> tuple[BlockingPortal, ChatService]:
         """Starts the loop and makes the service, unless that has been done."""

@@ -82,6 +82,19 @@ def test_they_may_stand_beside_events_and_be_of_a_class_of_their_own() -> None:
     assert list(iter_sse(iter(mixed))) == expected
 
 
+class AttributeDict(dict[str, Any]):
+    """A dictionary whose keys are its attributes, too."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(values)
+        self.__dict__ = self
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_their_keys_may_be_attributes_too(form: Any) -> None:
+    assert list(iter_sse(AttributeDict(form(each)) for each in TURN.events)) == list(iter_sse(TURN.events))
+
+
 def test_the_past_may_be_dictionaries() -> None:
     past = waiting("pay", "c1", "a1")
     answers = [decision(("a1", True)), event(response("pay", {"paid": 1}, "c1"))]
@@ -100,11 +113,15 @@ def test_fields_that_the_installed_adk_does_not_know_are_left_out(caplog: pytest
     ]
 
 
+UNREADABLE = "it has a value or key of a type that the installed ADK cannot read"
+
 NONE_AT_ALL: dict[str, tuple[Any, str]] = {
     "an error of the API server": ({"error": "boom"}, "it has no author"),
     "a chunk": ({"type": "start"}, "it is a chunk of a UI message stream"),
     "a text": ("data: {}", "it is of the type str"),
     "nothing": (None, "it is of the type NoneType"),
+    "a number for an enum": ({"author": "root", "finishReason": 7}, UNREADABLE),
+    "a key that is no text": ({"author": "root", "content": {"parts": [{1: 2}]}}, UNREADABLE),
 }
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -100,6 +101,21 @@ def test_closing_the_service_ends_its_streams_and_refuses_what_comes_later(start
     assert types(answer)[-1] == "abort"
     with pytest.raises(ChatRequestError, match="shutting down"):
         ask(service)
+
+
+def test_a_process_that_is_forked_in_the_middle_of_a_response_can_drop_it(start: Start) -> None:
+    service = start(["Well. ", Wait(asyncio.Event())])
+    events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")
+    next(events)
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(int(HANG))
+        events.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    service.close()
+    assert b"abort" in b"".join(events)
 
 
 def test_a_forked_process_starts_a_loop_of_its_own(start: Start) -> None:

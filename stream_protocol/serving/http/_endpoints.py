@@ -15,7 +15,7 @@ from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
 from stream_protocol.serving.http._hooks import prepare_run, require_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
-from stream_protocol.serving.http._request_body import read_json_body
+from stream_protocol.serving.http._request_body import dropping_body_if_refused, read_json_body
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 
@@ -64,7 +64,8 @@ class ChatEndpoints:
         ``artifact_path``: the path before ``/{chat_id}/artifacts/{name}`` if the app has a route for ``artifact``: the
         agent's files go as links there. ``None``: they go as bytes.
         """
-        require_user(user_id)
+        async with dropping_body_if_refused(request):
+            require_user(user_id)
         chat_request = parse_chat_request(await read_json_body(request, self._max_body_bytes))
         prepared = await prepare_run(overrides, request, chat_request)
         if prepared.artifact_base is None:

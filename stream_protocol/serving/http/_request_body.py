@@ -6,7 +6,7 @@ Bounds keep a hostile client from holding a connection for ever: what is beyond 
 """
 
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final
 
 import anyio
@@ -48,12 +48,13 @@ async def read_json_body(request: Request, limit: int) -> bytes:
 
 @asynccontextmanager
 async def dropping_body_if_refused(request: Request) -> AsyncIterator[None]:
-    """Reads the body and drops it if what is done in the block refuses the request. Nothing may have read it before."""
+    """Reads the body and drops it if what is done in the block refuses the request."""
     try:
         yield
     except (ChatRequestError, HTTPException):
-        async with aclosing(request.stream()) as pieces:
-            await _drop(pieces, request, 0)
+        with suppress(RuntimeError):  # of Starlette: a hook of the app has read the body
+            async with aclosing(request.stream()) as pieces:
+                await _drop(pieces, request, 0)
         raise
 
 

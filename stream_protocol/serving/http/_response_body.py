@@ -25,7 +25,7 @@ async def response_body(response: ASGIApp) -> AsyncGenerator[bytes]:
 
     async def serve() -> None:
         with writer:
-            await response({"type": "http"}, _wait_for_ever, send)
+            await response({"type": "http", "method": "GET", "headers": []}, _wait_for_ever, send)
 
     with writer, reader:
         serving = asyncio.create_task(serve())

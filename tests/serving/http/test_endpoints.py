@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -12,7 +13,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types as genai
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from stream_protocol import ChatRequest
@@ -112,6 +113,19 @@ async def test_a_refusal_is_a_plain_response_and_not_what_fastapi_makes_of_an_ex
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
 
 
+async def test_the_body_of_nobody_is_read_before_the_refusal() -> None:
+    sent: list[bytes] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            sent.append(b" ")
+            yield sent[-1]
+
+    async with client(fastapi_app(ChatEndpoints(service("Never.")))) as http:
+        refused = await http.post("/talk", content=body(), headers=JSON_TYPE)
+    assert (refused.status_code, len(sent)) == (401, 100), "a browser shows the answer only if it could send all"
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -188,8 +202,10 @@ async def collect(response: Response) -> bytes:
     return b"".join([piece async for piece in response_body(response)])
 
 
-async def test_the_body_of_a_response_for_a_framework_with_responses_of_its_own() -> None:
+async def test_the_body_of_a_response_for_a_framework_with_responses_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"Read.")
     assert await collect(PlainTextResponse("No.", 409)) == b"No."
+    assert await collect(FileResponse(tmp_path / "a.txt")) == b"Read."
     assert await collect(Response(status_code=204)) == b""
 
 

@@ -15,6 +15,8 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from httpx import Response
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from stream_protocol.serving import chat_routes
 from stream_protocol.serving._chat_list import OWN_TITLE_KEY
@@ -283,6 +285,16 @@ async def test_a_body_that_nobody_asked_for_is_read_before_the_refusal(
         headers = {"content-type": content_type, "x-user": user}
         refusal = await http.post("/api/chat", content=pieces(100, sent), headers=headers)
     assert (refusal.status_code, len(sent)) == (status, 100)
+
+
+async def test_a_hook_that_has_read_the_body_may_refuse_it() -> None:
+    async def identify(request: Request) -> str:
+        name = b"".join([piece async for piece in request.stream()])
+        raise HTTPException(403, f"{name.decode()} may not chat.")
+
+    async with client(Starlette(routes=chat_routes(Office().service, identify=identify))) as http:
+        refusal = await http.post("/api/chat", content=b"ann")
+    assert (refusal.status_code, refusal.text) == (403, "ann may not chat.")
 
 
 @pytest.mark.parametrize("declared", [True, False])
