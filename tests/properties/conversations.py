@@ -115,7 +115,8 @@ def with_results(said: list[Any]) -> list[Any]:
     return [item for one in said for item in ([CODE, RAN] if one is CODE else [one])]
 
 
-texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12)
+# ADK's YAML loses U+0085: see what may differ, in docs/decisions.
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00\x85"), min_size=1, max_size=12)
 calls = st.one_of(
     st.builds(lambda n, streamed: Call("pay", {"amount": n}, streamed=streamed), st.integers(1, 9), st.booleans()),
     st.builds(lambda n: Call("pay_if_small", {"amount": n}), st.integers(1, 9)),

@@ -11,7 +11,7 @@ from google.adk.tools.function_tool import FunctionTool
 from stream_protocol.recording import ChatRecorder
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
-from tests.readings import replayed
+from tests.readings import replayed, replays
 from tests.recording.adk_writers import write_evalset
 from tests.serving.chat_client import Page
 from tests.serving.support import begin
@@ -87,3 +87,15 @@ async def test_an_evalset_has_what_was_taken_back(tmp_path: Path) -> None:
     assert isinstance(session, Session)
     write_evalset(tmp_path / "evalset", session)
     assert texts([*replayed(tmp_path / "evalset")]) == ["hi", "one", "hi", "two"]
+
+
+async def test_adks_yaml_loses_the_control_character_for_a_next_line(tmp_path: Path) -> None:
+    service = ChatService(agent("one\x85two"))
+    page = Page(create_app(service))
+    await page.send("go")
+    session = await service.runner.session_service.get_session(app_name="root", user_id="local", session_id="c1")
+    assert session is not None
+    read = {form: texts(messages)[-1] for form, messages in replays(session, tmp_path)}
+    assert texts(await page.stored())[-1] == "one\x85two"
+    assert {form for form, text in read.items() if text != "one\x85two"} == {"yaml"}
+    assert read["yaml"] == "one two"
