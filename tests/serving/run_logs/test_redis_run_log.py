@@ -167,6 +167,30 @@ async def test_a_renewal_that_was_under_way_at_the_end_does_not_refuse_a_claim(e
     await freed(wired[1])
 
 
+async def test_a_run_that_ends_before_its_first_renewal_does_not_refuse_a_claim(ends: list[Wire], wired: Logs) -> None:
+    """For Redis it still waits for its request to be accepted."""
+    claims = ends[1].register_script(CLAIM).sha
+    owner = FakeOwner(EventBuffer(wired[0].bounds))
+    lease = await wired[0].claim(CHAT, "request", owner)
+    go_on = ends[0].hold()
+    lease.open()
+    owner.log.append(START, TEXT)
+    owner.finish()
+    claim = asyncio.create_task(begin(wired[1], request="another"))
+
+    async def decided() -> bool:
+        return claim.done() or ends[1].answered[claims] >= 2
+
+    await eventually(decided)
+    assert not claim.done()
+    go_on.set()
+    with pytest.raises(ChatTakenError) as taken:
+        await claim
+    assert taken.value.run.phase == "closed"
+    lease.release()
+    await freed(wired[1])
+
+
 async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: RedisServer, logs: Logs) -> None:
     old, old_lease = await begin(logs[0])
     info = await running(logs[1])

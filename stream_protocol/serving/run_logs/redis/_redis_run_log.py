@@ -161,7 +161,7 @@ class RedisRunLog:
                 return await lease.claim()
             except OtherRunError as taken:
                 other = taken.run
-                if other.phase != "open" or other.request == request or other.run_id in self._leases:
+                if other.phase == "closed" or other.request == request or other.run_id in self._leases:
                     raise
                 if first is None or first.run.run_id != other.run_id:
                     first, requested_after = taken, None
