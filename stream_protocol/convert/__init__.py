@@ -1,12 +1,10 @@
 """ADK events -> UI message chunks. Reads ADK objects by attribute and imports none of ADK."""
 
-from stream_protocol.convert._authors import USER, is_user_event
 from stream_protocol.convert._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
 from stream_protocol.convert._converter import StreamProtocolConverter, chunk_conversion, sse_conversion
 from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
 from stream_protocol.convert._delegations import find_task_agents
 from stream_protocol.convert._endings import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError
-from stream_protocol.convert._event_dicts import EventOrDict, NotAnEventError, read_event, read_events
 from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
 from stream_protocol.convert._options import (
     CONTROL_TOOLS,
@@ -19,7 +17,15 @@ from stream_protocol.convert._options import (
 from stream_protocol.convert._provider_tools import CODE_EXECUTION
 from stream_protocol.convert._steps import CALL_NOT_FINISHED_TEXT
 from stream_protocol.convert._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
-from stream_protocol.convert._warnings import WarnOnce
+from stream_protocol.convert.events import (
+    USER,
+    EventOrDict,
+    NotAnEventError,
+    WarnOnce,
+    is_user_event,
+    read_event,
+    read_events,
+)
 
 __all__ = [
     "ABORTED",

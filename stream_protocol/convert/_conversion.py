@@ -13,10 +13,8 @@ from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from stream_protocol.convert._authors import USER, is_user_event
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_output
 from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunSummary
-from stream_protocol.convert._event_dicts import read_event, read_events
 from stream_protocol.convert._function_calls import FunctionCalls
 from stream_protocol.convert._function_responses import FunctionResponses
 from stream_protocol.convert._media import is_media, write_media
@@ -25,15 +23,15 @@ from stream_protocol.convert._provider_tools import ProviderCall, provider_part
 from stream_protocol.convert._sources import Sources
 from stream_protocol.convert._speakers import NO_SPEAKER, PartKind, Speaker, SpeakerKey
 from stream_protocol.convert._steps import Steps
-from stream_protocol.convert._warnings import WarnOnce
 from stream_protocol.convert.calls import CallRegistry
+from stream_protocol.convert.events import USER, WarnOnce, is_user_event, read_event, read_events
 from stream_protocol.wire import Sink, StreamProtocolError, json_value, to_well_formed
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import Part
 
-    from stream_protocol.convert._event_dicts import EventOrDict
+    from stream_protocol.convert.events import EventOrDict
 
 logger = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, Unpack
 
 from stream_protocol.convert._conversion import Conversion
-from stream_protocol.convert._event_dicts import EventOrDict
 from stream_protocol.convert._options import ConverterOptions, Settings
+from stream_protocol.convert.events import EventOrDict
 from stream_protocol.wire import AnyChunk, ChunkSink, Sink, SseSink, TransformedSink
 
 T = TypeVar("T")

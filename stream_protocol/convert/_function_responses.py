@@ -2,14 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert._authors import USER
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation
 from stream_protocol.convert._endings import ABORTED
 from stream_protocol.convert._media import write_media
 from stream_protocol.convert._options import Settings
 from stream_protocol.convert._provider_tools import ProviderResult
 from stream_protocol.convert._steps import Steps
-from stream_protocol.convert._warnings import WarnOnce
 from stream_protocol.convert.calls import (
     REQUEST_CREDENTIAL,
     CallRegistry,
@@ -20,6 +18,7 @@ from stream_protocol.convert.calls import (
     failure_text,
     is_confirmed,
 )
+from stream_protocol.convert.events import USER, WarnOnce
 from stream_protocol.wire import Sink, UnrepresentableValueError, json_value
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from typing import Any, TypeVar, Unpack
 from stream_protocol.convert._conversion import Conversion
 from stream_protocol.convert._converter import chunk_conversion, sse_conversion
 from stream_protocol.convert._delegations import find_task_agents
-from stream_protocol.convert._event_dicts import EventOrDict, read_events
 from stream_protocol.convert._options import ConverterOptions, Settings, hide_tools
-from stream_protocol.convert._warnings import WarnOnce
+from stream_protocol.convert.events import EventOrDict, WarnOnce, read_events
 from stream_protocol.wire import SSE_DONE, AnyChunk
 
 logger = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """A stored session: its exchanges, its pending calls, what a request asks of it, and its history.
 
-Pure: no I/O, no clock. Read it in this order: ``_transcript_reader`` and ``_metadata`` (which events make which
-message), ``_transcript`` and ``_external_calls``, ``_files`` and ``_user_message``, then ``_planning`` (what a request
+Pure: no I/O, no clock. Read it in this order: the room ``transcript`` (``_transcript_reader`` and ``_metadata``, then
+``_transcript`` and ``_external_calls``), ``_files`` and ``_user_message``, then ``_planning`` (what a request
 asks for) and ``_run_input`` (what ADK is given for it), ``_page_messages`` and ``_history``, and ``_interrupted_runs``.
 """
 
@@ -12,8 +12,6 @@ from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import RunOutput, interruption_events
-from stream_protocol.session._metadata import METADATA_KEY, STATE_PREFIX, shown_event
-from stream_protocol.session._omissions import OmissionFinder, Omissions
 from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
@@ -23,9 +21,19 @@ from stream_protocol.session._run_input import (
     user_content,
 )
 from stream_protocol.session._thought_signatures import repair_thought_signatures
-from stream_protocol.session._transcript import Exchange, Transcript
-from stream_protocol.session._transcript_reader import Place, TranscriptReader, message_id
 from stream_protocol.session._user_message import artifact_path, user_message
+from stream_protocol.session.transcript import (
+    METADATA_KEY,
+    STATE_PREFIX,
+    Exchange,
+    OmissionFinder,
+    Omissions,
+    Place,
+    Transcript,
+    TranscriptReader,
+    message_id,
+    shown_event,
+)
 
 __all__ = [
     "CREDENTIAL_PROVIDED",

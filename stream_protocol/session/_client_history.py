@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, plan
 from stream_protocol.session._submitted_answers import CONFLICT
-from stream_protocol.session._transcript import Transcript
+from stream_protocol.session.transcript import Transcript
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 
 if TYPE_CHECKING:

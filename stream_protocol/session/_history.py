@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from stream_protocol.convert import ConverterOptions, Settings, WarnOnce, find_task_agents, hide_tools, read_events
 from stream_protocol.session._page_messages import PageMessages
-from stream_protocol.session._transcript import Transcript
+from stream_protocol.session.transcript import Transcript
 
 if TYPE_CHECKING:
     from google.adk.sessions import Session

@@ -22,9 +22,7 @@ from stream_protocol.convert import (
     is_user_event,
 )
 from stream_protocol.convert.calls import external_kind
-from stream_protocol.session._external_calls import HIDDEN_FROM_MODEL
-from stream_protocol.session._metadata import EVENT_INTERVAL, update_metadata
-from stream_protocol.session._transcript import Exchange, Transcript
+from stream_protocol.session.transcript import EVENT_INTERVAL, HIDDEN_FROM_MODEL, Exchange, Transcript, update_metadata
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
 """``error_code`` of the events after an error. After an abort or a timeout they have ADK's own code, ``ABORTED``, which

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from stream_protocol.convert import chunk_conversion, is_user_event
 from stream_protocol.convert.calls import is_confirmed
-from stream_protocol.session._metadata import EventMetadata
-from stream_protocol.session._transcript_reader import is_user_message
 from stream_protocol.session._user_message import user_message
+from stream_protocol.session.transcript import EventMetadata, is_user_message
 from stream_protocol.wire import ClientStreamError
 from stream_protocol.wire.client import MessageReducer
 

@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
 
-    from stream_protocol.session._external_calls import ExternalCall
     from stream_protocol.session._files import TextOrFile
-    from stream_protocol.session._transcript import Exchange, Transcript
+    from stream_protocol.session.transcript import Exchange, ExternalCall, Transcript
     from stream_protocol.wire import ChatRequest, UIMessage
 
 

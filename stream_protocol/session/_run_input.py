@@ -7,12 +7,10 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.convert.calls import CallKind
-from stream_protocol.session._external_calls import HIDDEN_FROM_MODEL
 from stream_protocol.session._files import InlineFile, TextOrFile
-from stream_protocol.session._metadata import EventMetadata, SentFile, update_metadata
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn
-from stream_protocol.session._transcript import Transcript
 from stream_protocol.session._user_message import adk_part
+from stream_protocol.session.transcript import HIDDEN_FROM_MODEL, EventMetadata, SentFile, Transcript, update_metadata
 
 UNANSWERED: Final = "The user went on without an answer."
 """The error that the model reads as the result of a call which a new user message superseded."""

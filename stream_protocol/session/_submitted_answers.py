@@ -16,7 +16,7 @@ from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from stream_protocol.session._external_calls import ExternalCall
+    from stream_protocol.session.transcript import ExternalCall
     from stream_protocol.wire import ChatRequest, ToolPart, UIMessage
 
 CONFLICT: Final = 409

@@ -16,7 +16,7 @@ from google.genai import types
 
 from stream_protocol.convert import UNKNOWN_MEDIA_TYPE
 from stream_protocol.session._files import InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
-from stream_protocol.session._metadata import EventMetadata, SentFile
+from stream_protocol.session.transcript import EventMetadata, SentFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

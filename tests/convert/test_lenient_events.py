@@ -9,7 +9,8 @@ from google.adk.events import Event
 from google.genai import types
 from pydantic import model_validator
 
-from stream_protocol.convert import NotAnEventError, WarnOnce, _lenient_events, read_event
+from stream_protocol.convert import NotAnEventError, WarnOnce, read_event
+from stream_protocol.convert.events import _lenient_events
 
 CALL = types.Part(function_call=types.FunctionCall(id="A", name="look", args={"novel": 1}))
 KNOWN = Event(

@@ -9,7 +9,7 @@ from google.genai import types
 
 from stream_protocol.convert.calls import CallKind
 from stream_protocol.session import METADATA_KEY, Exchange, Place, Transcript, TranscriptReader
-from stream_protocol.session._metadata import EventMetadata, SentFile, update_metadata
+from stream_protocol.session.transcript import EventMetadata, SentFile, update_metadata
 
 
 def event(author: str, *parts: types.Part, invocation: str = "e-1", **fields: Any) -> Event:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from stream_protocol.convert import ABORTED, is_user_event
 from stream_protocol.convert.calls import CallKind, external_kind, gated_call
-from stream_protocol.session._metadata import hidden_events
+from stream_protocol.session.transcript._metadata import hidden_events
 
 if TYPE_CHECKING:
     from google.adk.events import Event

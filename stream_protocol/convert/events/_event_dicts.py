@@ -6,7 +6,7 @@ They become ADK's ``Event``, which is loaded with the first of them.
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from stream_protocol.convert._warnings import WarnOnce
+from stream_protocol.convert.events._warnings import WarnOnce
 from stream_protocol.wire import StreamProtocolError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def read_event(value: object, warn: WarnOnce) -> "Event":
         # `author` is the one key that every ADK event has.
         is_chunk = isinstance(value.get("type"), str)
         raise NotAnEventError("it is a chunk of a UI message stream" if is_chunk else "it has no author")
-    from stream_protocol.convert._lenient_events import read_leniently
+    from stream_protocol.convert.events._lenient_events import read_leniently
 
     return read_leniently(value, warn)
 

@@ -16,16 +16,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.convert import is_user_event
-from stream_protocol.session._external_calls import external_calls
-from stream_protocol.session._metadata import EventMetadata, hidden_events, shown_event
-from stream_protocol.session._transcript_reader import Place, TranscriptReader, is_user_message
+from stream_protocol.session.transcript._external_calls import external_calls
+from stream_protocol.session.transcript._metadata import EventMetadata, hidden_events, shown_event
+from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from google.adk.events import Event
 
-    from stream_protocol.session._external_calls import ExternalCall
+    from stream_protocol.session.transcript._external_calls import ExternalCall
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -14,8 +14,8 @@ from google.adk.events import Event
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from stream_protocol.convert._event_dicts import NotAnEventError
-from stream_protocol.convert._warnings import WarnOnce
+from stream_protocol.convert.events._event_dicts import NotAnEventError
+from stream_protocol.convert.events._warnings import WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"

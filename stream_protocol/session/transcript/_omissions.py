@@ -10,8 +10,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_protocol.session._metadata import EventMetadata
-from stream_protocol.session._transcript_reader import Place, TranscriptReader
+from stream_protocol.session.transcript._metadata import EventMetadata
+from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
