@@ -15,6 +15,10 @@ STOPPING: Final = 300.0
 """Seconds after which a server that should stop hangs."""
 
 
+POLL_SECONDS: Final = 0.01
+"""Between two looks of a ``socketserver`` whether it should stop: its own half a second is waited for by each test."""
+
+
 @contextmanager
 def served(app: Starlette) -> Iterator[str]:
     """The address of the app, served by a thread."""

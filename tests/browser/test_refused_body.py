@@ -18,7 +18,7 @@ from starlette.routing import Route
 from stream_protocol.serving import create_app
 from stream_protocol.testing import ScriptedLlm
 from tests.browser.conftest import HANG_MS
-from tests.served import served
+from tests.served import POLL_SECONDS, served
 
 pytestmark = pytest.mark.browser
 
@@ -71,7 +71,7 @@ class QuietServer(ThreadingTCPServer):
 def behind_a_proxy(url: str) -> Iterator[str]:
     upstream = {"upstream": ("127.0.0.1", urlsplit(url).port)}
     with QuietServer(("127.0.0.1", 0), type("ProxyOfOne", (Proxy,), upstream)) as proxy:
-        threading.Thread(target=proxy.serve_forever).start()
+        threading.Thread(target=proxy.serve_forever, args=(POLL_SECONDS,)).start()
         yield f"http://127.0.0.1:{proxy.server_address[1]}"
         proxy.shutdown()
 

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.comparable_messages import comparable
+from tests.served import POLL_SECONDS
 from tests.serving.chat_client import Page
 from tests.serving.support import chat, client, post, said
 from tests.tools import OLD_ADK
@@ -74,7 +75,7 @@ def provider() -> Iterator[Provider]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
         provider.url = f"http://127.0.0.1:{server.server_address[1]}/token"
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,)).start()
         yield provider
         server.shutdown()
 
