@@ -110,6 +110,15 @@ async def claimable(log: RedisRunLog) -> None:
     await eventually(claimed)
 
 
+async def refused_by_a_closed_run(claim: asyncio.Task[object], lease: Lease, worker: RedisRunLog) -> None:
+    """The claim is refused as long as the run of ``lease`` is being stored, and the chat is free after that."""
+    with pytest.raises(ChatTakenError) as taken:
+        await claim
+    assert taken.value.run.phase == "closed"
+    lease.release()
+    await freed(worker)
+
+
 async def test_who_comes_before_redis_knows_of_the_end_is_told_of_it(ends: list[Wire], wired: Logs) -> None:
     """As a page that has read the end here, and sends at once to the other worker."""
     owner, lease = await begin(wired[0])
@@ -120,11 +129,7 @@ async def test_who_comes_before_redis_knows_of_the_end_is_told_of_it(ends: list[
     await asyncio.sleep(0.7)
     assert not claim.done()
     go_on.set()
-    with pytest.raises(ChatTakenError) as taken:
-        await claim
-    assert taken.value.run.phase == "closed"
-    lease.release()
-    await freed(wired[1])
+    await refused_by_a_closed_run(claim, lease, wired[1])
 
 
 async def test_a_renewal_that_was_under_way_at_the_end_does_not_refuse_a_claim(ends: list[Wire], wired: Logs) -> None:
@@ -160,11 +165,7 @@ async def test_a_renewal_that_was_under_way_at_the_end_does_not_refuse_a_claim(e
     await eventually(decided)
     assert not claim.done()
     go_on.set()
-    with pytest.raises(ChatTakenError) as taken:
-        await claim
-    assert taken.value.run.phase == "closed"
-    lease.release()
-    await freed(wired[1])
+    await refused_by_a_closed_run(claim, lease, wired[1])
 
 
 async def test_a_run_that_ends_before_its_first_renewal_does_not_refuse_a_claim(ends: list[Wire], wired: Logs) -> None:
@@ -184,11 +185,7 @@ async def test_a_run_that_ends_before_its_first_renewal_does_not_refuse_a_claim(
     await eventually(decided)
     assert not claim.done()
     go_on.set()
-    with pytest.raises(ChatTakenError) as taken:
-        await claim
-    assert taken.value.run.phase == "closed"
-    lease.release()
-    await freed(wired[1])
+    await refused_by_a_closed_run(claim, lease, wired[1])
 
 
 async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: RedisServer, logs: Logs) -> None:
