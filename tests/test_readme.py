@@ -11,7 +11,6 @@ import pytest
 from fastapi import FastAPI
 from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
-from starlette.routing import Route
 
 from stream_protocol.testing import ScriptedLlm
 
@@ -31,9 +30,9 @@ def snippet(mark: str) -> str:
     return code
 
 
-def run(code: str, **names: Any) -> dict[str, Any]:
-    """The names that the code defines, beside those that it is given."""
-    scope = dict(names)
+def run(code: str) -> dict[str, Any]:
+    """The names that the code defines. It is given none: a reader pastes it into a file of its own."""
+    scope: dict[str, Any] = {"__name__": __name__}
     exec(compile(code, "README.md", "exec"), scope)  # the README is ours
     return scope
 
@@ -73,16 +72,17 @@ async def test_a_path_operation_answers_whom_a_dependency_names() -> None:
 
 
 async def test_the_converter_alone_answers_in_a_route_of_ones_own() -> None:
-    scope = run(snippet("stream_sse(events)"), root_agent=scripted_agent())
-    stream = await ask(Starlette(routes=[Route("/api/chat", scope["chat"], methods=["POST"])]))
+    scope = run(snippet("stream_sse(events)"))
+    scope["root_agent"].model = scripted_agent().model
+    stream = await ask(scope["app"])
     assert stream.startswith('data: {"type":"start"')
     assert "Hello" in stream
     assert stream.endswith("data: [DONE]\n\n")
 
 
 async def test_messages_from_elsewhere_become_a_session() -> None:
-    scope = run(snippet("messages_to_events(messages"), root_agent=scripted_agent())
-    await scope["restore"]("c1", BODY["messages"])
+    scope = run(snippet("messages_to_events(messages"))
+    await scope["restore"]("c1", BODY["messages"], scripted_agent())
     session = await scope["sessions"].get_session(app_name="app", user_id="me", session_id="c1")
     assert [event.content.parts[0].text for event in session.events] == ["Hi"]
 
@@ -106,7 +106,7 @@ def test_the_page_beside_it_passes_the_type_checker(file: str, tmp_path: Path) -
 
 
 def test_the_flask_app_answers() -> None:
-    scope = run(snippet("SyncChatService("), __name__=__name__)
+    scope = run(snippet("SyncChatService("))
     scope["root_agent"].model = scripted_agent().model
     with scope["flask_app"].test_client() as client:
         response = client.post("/api/chat", json=BODY)
