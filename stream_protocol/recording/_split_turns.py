@@ -60,9 +60,11 @@ def _with_heads(items: Iterable[TurnItem], omissions: Omissions) -> Iterator[tup
     for item in items:
         match item:
             case TimedEvent(event):
-                omitted = omissions.omits(next(numbers), event)
+                if omissions.is_rewound(next(numbers)):
+                    continue
                 shown = shown_event(event)
-                if (head := splitter.add_event(shown, omitted=omitted)) is not None:
+                hidden = event.id in omissions.hidden_events
+                if (head := splitter.add_event(shown, hidden=hidden)) is not None:
                     yield head, item if shown is event else replace(item, event=shown)
             case TurnRecord():
                 yield splitter.begin_turn(item), item
@@ -106,20 +108,20 @@ class _TurnSplitter:
         self._reader.end_response()
         return self.head
 
-    def add_event(self, event: Event, *, omitted: bool) -> TurnHead | None:
+    def add_event(self, event: Event, *, hidden: bool) -> TurnHead | None:
         """Returns the turn of the event; ``None`` if the page is not shown the event.
 
-        ``omitted``: whether a later event has taken it back or hidden it.
+        ``hidden``: whether a later event has hidden it.
         """
         match self._reader.read(event):
-            case Place.HIDDEN | Place.OUTSIDE | Place.REWIND:
+            case Place.HIDDEN | Place.OUTSIDE:
                 return None
             case Place.NEW_MESSAGE if not self._has_turn_records:
                 self._message = []
                 self.head = TurnHead(self._reader.message_id)
             case Place.NEW_RESPONSE if not self._has_turn_records:
                 self.head = TurnHead(self.head.message_id, tuple(self._message))
-        if omitted:
+        if hidden:
             return None
         self._ended = False
         if not _is_text_fragment(event):

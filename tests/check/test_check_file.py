@@ -15,6 +15,7 @@ from stream_protocol.recording.read import UnreadableError
 from stream_protocol.wire import AiSdkVersion
 from tests.batch import batch
 from tests.check import bad_streams
+from tests.opened_files import open_as
 
 FIXTURES = Path(__file__).parents[2] / "frontend-fixtures" / "fixtures"
 
@@ -390,7 +391,7 @@ def test_a_file_that_fails_while_it_is_read_is_told_in_one_line(
     file = tmp_path / "file"
     file.write_bytes(b"")
     stream = Vanishing(sse(START, *TEXT))
-    monkeypatch.setattr(Path, "open", lambda *_: stream)
+    open_as(monkeypatch, file, lambda: stream)
     with pytest.raises(UnreadableError, match="Input/output error"):
         list(check_file(file))
 

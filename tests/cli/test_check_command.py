@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 from random import Random
+from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
@@ -8,6 +9,7 @@ from click.testing import CliRunner, Result
 from stream_protocol.check import Rule, Severity
 from stream_protocol.cli.check_command import check
 from tests.check import bad_streams
+from tests.opened_files import open_as
 
 LEGAL = b'data: {"type":"start"}\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n'
 
@@ -73,11 +75,11 @@ def test_what_cannot_be_read_is_exit_2_with_one_line(name: str, tmp_path: Path, 
 
 
 def test_a_file_that_may_not_be_read_is_exit_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def refuse() -> NoReturn:
         raise PermissionError(13, "Permission denied")  # root would be let in
 
     file = written(tmp_path, LEGAL)
-    monkeypatch.setattr(Path, "open", refuse)
+    open_as(monkeypatch, Path(file), refuse)
     result = run(file)
     assert (result.exit_code, result.stderr) == (2, f"adk-ui-stream: {file}: Permission denied\n")
 

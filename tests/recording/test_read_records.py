@@ -8,7 +8,7 @@ import sys
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from google.adk.events import Event
@@ -17,6 +17,7 @@ from google.genai import types
 
 from stream_protocol import SSE_DONE
 from stream_protocol.recording import Recording, RecordingError, load_recording, replay
+from tests.opened_files import open_as
 
 
 def event(text: str, **fields: Any) -> Event:
@@ -149,11 +150,11 @@ def test_a_pipe_is_refused_since_it_is_read_once(tmp_path: Path) -> None:
 
 
 def test_a_file_that_may_not_be_read_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def refuse() -> NoReturn:
         raise PermissionError(13, "Permission denied")  # root would be let in
 
     file.write_text(GOOD)
-    monkeypatch.setattr(Path, "open", refuse)
+    open_as(monkeypatch, file, refuse)
     with pytest.raises(RecordingError, match=r"^Permission denied$"):
         load_recording(file)
 
@@ -188,7 +189,7 @@ def test_a_line_of_a_gigabyte_is_not_held(beginning: bytes, monkeypatch: pytest.
     file.write_bytes(b"x")
     monkeypatch.setattr("stream_protocol.recording.read._lines.MAX_LINE", 2**18)
     monkeypatch.setattr("stream_protocol.recording.read._lines.MAX_DOCUMENT", 2**19)
-    monkeypatch.setattr(Path, "open", lambda *_: io.BufferedReader(Endless()))
+    open_as(monkeypatch, file, lambda: io.BufferedReader(Endless()))
     number = beginning.count(b"\n") + 1
     reason = "neither events nor" if not beginning else "must be read as a whole" if beginning == b"[\n" else None
     with pytest.raises(RecordingError, match=reason or f"line {number} is longer than"):
@@ -275,7 +276,7 @@ def test_a_disk_that_fails_is_told_in_one_line(file: Path, monkeypatch: pytest.M
             raise OSError(5, "Input/output error")
 
     file.write_bytes(b"x")
-    monkeypatch.setattr(Path, "open", lambda *_: Failing(GOOD.encode()))
+    open_as(monkeypatch, file, lambda: Failing(GOOD.encode()))
     with pytest.raises(RecordingError, match=r"^Input/output error$"):
         load_recording(file)
 

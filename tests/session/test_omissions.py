@@ -3,6 +3,7 @@
 from random import Random
 from typing import Any
 
+import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
@@ -31,12 +32,12 @@ def omissions(events: list[Event]) -> Omissions:
 def shown(events: list[Event]) -> list[str]:
     """The ids of the events that a second reading leaves."""
     omitted, reader = omissions(events), TranscriptReader()
-    places = [reader.read(one) for one in events]
-    unseen = {Place.HIDDEN, Place.OUTSIDE, Place.REWIND}
     return [
         one.id
-        for number, (one, place) in enumerate(zip(events, places, strict=True))
-        if place not in unseen and not omitted.omits(number, one)
+        for number, one in enumerate(events)
+        if not omitted.is_rewound(number)
+        and reader.read(one) not in {Place.HIDDEN, Place.OUTSIDE}
+        and one.id not in omitted.hidden_events
     ]
 
 
@@ -63,7 +64,18 @@ def test_a_rewind_of_rewinds_is_one_stretch() -> None:
 def test_a_rewind_to_what_is_not_there_takes_nothing_back() -> None:
     events = [*turn(1, "e-1"), rewind("e-9"), *turn(2, "e-2")]
     assert omissions(events) == Omissions()
-    assert shown(events) == ["u1", "a1", "u2", "a2"]
+    assert shown(events) == transcribed(events) == ["u1", "a1", "u2", "a2"]
+
+
+def test_a_rewind_to_what_was_taken_back_already_takes_back_all_since() -> None:
+    """ADK counts from the first event of the invocation, also where an earlier rewind took that back."""
+    events = [*turn(1, "e-1"), *turn(2, "e-2"), rewind("e-2"), *turn(3, "e-3"), rewind("e-2"), *turn(4, "e-4")]
+    assert shown(events) == transcribed(events) == ["u1", "a1", "u4", "a4"]
+
+
+def test_a_rewind_that_is_taken_back_itself_takes_nothing_back() -> None:
+    events = [*turn(1, "e-1"), *turn(2, "e-2"), rewind("e-1"), *turn(3, "e-3"), rewind("e-2"), *turn(4, "e-4")]
+    assert shown(events) == transcribed(events) == ["u1", "a1", "u4", "a4"]
 
 
 def test_what_a_later_event_hides_is_left_out() -> None:
@@ -91,3 +103,13 @@ def test_both_readings_leave_the_same(rng: Random) -> None:
     for _ in range(500):
         events = anything(rng)
         assert shown(events) == transcribed(events)
+
+
+def test_a_rewind_leaves_what_adk_leaves_for_the_model(rng: Random) -> None:
+    rewinds = pytest.importorskip("google.adk.events._rewind_events", reason="this ADK has no such module")
+    for _ in range(500):
+        events = anything(rng)
+        omitted = omissions(events)
+        left = [one.id for number, one in enumerate(events) if not omitted.is_rewound(number)]
+        idle = {one.id for one in events if one.actions.rewind_before_invocation_id}  # found nothing to take back
+        assert [one for one in left if one not in idle] == [one.id for one in rewinds._apply_rewinds(events)]  # noqa: SLF001 - ADK's rule

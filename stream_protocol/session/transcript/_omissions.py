@@ -1,17 +1,17 @@
-"""Which events of a recording its page does not show any more, for a recording that is never in memory as a whole.
+"""Which events of a conversation its page does not show any more.
 
-An event is taken back, or hidden from the page, by one that comes later. So a recording is read twice: first to note
-what is omitted, then to replay the rest. ``Transcript`` says the same of events that are in memory.
+An event is taken back, or hidden from the page, by one that comes later. So events are read twice: first to note what
+is omitted, then to read the rest. ``Transcript`` does so with events in memory, a replay with a file.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
-from stream_protocol.session.transcript._metadata import EventMetadata
-from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader
+from stream_protocol.session.transcript._metadata import hidden_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,53 +28,45 @@ class Omissions:
     rewound: tuple[range, ...] = ()
     """The numbers of the events that rewinds took back, in order, without overlap."""
 
-    def omits(self, number: int, event: Event) -> bool:
-        """Whether the page does not show this event, which has this number."""
-        if event.id in self.hidden_events:
-            return True
+    def is_rewound(self, number: int) -> bool:
+        """Whether a rewind took back the event with this number."""
         later = bisect_right(self.rewound, number, key=lambda numbers: numbers.start)
         return later > 0 and number in self.rewound[later - 1]
 
 
 class OmissionFinder:
-    """Finds the omissions while the events are read."""
+    """Finds the omissions while the events are read.
+
+    A rewind is resolved as ADK does for the model: it takes back the first event of its invocation and all that came
+    since, earlier rewinds among them.
+    """
 
     def __init__(self) -> None:
-        self._reader = TranscriptReader()
         self._hidden: set[str] = set()
-        self._rewound: list[range] = []
-        self._starts: list[dict[str, int]] = []
-        """For each message that stands: invocation id -> the number of the first event in it."""
+        self._first_events: dict[str, int] = {}
+        """Invocation id -> the number of its first event."""
+        self._rewinds: list[tuple[int, str]] = []
+        """The number of each rewind, and the invocation that it takes back."""
 
     def watch(self, events: Iterable[Event]) -> Iterator[Event]:
         """Yields the same events."""
         for number, event in enumerate(events):
-            self._read(event, number)
+            self._hidden.update(hidden_events(event))
+            if event.invocation_id:
+                self._first_events.setdefault(event.invocation_id, number)
+            if event.actions.rewind_before_invocation_id:
+                self._rewinds.append((number, event.actions.rewind_before_invocation_id))
             yield event
 
     def found(self) -> Omissions:
         """What is omitted, when all events have been read."""
-        return Omissions(frozenset(self._hidden), tuple(self._rewound))
+        return Omissions(frozenset(self._hidden), tuple(reversed([*self._taken_back()])))
 
-    def _read(self, event: Event, number: int) -> None:
-        self._hidden.update(EventMetadata.of(event).hidden_events)
-        match self._reader.read(event):
-            case Place.NEW_MESSAGE:
-                self._starts.append({event.invocation_id: number})
-            case Place.NEW_RESPONSE | Place.SAME_RESPONSE:
-                self._starts[-1].setdefault(event.invocation_id, number)
-            case Place.REWIND:
-                self._take_back(event.actions.rewind_before_invocation_id or "", number)
-
-    def _take_back(self, invocation_id: str, end: int) -> None:
-        standing = len(self._reader.messages)
-        gone = [number for starts in self._starts[standing:] for number in starts.values()]
-        del self._starts[standing:]
-        if self._starts and (within := self._starts[-1].pop(invocation_id, None)) is not None:
-            gone.append(within)
-        if not gone:
-            return
-        begin = min(gone)
-        while self._rewound and self._rewound[-1].start >= begin:
-            self._rewound.pop()
-        self._rewound.append(range(begin, end))
+    def _taken_back(self) -> Iterator[range]:
+        """Yields from the last to the first."""
+        end: float = inf
+        for number, invocation_id in reversed(self._rewinds):
+            first = self._first_events.get(invocation_id, number)
+            if first < number < end:
+                yield range(first, number)
+                end = first

@@ -10,18 +10,19 @@ The assistant message has the id of its invocation. Where the agent answers a la
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.convert import is_user_event
 from stream_protocol.session.transcript._external_calls import external_calls
-from stream_protocol.session.transcript._metadata import EventMetadata, hidden_events, shown_event
+from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
+from stream_protocol.session.transcript._omissions import OmissionFinder
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from google.adk.events import Event
 
@@ -87,12 +88,14 @@ class Transcript:
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.stored: Final = tuple(events)
         """All events of the session."""
-        drafts, rewound, self._reader = _read(self.stored)
-        hidden = frozenset(event_id for event in self.stored for event_id in hidden_events(event))
-        self.exchanges: Final = tuple(draft.exchange(hidden) for draft in drafts)
+        finder = OmissionFinder()
+        numbered = [*enumerate(finder.watch(self.stored))]
+        omissions = finder.found()
+        standing = (event for number, event in numbered if not omissions.is_rewound(number))
+        self._hidden = omissions.hidden_events
+        self._reader = TranscriptReader()
+        self.exchanges: Final = tuple(_read(standing, self._reader, self._hidden))
         """The exchanges as the conversation stands: what a rewind took back is gone."""
-        self.rewound: Final = tuple(draft.exchange(hidden) for draft in rewound)
-        """What was taken back: the answers that were regenerated, and user messages before they were edited."""
 
     @property
     def current(self) -> Exchange | None:
@@ -115,7 +118,11 @@ class Transcript:
 
     def versions(self, client_id: str) -> list[Exchange]:
         """The exchanges with this user's message as it is and as it was before it was edited."""
-        return [one for one in (*self.rewound, *self.exchanges) if _has_id(one, client_id)]
+        return [one for one in self._as_if_not_rewound if _has_id(one, client_id)]
+
+    @cached_property
+    def _as_if_not_rewound(self) -> tuple[Exchange, ...]:
+        return tuple(_read(self.stored, TranscriptReader(), self._hidden))
 
     def begins_invocation(self, exchange: Exchange) -> bool:
         """Whether nothing before this exchange is of its invocation: whether it can be rewound by itself."""
@@ -134,29 +141,13 @@ class _Draft:
     """An exchange that is being read."""
 
     message_id: str
-    stored: list[Event] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-
-    def cut(self, invocation_id: str) -> None:
-        """Takes this invocation out, and all that came later."""
-        end = next((n for n, event in enumerate(self.stored) if event.invocation_id == invocation_id), len(self.stored))
-        del self.stored[end:]
-        self.starts = [start for start in self.starts if start < end]
-
-    def exchange(self, hidden: frozenset[str]) -> Exchange:
-        return Exchange(
-            message_id=self.message_id,
-            stored=tuple(self.stored),
-            response_starts=tuple(self.starts),
-            hidden_events=hidden,
-        )
+    stored: list[Event]
+    starts: list[int]
 
 
-def _read(events: Iterable[Event]) -> tuple[list[_Draft], list[_Draft], TranscriptReader]:
-    """The exchanges that stand, those that were taken back, and the reader that found them."""
-    reader = TranscriptReader()
+def _read(events: Iterable[Event], reader: TranscriptReader, hidden: frozenset[str]) -> Iterator[Exchange]:
+    """The exchanges of these events."""
     drafts: list[_Draft] = []
-    rewound: list[_Draft] = []
     for event in events:
         match reader.read(event):
             case Place.NEW_MESSAGE:
@@ -168,9 +159,10 @@ def _read(events: Iterable[Event]) -> tuple[list[_Draft], list[_Draft], Transcri
                 drafts[-1].stored.append(event)
             case Place.HIDDEN if drafts:
                 drafts[-1].stored.append(event)
-            case Place.REWIND:
-                rewound += drafts[len(reader.messages) :]
-                del drafts[len(reader.messages) :]
-                if drafts:
-                    drafts[-1].cut(event.actions.rewind_before_invocation_id or "")
-    return drafts, rewound, reader
+    for draft in drafts:
+        yield Exchange(
+            message_id=draft.message_id,
+            stored=tuple(draft.stored),
+            response_starts=tuple(draft.starts),
+            hidden_events=hidden,
+        )

@@ -7,7 +7,6 @@ those of old ADKs. In these a continuation can have an invocation id of its own,
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -29,24 +28,12 @@ class Place(Enum):
     SAME_RESPONSE = auto()
     HIDDEN = auto()
     """Of the newest exchange, but for the model alone."""
-    REWIND = auto()
-    """It takes back an invocation and all that came later."""
     OUTSIDE = auto()
-    """No part of the conversation: a compaction, or an event of the user's without content."""
-
-
-@dataclass(frozen=True)
-class MessageStart:
-    """A message of the conversation, and the invocations that have an event in its exchange."""
-
-    message_id: str
-    invocation_id: str
-    """That of its first event."""
-    invocations: set[str]
+    """No part of the conversation: a compaction, a rewind, or an event of the user's without content."""
 
 
 class TranscriptReader:
-    """Finds the place of each event.
+    """Finds the place of each event that no rewind took back (``Omissions`` tells which those are).
 
     A user's message begins an exchange. If the user's events are missing, each new invocation does. Any other event of
     the user's begins another response of the message; so does the result of a call that waited for approval, if the
@@ -54,8 +41,8 @@ class TranscriptReader:
     """
 
     def __init__(self) -> None:
-        self.messages: list[MessageStart] = []
-        """The assistant's messages as the conversation stands, without those that a rewind took back."""
+        self.message_id = ""
+        """The id of the newest message; empty before the first one."""
         self._counts: Counter[str] = Counter()
         """Invocation id -> how many messages began in it."""
         self._waiting_calls: dict[str, str] = {}
@@ -69,11 +56,6 @@ class TranscriptReader:
         self._ended = False
         """Whether the newest response is known to have ended."""
 
-    @property
-    def message_id(self) -> str:
-        """The id of the newest message; empty before the first one."""
-        return self.messages[-1].message_id if self.messages else ""
-
     def next_message_id(self, invocation_id: str) -> str:
         """The id of the next message that begins in this invocation."""
         return message_id(invocation_id, self._counts[invocation_id] + 1)
@@ -84,9 +66,6 @@ class TranscriptReader:
 
     def read(self, event: Event) -> Place:
         """The place of the next event."""
-        if (target := event.actions.rewind_before_invocation_id) is not None:
-            self._rewind(target)
-            return Place.REWIND
         if not _is_conversation_event(event):
             return Place.OUTSIDE
         if event.id in hidden_events(event):
@@ -97,7 +76,6 @@ class TranscriptReader:
             self._begin_message(event.invocation_id)
         if place is not Place.SAME_RESPONSE:
             self._invocation = event.invocation_id
-        self.messages[-1].invocations.add(event.invocation_id)
         self._note_calls(event)
         self._has_user_events |= by_user
         self._after_user_event = by_user
@@ -106,7 +84,7 @@ class TranscriptReader:
 
     def _find_place(self, event: Event, *, by_user: bool) -> Place:
         answers = self._take_answer(event, by_user=by_user)
-        if not self.messages or is_user_message(event):
+        if not self._counts or is_user_message(event):
             return Place.NEW_MESSAGE
         if by_user and self._after_user_event:
             return Place.SAME_RESPONSE  # one request can hold several answers, in events of their own
@@ -117,7 +95,7 @@ class TranscriptReader:
         return Place.SAME_RESPONSE
 
     def _begin_message(self, invocation_id: str) -> None:
-        self.messages.append(MessageStart(self.next_message_id(invocation_id), invocation_id, set()))
+        self.message_id = self.next_message_id(invocation_id)
         self._counts[invocation_id] += 1
         self._calls_to_approve.clear()
 
@@ -146,18 +124,6 @@ class TranscriptReader:
                 self._waiting_calls[call.id] = call_id = gated_call(call.args or {}).get("id") or call.id
                 self._calls_to_approve.add(call_id)
 
-    def _rewind(self, invocation_id: str) -> None:
-        first = next((n for n, message in enumerate(self.messages) if invocation_id in message.invocations), None)
-        if first is None:
-            return
-        # An old ADK ran an answer in an invocation of its own: without that the message is still there.
-        stays = self.messages[first].invocation_id != invocation_id
-        del self.messages[first + stays :]
-        self._counts = Counter(message.invocation_id for message in self.messages)
-        self._calls_to_approve.clear()
-        self._invocation = None
-        self._after_user_event = False
-
 
 def is_user_message(event: Event) -> bool:
     """Whether the event is what the user said, which begins an exchange, and not an answer to one of the agent's
@@ -168,7 +134,7 @@ def is_user_message(event: Event) -> bool:
 
 
 def _is_conversation_event(event: Event) -> bool:
-    if event.actions.compaction is not None:
+    if event.actions.compaction is not None or event.actions.rewind_before_invocation_id:
         return False
     return not is_user_event(event) or bool(event.content and event.content.parts)
 

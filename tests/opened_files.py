@@ -1,0 +1,17 @@
+"""What a disk does that a test cannot: files that fail, never end, or may not be read."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+
+def open_as(monkeypatch: pytest.MonkeyPatch, file: Path, opened: Callable[[], IO[Any]]) -> None:
+    """``file.open()`` returns what ``opened`` does. All other files open as ever: an import may come meanwhile."""
+    really = Path.open
+
+    def fake(path: Path, *args: Any, **options: Any) -> IO[Any]:
+        return opened() if path == file else really(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", fake)
