@@ -21,7 +21,7 @@ from stream_protocol.convert import (
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
-from stream_protocol.session import OmissionFinder, Omissions
+from stream_protocol.session import BeginningFinder, OmissionFinder, Omissions
 from stream_protocol.wire import AnyChunk
 
 
@@ -62,6 +62,9 @@ class Recording:
     """The names of the tools that are task-mode agents, found in the whole recording. A replay hides their calls."""
     omissions: Omissions = field(default_factory=Omissions, repr=False)
     """The events that a rewind took back or that are hidden from the page, found in the whole recording."""
+    beginnings: frozenset[str] | None = field(default=None, repr=False)
+    """The invocations that are turns though the user's events are missing, found in the whole recording. ``None``: all
+    are."""
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
@@ -71,7 +74,7 @@ class Recording:
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
         """Yields the turns while they are read. The items of a turn can be read until the next turn is asked for."""
-        return split_turns(_read_items(self.path, self.session, self._warn), self.omissions)
+        return split_turns(_read_items(self.path, self.session, self._warn), self.omissions, self.beginnings)
 
 
 def load_recording(path: str | Path, *, session: str | None = None) -> Recording:
@@ -85,10 +88,10 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     store or an evalset. Fields that the installed ADK cannot read are left out, with one warning each. Raises
     ``RecordingError`` if the file is no recording.
     """
-    path, warn, finder = Path(path), WarnOnce(), OmissionFinder()
+    path, warn, finder, beginnings = Path(path), WarnOnce(), OmissionFinder(), BeginningFinder()
     events = (item.event for item in _read_items(path, session, warn) if isinstance(item, TimedEvent))
-    delegated = find_task_agents(finder.watch(events))
-    return Recording(path, session, delegated, finder.found(), warn)
+    delegated = find_task_agents(beginnings.watch(finder.watch(events)))
+    return Recording(path, session, delegated, finder.found(), beginnings.found(), warn)
 
 
 def _read_items(path: Path, session: str | None, warn: WarnOnce) -> Iterator[TurnItem]:

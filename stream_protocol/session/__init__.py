@@ -25,6 +25,7 @@ from stream_protocol.session._user_message import artifact_path, user_message
 from stream_protocol.session.transcript import (
     METADATA_KEY,
     STATE_PREFIX,
+    BeginningFinder,
     Exchange,
     OmissionFinder,
     Omissions,
@@ -41,6 +42,7 @@ __all__ = [
     "METADATA_KEY",
     "STATE_PREFIX",
     "AnsweredCalls",
+    "BeginningFinder",
     "Exchange",
     "FilePolicy",
     "HistoryMode",

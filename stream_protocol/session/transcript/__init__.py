@@ -1,5 +1,6 @@
 """The one reading of a session's past: its exchanges, its calls, what is hidden, and what we keep on events."""
 
+from stream_protocol.session.transcript._beginnings import BeginningFinder
 from stream_protocol.session.transcript._external_calls import HIDDEN_FROM_MODEL, ExternalCall
 from stream_protocol.session.transcript._metadata import (
     EVENT_INTERVAL,
@@ -15,6 +16,7 @@ from stream_protocol.session.transcript._transcript import Exchange, Transcript
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message, message_id
 
 __all__ = [
+    "BeginningFinder",
     "EVENT_INTERVAL",
     "HIDDEN_FROM_MODEL",
     "METADATA_KEY",

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.convert import is_user_event
+from stream_protocol.session.transcript._beginnings import BeginningFinder
 from stream_protocol.session.transcript._external_calls import external_calls
 from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
 from stream_protocol.session.transcript._omissions import OmissionFinder
@@ -88,12 +89,13 @@ class Transcript:
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.stored: Final = tuple(events)
         """All events of the session."""
-        finder = OmissionFinder()
-        numbered = [*enumerate(finder.watch(self.stored))]
+        finder, beginnings = OmissionFinder(), BeginningFinder()
+        numbered = [*enumerate(beginnings.watch(finder.watch(self.stored)))]
         omissions = finder.found()
+        self._beginnings = beginnings.found()
         standing = (event for number, event in numbered if not omissions.is_rewound(number))
         self._hidden = omissions.hidden_events
-        self._reader = TranscriptReader()
+        self._reader = TranscriptReader(self._beginnings)
         self.exchanges: Final = tuple(_read(standing, self._reader, self._hidden))
         """The exchanges as the conversation stands: what a rewind took back is gone."""
 
@@ -122,7 +124,7 @@ class Transcript:
 
     @cached_property
     def _as_if_not_rewound(self) -> tuple[Exchange, ...]:
-        return tuple(_read(self.stored, TranscriptReader(), self._hidden))
+        return tuple(_read(self.stored, TranscriptReader(self._beginnings), self._hidden))
 
     def begins_invocation(self, exchange: Exchange) -> bool:
         """Whether nothing before this exchange is of its invocation: whether it can be rewound by itself."""
