@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from google.adk.events import Event
 
@@ -14,14 +14,16 @@ from stream_protocol.convert import (
     ConverterOptions,
     Ending,
     NotAnEventError,
+    Settings,
     WarnOnce,
+    chunk_conversion,
     find_task_agents,
     read_event,
 )
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
-from stream_protocol.session import BeginningFinder, OmissionFinder, Omissions
+from stream_protocol.session import BeginningFinder, OmissionFinder, Omissions, is_user_message
 from stream_protocol.wire import AnyChunk
 
 
@@ -86,12 +88,44 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
 
     The whole file is read once, to check it and to find what was taken back. ``session`` chooses one of several in a
     store or an evalset. Fields that the installed ADK cannot read are left out, with one warning each. Raises
-    ``RecordingError`` if the file is no recording.
+    ``RecordingError`` if the file is no recording, and if a replay of it would show nothing: if nobody has said or
+    done anything in it, or if all was taken back.
     """
     path, warn, finder, beginnings = Path(path), WarnOnce(), OmissionFinder(), BeginningFinder()
     events = (item.event for item in _read_items(path, session, warn) if isinstance(item, TimedEvent))
     delegated = find_task_agents(beginnings.watch(finder.watch(events)))
-    return Recording(path, session, delegated, finder.found(), beginnings.found(), warn)
+    recording = Recording(path, session, delegated, finder.found(), beginnings.found(), warn)
+    if not any(_shows_something(head, items) for head, items in recording.stream_turns()):
+        raise RecordingError(_why_nothing(recording))
+    return recording
+
+
+_EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "message-metadata"})
+"""The types of the chunks of a response that shows nothing."""
+
+
+def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
+    """Whether a replay of the turn shows something. The user's words do, and so does a turn that was recorded as one.
+    """
+    conversion = chunk_conversion(head.past, head.message_id, Settings(send_state=True))
+    for item in items:
+        if not isinstance(item, TimedEvent) or is_user_message(item.event):
+            return True
+        conversion.feed(item.event)
+        if any(chunk["type"] not in _EMPTY for chunk in conversion.take()):
+            return True
+    conversion.finish()
+    return any(chunk["type"] not in _EMPTY for chunk in conversion.take())
+
+
+def _why_nothing(recording: Recording) -> str:
+    """Returns an error text: what was read of the file, and why a replay would show nothing."""
+    records = read_records(recording.path, recording.session, recording._warn)  # noqa: SLF001 - of this module
+    count = sum(isinstance(record, EventRecord) for record in records)
+    events = "1 event was" if count == 1 else f"{count} events were"
+    if recording.omissions.rewound:
+        return f"nothing to show: {events} read, and all that was said was taken back"
+    return f"nothing to show: {events} read, and in none of them anybody says anything"
 
 
 def _read_items(path: Path, session: str | None, warn: WarnOnce) -> Iterator[TurnItem]:

@@ -32,6 +32,7 @@ from stream_protocol.session.transcript import (
     Place,
     Transcript,
     TranscriptReader,
+    is_user_message,
     message_id,
     shown_event,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "fingerprint",
     "fold_response",
     "interruption_events",
+    "is_user_message",
     "message_id",
     "messages_to_events",
     "plan",

@@ -1,6 +1,7 @@
 """Reads ADK's conformance tests (``generated-recordings.yaml``): recorded model responses and tool results.
 
-Source: ``recordings_plugin.py`` of google-adk 2.13. ADK records a model response before it gives ids to the calls. The
+Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to 1.25 a model request has one ``llm_response``, later
+ones have ``llm_responses``. ADK records a model response before it gives ids to the calls. The
 tool results have the ids, in the order in which the tools started. The user's content is in the model requests.
 """
 
@@ -11,7 +12,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from stream_protocol.recording.read._parsing import field
-from stream_protocol.recording.read._records import EventRecord
+from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 _CallIds = dict[str, deque[str]]
 """Name of a tool -> the ids of its calls, in order."""
@@ -32,8 +33,10 @@ def is_conformance(document: Any) -> bool:
 
 
 def read_conformance(document: dict[str, Any]) -> Iterator[EventRecord]:
-    """The events of all turns."""
+    """The events of all turns. Raises ``RecordingError`` if there are none but the user's words."""
     entries = [entry for entry in document["recordings"] if isinstance(entry, dict)]
+    if entries and not any(_is_tool(entry) or _responses(field(entry, "llm_recording")) for entry in entries):
+        raise RecordingError("no response of a model and no result of a tool in its recordings")
     for number, event in enumerate(_events(entries), 1):
         yield EventRecord(number, {**event, "id": f"event-{number}", "timestamp": 0.0}, unit="event")
 
@@ -48,7 +51,8 @@ def _events(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {**base, "author": "user", "content": content}
         begun.add(source.turn)
         if source.is_tool:
-            parts = [{"function_response": field(_tool_recording(entry), "tool_response")} for entry in same_source]
+            results = [field(_tool_recording(entry), "tool_response") for entry in same_source]
+            parts = [{"function_response": result} for result in results if isinstance(result, dict)]
             yield {**base, "content": {"role": "user", "parts": parts}}
         else:
             for entry in same_source:
@@ -56,15 +60,24 @@ def _events(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _model_events(entry: dict[str, Any], base: dict[str, Any], ids: _CallIds) -> Iterator[dict[str, Any]]:
-    for response in field(field(entry, "llm_recording"), "llm_responses") or ():
+    for response in _responses(field(entry, "llm_recording")):
         yield {**response, **base, "content": _content_with_ids(response, ids)}
+
+
+def _responses(recorded: Any) -> list[dict[str, Any]]:
+    several = field(recorded, "llm_responses")
+    responses = several if isinstance(several, list) else [field(recorded, "llm_response")]
+    return [response for response in responses if isinstance(response, dict)]
 
 
 def _source(entry: dict[str, Any]) -> _EntrySource:
     turn = field(entry, "user_message_index")
     author = field(entry, "agent_name")
-    is_tool = _tool_recording(entry) is not None
-    return _EntrySource(turn if isinstance(turn, int) else 0, str(author or "agent"), is_tool)
+    return _EntrySource(turn if isinstance(turn, int) else 0, str(author or "agent"), _is_tool(entry))
+
+
+def _is_tool(entry: dict[str, Any]) -> bool:
+    return _tool_recording(entry) is not None
 
 
 def _tool_recording(entry: dict[str, Any]) -> Any:
@@ -107,7 +120,8 @@ def _part_with_id(part: Any, ids: _CallIds) -> Any:
 def _user_content(entry: dict[str, Any]) -> Any:
     """The user's newest content in a model request. Function responses have the same role and do not count."""
     contents = field(field(field(entry, "llm_recording"), "llm_request"), "contents")
-    users = [content for content in contents or () if isinstance(content, dict) and content.get("role") == "user"]
+    known = contents if isinstance(contents, list) else []
+    users = [content for content in known if isinstance(content, dict) and content.get("role") == "user"]
     return next((content for content in reversed(users) if _has_no_responses(content)), None)
 
 
