@@ -25,6 +25,7 @@ from stream_protocol.convert.events import (
     is_user_event,
     read_event,
     read_events,
+    readable_event,
 )
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "options_to_json",
     "read_event",
     "read_events",
+    "readable_event",
     "sse_conversion",
     "stream_chunks",
     "stream_sse",

@@ -88,6 +88,8 @@ class RunSummary:
     def __init__(self) -> None:
         self.usage = Usage()
         self.model_id: str | None = None
+        self._interrupted = False
+        """Whether the agent was interrupted and has said nothing since. Of live runs."""
         self.aborted = False
         """Whether the events say that the run was stopped, and report no failure after that."""
         self._reason: str | None = None
@@ -116,8 +118,8 @@ class RunSummary:
             self._add_error(event, event.error_code, any_shown=any_shown)
         elif has_content and self._failures:
             self._failures = [failure for failure in self._failures if not _recovers(event.branch, failure[0])]
-        if event.interrupted:
-            self._reason = "OTHER"
+        if event.interrupted or has_content:
+            self._interrupted = bool(event.interrupted)
 
     def _add_error(self, event: "Event", code: str, *, any_shown: bool) -> None:
         if code == ABORTED:
@@ -134,6 +136,8 @@ class RunSummary:
         ``any_shown``: as for ``add``."""
         if any_pending:
             return "tool-calls"
+        if self._interrupted:
+            return "other"
         if self._reason is None:
             return "stop" if any_shown else "other"
         return FINISH_REASONS.get(self._reason, "other")
@@ -141,7 +145,7 @@ class RunSummary:
     def end_response(self) -> None:
         """Ends a response of the past: keeps only what counts for the whole message."""
         self._reason = None
-        self.aborted = False
+        self._interrupted = self.aborted = False
         self._failures.clear()
 
 

@@ -50,6 +50,7 @@ class Speaker:
         "path",
         "provider",
         "remember",
+        "speech",
         "streamed",
         "streamed_others",
         "streaming_calls",
@@ -75,6 +76,8 @@ class Speaker:
         """Appends to ``streamed`` of the open part's kind."""
         self.streamed: list[list[str]] = [[] for _ in PartKind]
         """The fragments of the current response, by kind."""
+        self.speech: list[str] = []
+        """The pieces of what is being said in a live run."""
         self.streamed_others: dict[str, int] = {}
         """How many parts of other kinds were streamed in that response, by kind."""
         self.deferred_parts: list[Part] = []
@@ -135,6 +138,11 @@ class Speaker:
         self.unfinished_calls += self.streaming_calls
         self.streaming_calls.clear()
         self.in_response = False
+
+    def end_speech(self) -> None:
+        """Ends what was said in a live run."""
+        self.speech.clear()
+        self.end_response()
 
 
 def signature_metadata(signature: bytes) -> ProviderMetadata:

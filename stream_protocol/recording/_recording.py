@@ -19,6 +19,7 @@ from stream_protocol.convert import (
     chunk_conversion,
     find_task_agents,
     read_event,
+    readable_event,
 )
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
@@ -146,7 +147,7 @@ def _parse_event(record: EventRecord, warn: WarnOnce) -> TimedEvent:
             raise RecordingError(f"{record.place} is not an ADK event: {error.reason}") from None
     for warning in caught:
         warn(str(warning.message))
-    return TimedEvent(event, record.at, record.number)
+    return TimedEvent(readable_event(event), record.at, record.number)
 
 
 def _collect_turn(head: TurnHead, items: list[TurnItem]) -> RecordedTurn:

@@ -89,7 +89,7 @@ class _PageExchange:
         self._message_id = message_id
         self._settings = settings
         self._events: list[Event] = []
-        """Its complete events."""
+        """Its complete events, and the pieces of what the user said in a live run."""
         self._late_events: list[Event] = []
         """Results for its calls that came in later exchanges."""
         self._call_ids: set[str | None] = set()
@@ -108,7 +108,7 @@ class _PageExchange:
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         """Folds a response."""
         self._fold(events, chunks)
-        self._events += [event for event in events if not event.partial]
+        self._events += [event for event in events if not event.partial or is_user_event(event)]
         self._call_ids.update(call.id for event in events for call in event.get_function_calls())
 
     def has_call(self, call_id: str | None) -> bool:

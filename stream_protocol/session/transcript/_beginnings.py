@@ -62,6 +62,5 @@ def shows_something(event: Event) -> bool:
         or event.output is not None
         or event.error_code
         or event.error_message
-        or event.input_transcription
         or event.output_transcription
     )

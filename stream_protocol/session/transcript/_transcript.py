@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert import is_user_event
+from stream_protocol.convert import is_user_event, readable_event
 from stream_protocol.session.transcript._beginnings import BeginningFinder
 from stream_protocol.session.transcript._external_calls import external_calls
 from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
@@ -87,8 +87,8 @@ class Transcript:
     """The conversation of a session, made from its stored events. It never changes."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        self.stored: Final = tuple(events)
-        """All events of the session."""
+        self.stored: Final = tuple(map(readable_event, events))
+        """All events of the session. What the user said in a live run is their content."""
         finder, beginnings = OmissionFinder(), BeginningFinder()
         numbered = [*enumerate(beginnings.watch(finder.watch(self.stored)))]
         omissions = finder.found()

@@ -66,6 +66,8 @@ class TranscriptReader:
         """Whether a message or a recorded turn has begun."""
         self._has_user_events = False
         self._after_user_event = False
+        self._user_is_speaking = False
+        """Whether pieces of what the user says in a live run have come, and the whole has not."""
         self._ended = False
         """Whether the newest response is known to have ended."""
 
@@ -84,6 +86,8 @@ class TranscriptReader:
     def read(self, event: Event) -> Place:
         """The place of the next event."""
         if not _is_conversation_event(event):
+            if event.input_transcription is not None and event.input_transcription.finished:
+                self._user_is_speaking = False  # an older ADK only says that the pieces are all
             return Place.OUTSIDE
         if event.id in hidden_events(event):
             return Place.HIDDEN
@@ -97,6 +101,7 @@ class TranscriptReader:
             self._invocation = event.invocation_id
             self._ended = False
         self._note_calls(event)
+        self._note_speech(event)
         self._has_user_events |= by_user
         self._after_user_event = by_user
         return place
@@ -104,7 +109,7 @@ class TranscriptReader:
     def _find_place(self, event: Event, *, by_user: bool) -> Place:
         answers = self._take_answer(event, by_user=by_user)
         if is_user_message(event):
-            return Place.NEW_MESSAGE
+            return Place.SAME_RESPONSE if self._user_is_speaking else Place.NEW_MESSAGE
         if not self._begun:
             return Place.NEW_MESSAGE if shows_something(event) or self._is_turn(event) else Place.OUTSIDE
         if by_user and self._after_user_event:
@@ -161,6 +166,12 @@ class TranscriptReader:
                 call_id = gated_call(call.args or {}).get("id") or call.id
                 self._calls_to_approve.add(call_id)
             self._waiting_calls[call.id] = self._unanswered[call.id] = call_id
+
+    def _note_speech(self, event: Event) -> None:
+        if is_user_message(event):
+            self._user_is_speaking = bool(event.partial)
+        elif (event.turn_complete or event.interrupted) and not self._after_user_event:
+            self._user_is_speaking = False  # an older ADK does not repeat the whole
 
 
 def is_user_message(event: Event) -> bool:
