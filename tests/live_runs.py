@@ -92,11 +92,10 @@ class _LiveLlm(BaseLlm):
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        raise AssertionError("a live model is connected to")
-        yield
+        yield LlmResponse(error_code="LIVE_ONLY")
 
     @asynccontextmanager
-    async def connect(self, _: LlmRequest) -> AsyncIterator[GeminiLlmConnection]:  # type: ignore[override]  # as Gemini has it
+    async def connect(self, _: LlmRequest) -> AsyncIterator[GeminiLlmConnection]:
         session: Any = _Connection(self.messages)
         yield GeminiLlmConnection(session, api_backend=GoogleLLMVariant.GEMINI_API, model_version=self.model)
 
@@ -106,7 +105,9 @@ async def live_run(*messages: Message, model: str = NATIVE_AUDIO) -> tuple[list[
     agent = LlmAgent(name="root", model=_LiveLlm(model=model, messages=list(messages)), tools=[look])
     runner = InMemoryRunner(agent, app_name="app")
     await runner.session_service.create_session(app_name="app", user_id="ann", session_id="s")
-    config = RunConfig(streaming_mode=StreamingMode.BIDI, response_modalities=["AUDIO"], save_live_blob=True)
+    config = RunConfig(
+        streaming_mode=StreamingMode.BIDI, response_modalities=[types.Modality.AUDIO], save_live_blob=True
+    )
     queue = LiveRequestQueue()
     run = runner.run_live(user_id="ann", session_id="s", live_request_queue=queue, run_config=config)
     events = [event async for event in run]

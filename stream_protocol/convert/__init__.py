@@ -25,7 +25,7 @@ from stream_protocol.convert.events import (
     is_user_event,
     read_event,
     read_events,
-    readable_event,
+    without_sound,
 )
 
 __all__ = [
@@ -62,8 +62,8 @@ __all__ = [
     "options_to_json",
     "read_event",
     "read_events",
-    "readable_event",
     "sse_conversion",
     "stream_chunks",
     "stream_sse",
+    "without_sound",
 ]

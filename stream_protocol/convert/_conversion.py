@@ -31,7 +31,7 @@ from stream_protocol.convert.events import (
     is_user_event,
     read_event,
     read_events,
-    readable_event,
+    without_sound,
 )
 from stream_protocol.wire import Sink, StreamProtocolError, json_value, to_well_formed
 
@@ -218,7 +218,7 @@ class Conversion(Generic[T]):
             if (speech := fields["output_transcription"]) is not None:
                 self._add_speech(event, speaker, speech)
             elif not self._responses.add_progress(event):
-                self._add_complete(readable_event(event), speaker)
+                self._add_complete(without_sound(event), speaker)
         elif (content := fields["content"]) is not None:
             for part in content.__dict__["parts"] or ():
                 if speaker.deferred_parts:

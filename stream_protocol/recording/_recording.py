@@ -19,12 +19,11 @@ from stream_protocol.convert import (
     chunk_conversion,
     find_task_agents,
     read_event,
-    readable_event,
 )
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
-from stream_protocol.session import BeginningFinder, OmissionFinder, Omissions, is_user_message
+from stream_protocol.session import BeginningFinder, OmissionFinder, Omissions, is_user_message, readable_event
 from stream_protocol.wire import AnyChunk
 
 
@@ -106,8 +105,7 @@ _EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "mess
 
 
 def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
-    """Whether a replay of the turn shows something. The user's words do, and so does a turn that was recorded as one.
-    """
+    """Whether a replay of the turn shows something. The user's words do, and so does a turn recorded as one."""
     conversion = chunk_conversion(head.past, head.message_id, Settings(send_state=True))
     for item in items:
         if not isinstance(item, TimedEvent) or is_user_message(item.event):

@@ -66,7 +66,9 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
         number=number,
         message_id=turn.message_id,
         continues=bool(turn.past),
-        user_parts=tuple(user_parts(user_message(spoken.events[0], spoken.events))) if spoken is not None else _requested_parts(turn),
+        user_parts=tuple(user_parts(user_message(spoken.events[0], spoken.events)))
+        if spoken is not None
+        else _requested_parts(turn),
         answers=answers or None,
         open_calls=frozenset(call.answer_id for call in calls if call.is_pending),
     )

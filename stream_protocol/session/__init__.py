@@ -34,6 +34,7 @@ from stream_protocol.session.transcript import (
     TranscriptReader,
     is_user_message,
     message_id,
+    readable_event,
     shown_event,
 )
 
@@ -69,6 +70,7 @@ __all__ = [
     "messages_to_events",
     "plan",
     "read_file",
+    "readable_event",
     "repair_thought_signatures",
     "responses_to_superseded_calls",
     "restore_client_history",

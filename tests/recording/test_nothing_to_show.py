@@ -58,7 +58,10 @@ FILES: Final[dict[str, tuple[str | bytes, str]]] = {
         recordings(llm_answers=[{"content": {}}]),
         "no response of a model and no result of a tool in its recordings",
     ),
-    "recordings of nothing": (recordings(llm_responses=[]), "no response of a model and no result of a tool in its rec"),
+    "recordings of nothing": (
+        recordings(llm_responses=[]),
+        "no response of a model and no result of a tool in its rec",
+    ),
     "questions alone": (evalset(), "no answer of an agent in its turns"),
     "evaluations": (json.dumps(RESULT, indent=2), "the results of an evaluation, and no evalset"),
     "evaluations on a line": (json.dumps(RESULT), "the results of an evaluation, and no evalset"),
@@ -81,7 +84,11 @@ def test_nothing_is_told_and_refused(name: str, file: Path) -> None:
     with pytest.raises(RecordingError) as refused:
         load_recording(file)
     assert str(refused.value).startswith(reason)
-    for arguments in (["replay", str(file)], ["replay", "--to", "messages", str(file)], ["serve", "--replay", str(file)]):
+    for arguments in (
+        ["replay", str(file)],
+        ["replay", "--to", "messages", str(file)],
+        ["serve", "--replay", str(file)],
+    ):
         result = CliRunner().invoke(main, arguments)
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr.splitlines()[-1].endswith(str(refused.value))
@@ -120,11 +127,16 @@ READ: Final[dict[str, tuple[str, str | None]]] = {
     "a list of sessions": (json.dumps([OTHER, SESSION], indent=1), "s"),
     "sessions under a key": (json.dumps({"sessions": [OTHER, SESSION]}), "s"),
     "events in YAML": (YAML, None),
-    "a session in YAML": ("session:\n  id: s\n  events:\n" + "".join(f"  {line}\n" for line in YAML.splitlines()), None),
+    "a session in YAML": (
+        "session:\n  id: s\n  events:\n" + "".join(f"  {line}\n" for line in YAML.splitlines()),
+        None,
+    ),
     "a session with app_name in YAML": ("appName: a\nevents:\n" + YAML, None),
     "an evalset in YAML": (
-        "eval_set_id: e\neval_cases:\n- eval_id: c\n  conversation:\n  - user_content: {parts: [{text: hi}]}\n"
-        "    final_response: {role: model, parts: [{text: Hello.}]}\n",
+        (
+            "eval_set_id: e\neval_cases:\n- eval_id: c\n  conversation: [{user_content: {parts: [{text: hi}]}, "
+            "final_response: {role: model, parts: [{text: Hello.}]}}]\n"
+        ),
         None,
     ),
     "a session in a JSON string": (json.dumps(json.dumps(SESSION)), None),
@@ -135,8 +147,8 @@ READ: Final[dict[str, tuple[str, str | None]]] = {
 def test_the_words_of_both_are_read(name: str, file: Path) -> None:
     content, session = READ[name]
     file.write_text(content)
-    user, message = replay_messages(load_recording(file, session=session).stream_turns())
-    assert [part["text"] for one in (user, message) for part in one["parts"] if part["type"] == "text"] == [
+    both: list[Any] = replay_messages(load_recording(file, session=session).stream_turns())
+    assert [part["text"] for one in both for part in one["parts"] if part["type"] == "text"] == [
         "hi",
         "Hello.",
     ]
@@ -152,4 +164,4 @@ def test_one_of_several_sessions_must_be_chosen(file: Path) -> None:
 
 def test_the_users_words_alone_are_something(file: Path) -> None:
     file.write_text(lines(HI))
-    assert [one["role"] for one in replay_messages(load_recording(file).stream_turns())][0] == "user"
+    assert next(one["role"] for one in replay_messages(load_recording(file).stream_turns())) == "user"

@@ -80,7 +80,7 @@ def test_a_session_reads_as_it_does_in_a_new_store(name: str, store: Path) -> No
 
 def test_events_come_in_the_order_in_which_they_were_made_and_with_their_times(store: Path) -> None:
     write(store, session(HI, *(said("root", types.Part(text=word)) for word in "zyx")), session(HI, name="t"))
-    user, message = shown(store, "s")
+    _, message = shown(store, "s")
     assert [part["text"] for part in message["parts"] if "text" in part] == ["z", "y", "x"]
     [turn] = load_recording(store, session="s").turns()
     assert turn.at == (0.0, 0.5, 1.0, 1.5)

@@ -211,13 +211,13 @@ SAVED: Final = "artifact://app/ann/s/_adk_live/adk_live_audio_storage_input_audi
 
 EVENTS: Final[dict[str, tuple[Sequence[Event], Said]]] = {
     "pieces that are not marked": (
-        [heard_event("What's "), heard_event("up?"), spoken_event("Not "), spoken_event("much."), COMPLETE]
-        + [heard_event("Bye."), spoken_event("Bye-bye.", finished=False), COMPLETE],
+        [heard_event("What's "), heard_event("up?"), spoken_event("Not "), spoken_event("much."), COMPLETE,
+         heard_event("Bye."), spoken_event("Bye-bye.", finished=False), COMPLETE],
         [("user", ["What's up?"]), ("assistant", ["Not much."]), ("user", ["Bye."]), ("assistant", ["Bye-bye."])],
     ),
     "an end without words": (
-        [heard_event("Hi."), heard_event(None, finished=True), spoken_event("Yes?"), spoken_event("", finished=True)]
-        + [heard_event("Bye."), spoken_event("Bye.")],
+        [heard_event("Hi."), heard_event(None, finished=True), spoken_event("Yes?"), spoken_event("", finished=True),
+         heard_event("Bye."), spoken_event("Bye.")],
         [("user", ["Hi."]), ("assistant", ["Yes?"]), ("user", ["Bye."]), ("assistant", ["Bye."])],
     ),
     "the whole alone": (
@@ -225,23 +225,22 @@ EVENTS: Final[dict[str, tuple[Sequence[Event], Said]]] = {
         [("user", ["Hi."]), ("assistant", ["Yes?"])],
     ),
     "several wholes in a turn": (
-        [heard_event("Hi.", finished=True)]
-        + [spoken_event(text, finished=True) for text in ("One.", "Two.", "Two.")]
-        + [COMPLETE],
+        [heard_event("Hi.", finished=True), *(spoken_event(text, finished=True) for text in ("One.", "Two.", "Two."))],
         [("user", ["Hi."]), ("assistant", ["One.", "Two.", "Two."])],
     ),
     "a call between the pieces": (
-        [heard_event("Hi.", finished=True), spoken_event("Let me look. ", partial=True), CALLED, RAN]
-        + [spoken_event("Mild.", partial=True), spoken_event("Let me look. Mild.", finished=True), COMPLETE],
+        [heard_event("Hi.", finished=True), spoken_event("Let me look. ", partial=True), CALLED, RAN,
+         spoken_event("Mild.", partial=True), spoken_event("Let me look. Mild.", finished=True), COMPLETE],
         [("user", ["Hi."]), ("assistant", ["Let me look. ", LOOKED, "Mild."])],
     ),
     "speech that a callback changed": (
-        [heard_event("Hi.", finished=True), spoken_event("It is hunter2.", partial=True)]
-        + [spoken_event("It is secret.", finished=True)],
+        [heard_event("Hi.", finished=True), spoken_event("It is hunter2.", partial=True),
+         spoken_event("It is secret.", finished=True)],
         [("user", ["Hi."]), ("assistant", ["It is hunter2."])],
     ),
     "saved sound": (
-        [sound("user", SAVED), heard_event("Hi.", finished=True), sound("root", SAVED), spoken_event("Yes?", finished=True)],
+        [sound("user", SAVED), heard_event("Hi.", finished=True), sound("root", SAVED),
+         spoken_event("Yes?", finished=True)],
         [("user", ["Hi."]), ("assistant", ["Yes?"])],
     ),
     "sound beside words": (
@@ -249,11 +248,13 @@ EVENTS: Final[dict[str, tuple[Sequence[Event], Said]]] = {
         [("user", ["Hi."]), ("assistant", ["Mild."])],
     ),
     "words that were typed": (
-        [Event(author="user", invocation_id="e-1", content=types.UserContent("Hi.")), spoken_event("Yes?", finished=True)],
+        [Event(author="user", invocation_id="e-1", content=types.UserContent("Hi.")),
+         spoken_event("Yes?", finished=True)],
         [("user", ["Hi."]), ("assistant", ["Yes?"])],
     ),
     "an end by an interruption": (
-        [heard_event("Hi."), spoken_event("Once"), turn_event(interrupted=True), heard_event("Stop."), spoken_event("OK.")],
+        [heard_event("Hi."), spoken_event("Once"), turn_event(interrupted=True), heard_event("Stop."),
+         spoken_event("OK.")],
         [("user", ["Hi."]), ("assistant", ["Once"]), ("user", ["Stop."]), ("assistant", ["OK."])],
     ),
 }  # fmt: skip
@@ -284,4 +285,7 @@ def test_an_ordinary_sound_file_is_a_file() -> None:
     blob = types.Blob(data=b"RIFF", mime_type="audio/wav")
     parts = [types.Part(inline_data=blob), types.Part(file_data=types.FileData(file_uri="gs://b/a.pcm"))]
     chunks = list(iter_chunks([turn_event(content=types.Content(role="model", parts=parts))]))
-    assert [chunk["type"] for chunk in chunks if chunk["type"] in ("file", "data-adk-file")] == ["file", "data-adk-file"]
+    assert [chunk["type"] for chunk in chunks if chunk["type"] in ("file", "data-adk-file")] == [
+        "file",
+        "data-adk-file",
+    ]

@@ -25,7 +25,11 @@ INVOCATIONS: Final = ("elsewhere", "")
 def update(author: str, invocation: str) -> Event:
     """An update of the session's state by something that is no part of the conversation."""
     return Event(
-        id="stray", author=author, invocation_id=invocation, timestamp=1.0, actions=EventActions(state_delta={"load": 3})
+        id="stray",
+        author=author,
+        invocation_id=invocation,
+        timestamp=1.0,
+        actions=EventActions(state_delta={"load": 3}),
     )
 
 
@@ -130,7 +134,10 @@ CONVERSATIONS: Final[dict[str, tuple[list[Event], list[tuple[str, list[Any]]]]]]
         [("message", [OK, "Done."])],
     ),
     "a name that comes late": ([HI.model_copy(update={"invocation_id": ""}), DONE], [("message", ["Done."])]),
-    "a name that comes late in a run": ([NAMELESS, DONE, LATER], [("message", ["Busy.", "Done."]), ("e-2", ["Later."])]),
+    "a name that comes late in a run": (
+        [NAMELESS, DONE, LATER],
+        [("message", ["Busy.", "Done."]), ("e-2", ["Later."])],
+    ),
 }  # fmt: skip
 
 

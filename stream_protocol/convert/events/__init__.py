@@ -2,7 +2,7 @@
 
 from stream_protocol.convert.events._authors import USER, is_user_event
 from stream_protocol.convert.events._event_dicts import EventOrDict, NotAnEventError, read_event, read_events
-from stream_protocol.convert.events._live_events import is_live_sound, readable_event
+from stream_protocol.convert.events._live_events import is_live_sound, without_sound
 from stream_protocol.convert.events._warnings import WarnOnce
 
 __all__ = [
@@ -14,5 +14,5 @@ __all__ = [
     "is_user_event",
     "read_event",
     "read_events",
-    "readable_event",
+    "without_sound",
 ]

@@ -10,8 +10,6 @@ ADK up to 1.18 does not mark the pieces as ``partial``, and leaves ``finished`` 
 
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert.events._authors import is_user_event
-
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import Part
@@ -31,21 +29,11 @@ def is_live_sound(part: "Part") -> bool:
     return uri.startswith("artifact://") and _SAVED_SOUND in uri
 
 
-def readable_event(event: "Event") -> "Event":
-    """The event with the user's speech as its content, a piece of it as a fragment; and without the sound of live runs.
-
-    Any other event is given back as it is. The agent's speech is left as it is, too.
-    """
-    fields = event.__dict__
-    if (speech := fields["input_transcription"]) is not None and speech.text and is_user_event(event):
-        from google.genai.types import Content, Part
-
-        content = Content(role="user", parts=[Part(text=speech.text)])
-        changed = {"content": content, "input_transcription": None, "partial": not speech.finished or None}
-        return event.model_copy(update=changed)
-    content = fields["content"]
+def without_sound(event: "Event") -> "Event":
+    """The event without the sound of a live run. An event that has none is given back as it is."""
+    content = event.content
     parts = content.parts if content is not None else None
-    if not parts or not any(map(is_live_sound, parts)):
+    if content is None or not parts or not any(map(is_live_sound, parts)):
         return event
     heard = [part for part in parts if not is_live_sound(part)]
     return event.model_copy(update={"content": content.model_copy(update={"parts": heard}) if heard else None})

@@ -7,7 +7,6 @@ One thing in them is known without them. While a call waits for approval it has 
 tells by the actions; but the request for the approval is an event of its own.
 """
 
-import json
 import pickletools
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -33,8 +32,19 @@ _FLAGS: Final = ("partial", "turn_complete", "interrupted")
 _ACTIONS: Final = "actions"
 
 _ACTION_FIELDS: Final = frozenset(
-    "skip_summarization state_delta artifact_delta transfer_to_agent escalate requested_auth_configs "
-    "requested_tool_confirmations compaction end_of_agent agent_state rewind_before_invocation_id".split()
+    {
+        "skip_summarization",
+        "state_delta",
+        "artifact_delta",
+        "transfer_to_agent",
+        "escalate",
+        "requested_auth_configs",
+        "requested_tool_confirmations",
+        "compaction",
+        "end_of_agent",
+        "agent_state",
+        "rewind_before_invocation_id",
+    }
 )
 _MEMO: Final = frozenset({"MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 _NOTHING: Final = frozenset({"NONE", "NEWFALSE"})
@@ -108,8 +118,9 @@ def _mark_placeholders(event: dict[str, Any], asked: dict[str, dict[str, Any]]) 
         elif event.get("author") == "user":
             asked.pop(str(field(response, "id")), None)
         elif isinstance(answered := field(response, "id"), str):
-            about = (args for args in asked.values() if field(field(args, "original_function_call"), "id") == answered)
-            placeholders |= {answered: field(args, "tool_confirmation") or {} for args in about}
+            for args in asked.values():
+                if field(field(args, "original_function_call"), "id") == answered:
+                    placeholders[answered] = field(args, "tool_confirmation") or {}
     if placeholders:
         event["actions"] = {"requested_tool_confirmations": placeholders}
 
@@ -121,7 +132,7 @@ def _names_in(pickled: object) -> list[str]:
     names: list[str] = []
     try:
         steps = [(code.name, arg) for code, arg, _ in pickletools.genops(pickled) if code.name not in _MEMO]
-    except Exception:  # whatever the file has there
+    except Exception:  # noqa: BLE001 - whatever the file has there
         return ["unreadable ones"]
     for (_, name), (value, _), (code, after) in zip(steps, steps[1:], steps[2:], strict=False):
         has_no_items = value == "EMPTY_DICT" and (code == "SETITEMS" or after in _ACTION_FIELDS)

@@ -1,7 +1,7 @@
 """Reads the SQLite files of ADK's ``SqliteSessionService`` and ``DatabaseSessionService``.
 
-Source: both services of google-adk 2.13. Both have the same tables ``sessions`` and ``events``; an event is JSON, unless
-the store is an old one.
+Source: both services of google-adk 2.13. Both have the same tables ``sessions`` and ``events``; an event is JSON.
+An old store has columns for it: ``_old_stores``.
 Opening a store writes neither to its file nor to a file beside it.
 """
 

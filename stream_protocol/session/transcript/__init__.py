@@ -14,13 +14,14 @@ from stream_protocol.session.transcript._metadata import (
 from stream_protocol.session.transcript._omissions import OmissionFinder, Omissions
 from stream_protocol.session.transcript._transcript import Exchange, Transcript
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message, message_id
+from stream_protocol.session.transcript._user_speech import readable_event
 
 __all__ = [
-    "BeginningFinder",
     "EVENT_INTERVAL",
     "HIDDEN_FROM_MODEL",
     "METADATA_KEY",
     "STATE_PREFIX",
+    "BeginningFinder",
     "EventMetadata",
     "Exchange",
     "ExternalCall",
@@ -32,6 +33,7 @@ __all__ = [
     "TranscriptReader",
     "is_user_message",
     "message_id",
+    "readable_event",
     "shown_event",
     "update_metadata",
 ]

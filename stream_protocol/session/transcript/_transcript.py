@@ -15,12 +15,13 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert import is_user_event, readable_event
+from stream_protocol.convert import is_user_event
 from stream_protocol.session.transcript._beginnings import BeginningFinder
 from stream_protocol.session.transcript._external_calls import external_calls
 from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
 from stream_protocol.session.transcript._omissions import OmissionFinder
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message
+from stream_protocol.session.transcript._user_speech import readable_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
