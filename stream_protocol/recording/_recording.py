@@ -135,7 +135,7 @@ def _read_items(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Tur
 def _parse_event(record: EventRecord, warn: WarnOnce) -> TimedEvent:
     value = record.value
     if isinstance(value, dict) and not value.get("id"):
-        value["id"] = record.place.replace(" ", "-")  # ADK would make a new random id at each reading
+        value["id"] = f"{record.unit}-{record.number}"  # ADK would make a new random id at each reading
     # google-genai keeps a value that is not in its enum, and warns of it.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -333,9 +333,9 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
         jsonl(EVENT, START),
         "line 2 is not an ADK event: it is a chunk of a UI message stream",
     ),
-    "an event cut off": (jsonl(EVENT) + EVENT[:20].encode(), "line 2 is not JSON"),
-    "an event cut off in mid-response": (jsonl(SPOKEN, SPOKEN) + SPOKEN[:20].encode(), "line 3 is not JSON"),
-    "a session cut off": (b'{"events": [' + EVENT.encode(), "line 1 is not JSON"),
+    "an event cut off": (jsonl(EVENT) + EVENT[:20].encode(), "line 2, column 20 is not JSON"),
+    "an event cut off in mid-response": (jsonl(SPOKEN, SPOKEN) + SPOKEN[:20].encode(), "line 3, column 20 is not JSON"),
+    "a session cut off": (b'{"events": [' + EVENT.encode(), "line 1, column 52 is not JSON"),
     "a store that is none": (b"SQLite format 3\0", "the store cannot be read: file is not a database"),
     "an event among the frames of a capture": (
         sse(START) + b'data: {"author": "user"}\n\n' + EVENT.encode(),

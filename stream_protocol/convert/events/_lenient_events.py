@@ -44,7 +44,8 @@ def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
     except RecursionError:
         raise NotAnEventError("it is nested too deeply") from None
     except (AttributeError, TypeError):  # of google-genai's enums for a number, of pydantic for a key that is no text
-        raise NotAnEventError("it has a value or key of a type that the installed ADK cannot read") from None
+        reason = "has a value or key of a type that the installed ADK cannot read"
+        raise NotAnEventError(f"{_refused_field(readable)} {reason}") from None
 
 
 def _read_rest(value: dict[str, Any], error: ValidationError, warn: WarnOnce) -> Event:
@@ -54,7 +55,36 @@ def _read_rest(value: dict[str, Any], error: ValidationError, warn: WarnOnce) ->
             return Event.model_validate(value)
         except ValidationError as next_error:
             error = next_error
-    raise NotAnEventError(error.errors()[0]["msg"])
+    first = error.errors()[0]
+    where = _path(first["loc"])
+    raise NotAnEventError(f"{where}: {first['msg']}" if where else first["msg"])
+
+
+def _path(steps: tuple[int | str, ...]) -> str:
+    """The path of a field as people write it: ``content.parts[0].text``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+
+
+def _refused_field(value: dict[str, Any]) -> str:
+    """The path of a field with which alone ADK's model raises what is no ``ValidationError``."""
+    for key, item in value.items():
+        if _is_refused({key: item}):
+            parts = item.get("parts") if isinstance(item, dict) else None
+            for index, part in enumerate(parts if isinstance(parts, list) else ()):
+                if _is_refused({key: {"parts": [part]}}):
+                    return f"{_printable(str(key))}.parts[{index}]"
+            return _printable(str(key))
+    return "it"
+
+
+def _is_refused(fields: dict[Any, Any]) -> bool:
+    try:
+        Event.model_validate({"author": "agent", **fields})
+    except ValidationError:
+        return False
+    except (AttributeError, TypeError):
+        return True
+    return False
 
 
 def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnce) -> bool:

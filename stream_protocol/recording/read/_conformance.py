@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from stream_protocol.recording.read._parsing import field
+from stream_protocol.recording.read._parsing import ItemLines, field
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 _CallIds = dict[str, deque[str]]
@@ -32,13 +32,35 @@ def is_conformance(document: Any) -> bool:
     return isinstance(document, dict) and isinstance(document.get("recordings"), list)
 
 
-def read_conformance(document: dict[str, Any]) -> Iterator[EventRecord]:
-    """The events of all turns. Raises ``RecordingError`` if there are none but the user's words."""
-    entries = [entry for entry in document["recordings"] if isinstance(entry, dict)]
+def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[EventRecord]:
+    """The events of all turns. ``lines``: where the recordings are in the file, if that is known.
+
+    Raises ``RecordingError`` if there are none but the user's words, and for recordings of another form.
+    """
+    entries = document["recordings"]
+    for index, entry in enumerate(entries):
+        if (path := _misplaced(entry)) is not None:
+            line = lines.get(("recordings", index))
+            place = f"recordings[{index}]" + (f" (line {line})" if line is not None else "")
+            raise RecordingError(f"{place} cannot be read: {path or 'it'} is no object")
     if entries and not any(_is_tool(entry) or _responses(field(entry, "llm_recording")) for entry in entries):
         raise RecordingError("no response of a model and no result of a tool in its recordings")
     for number, event in enumerate(_events(entries), 1):
         yield EventRecord(number, {**event, "id": f"event-{number}", "timestamp": 0.0}, unit="event")
+
+
+def _misplaced(entry: Any) -> str | None:
+    """The path of the first field of a recording that should be an object and is none; ``None`` if all are."""
+    paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
+    for name in ("tool_call", "tool_response"):
+        paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)
+    recorded = paths["llm_recording"]
+    paths["llm_recording.llm_request"] = field(recorded, "llm_request")
+    paths["llm_recording.llm_response"] = field(recorded, "llm_response")
+    several = field(recorded, "llm_responses")
+    for index, response in enumerate(several if isinstance(several, list) else [several]):
+        paths[f"llm_recording.llm_responses[{index}]"] = response
+    return next((path for path, value in paths.items() if value is not None and not isinstance(value, dict)), None)
 
 
 def _events(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
