@@ -272,6 +272,16 @@ def test_speech_is_read_however_an_adk_gave_it(name: str, tmp_path: Path) -> Non
         assert said(session_to_messages({"events": list(events)})) == expected
 
 
+@pytest.mark.parametrize("name", EVENTS)
+def test_speech_is_forwarded_however_an_adk_gave_it(name: str) -> None:
+    events, expected = EVENTS[name]
+    reducer = MessageReducer()
+    for chunk in iter_chunks(list(events)):
+        reducer.apply(chunk)
+    [(_, shown)] = said([reducer.message])
+    assert shown == [one for role, parts in expected if role == "assistant" for one in parts]
+
+
 def test_the_words_of_a_live_session_can_be_asked_again() -> None:
     events = [heard_event("What's "), heard_event("up?"), spoken_event("Not much.")]
     (exchange,) = Transcript(events).exchanges

@@ -6,6 +6,7 @@ rest of the event is read.
 Importing this module loads ADK.
 """
 
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
@@ -66,22 +67,18 @@ def _path(steps: tuple[int | str, ...]) -> str:
 
 
 def _refused_field(value: dict[str, Any]) -> str:
-    """The path of a field with which alone ADK's model raises what is no ``ValidationError``."""
-    for key, item in value.items():
-        if _is_refused({key: item}):
-            parts = item.get("parts") if isinstance(item, dict) else None
-            for index, part in enumerate(parts if isinstance(parts, list) else ()):
-                if _is_refused({key: {"parts": [part]}}):
-                    return f"{_printable(str(key))}.parts[{index}]"
-            return _printable(str(key))
-    return "it"
+    """The path of the field for which ADK's model raises what is no ``ValidationError``."""
+    key = next((key for key, item in value.items() if _is_refused(key, item)), "it")
+    parts = value[key].get("parts") if isinstance(value.get(key), dict) else None
+    numbered = enumerate(parts if isinstance(parts, list) else ())
+    place = next((f".parts[{index}]" for index, part in numbered if _is_refused(key, {"parts": [part]})), "")
+    return _printable(str(key)) + place
 
 
-def _is_refused(fields: dict[Any, Any]) -> bool:
+def _is_refused(key: str, item: Any) -> bool:
     try:
-        Event.model_validate({"author": "agent", **fields})
-    except ValidationError:
-        return False
+        with suppress(ValidationError):
+            Event.model_validate({"author": "agent", key: item})
     except (AttributeError, TypeError):
         return True
     return False
