@@ -279,7 +279,8 @@ class Conversion(Generic[T]):
             speaker.write(text)
         if speech.finished:
             self._summary.add(event, has_content=True, any_shown=self._steps.response_has_content)
-            speaker.end_speech()
+            speaker.speech.clear()
+            self._end_speaker(speaker)
 
     def _open(self, speaker: Speaker, kind: PartKind) -> bool:
         """Opens a part of this kind for the speaker. Returns ``False`` if parts of this kind are not shown."""
@@ -309,10 +310,10 @@ class Conversion(Generic[T]):
         self._summary.add(event, has_content=bool(parts), any_shown=self._steps.response_has_content)
         if parts:
             speaker.end_response()
-        elif event.finish_reason is not None or event.error_code:
+        elif event.finish_reason is not None or event.error_code or event.turn_complete or event.interrupted:
             self._end_speaker(speaker)
         if event.turn_complete or event.interrupted:
-            speaker.end_speech()
+            speaker.speech.clear()
 
     def _write_artifacts(self, speaker: Speaker) -> None:
         for event in speaker.artifact_events:

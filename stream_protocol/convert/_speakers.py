@@ -139,11 +139,6 @@ class Speaker:
         self.streaming_calls.clear()
         self.in_response = False
 
-    def end_speech(self) -> None:
-        """Ends what was said in a live run."""
-        self.speech.clear()
-        self.end_response()
-
 
 def signature_metadata(signature: bytes) -> ProviderMetadata:
     """Gemini's thought signature where the AI SDK's Google provider keeps it."""

@@ -121,6 +121,10 @@ CONVERSATIONS: Final[dict[str, tuple[list[Event], list[tuple[str, list[Any]]]]]]
     ),
     "two runs": ([CALLED, RAN, DONE, LATER], [("e-1", [OK, "Done."]), ("e-2", ["Later."])]),
     "an alert between two runs": ([DONE, NAMELESS, LATER], [("e-1", ["Done.", "Busy."]), ("e-2", ["Later."])]),
+    "updates of one name all along": (
+        [update("system", "x"), DONE, update("system", "x"), LATER, update("system", "x")],
+        [("e-1", ["Done."]), ("e-2", ["Later."])],
+    ),
     "updates before, between and after": (
         [update("system", ""), DONE, update("system", "x"), LATER, update("system", "y")],
         [("e-1", ["Done."]), ("e-2", ["Later."])],

@@ -50,6 +50,8 @@ class BeginningFinder:
     def _found(self) -> Iterator[str]:
         end = -1
         for invocation_id, invocation in self._invocations.items():
+            if invocation.by_agent is None:
+                continue  # it says nothing, so nothing lies within it
             if invocation.by_agent and invocation.last > end:
                 yield invocation_id
             end = max(end, invocation.last)
