@@ -13,7 +13,7 @@ from google.adk.tools import request_input
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, ScriptedLlm
@@ -84,6 +84,13 @@ async def converse(script: list[Any], actions: list[str], page: EagerPage, servi
         await service.aclose()
 
 
+TWO_APPROVALS = [[Call("pay", {"amount": 1}), Call("pay", {"amount": 2})]]
+ONE_ID_TWICE = [[Call("where", {"question": "city"}, id="c"), Call("where", {"question": "day"}, id="c")]]
+KNOWN = {"ai_sdk": 6, "answers": False, "resumable": False}
+
+
+@example(script=TWO_APPROVALS, actions=["say", "approve", "approve"], sends="template", **KNOWN)
+@example(script=ONE_ID_TWICE, actions=["say", "answer", "answer"], sends="helpers", **KNOWN)
 @settings(max_examples=12 if settings().derandomize else 300)  # a hunt tries more
 @given(
     script=st.lists(turns, min_size=1, max_size=5),
