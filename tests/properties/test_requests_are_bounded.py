@@ -3,6 +3,8 @@ answers itself while a response comes in."""
 
 import asyncio
 import copy
+import io
+import re
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from hypothesis import example, given, settings, strategies as st
 
+from stream_protocol.check import Finding, Severity, check_stream
 from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AiSdkVersion
@@ -73,6 +76,17 @@ async def act(page: EagerPage, action: str) -> None:
             await page.send("go")
 
 
+def errors(page: EagerPage) -> list[Finding]:
+    """What ``check`` finds in all that the page was sent, with the ids of its messages and without."""
+    streams = "".join(page.received)
+    return [
+        finding
+        for stream in (streams, re.sub(r'"type":"start","messageId":"[^"]*"', '"type":"start"', streams))
+        for finding in check_stream(io.BytesIO(stream.encode()), versions=[page.ai_sdk])
+        if finding.rule.severity is Severity.ERROR
+    ]
+
+
 async def converse(script: list[Any], actions: list[str], page: EagerPage, service: WatchedService) -> None:
     try:
         for action in actions:
@@ -80,6 +94,8 @@ async def converse(script: list[Any], actions: list[str], page: EagerPage, servi
             await act(page, action)
             assert page.posts <= 1 + page.rounds, action
             await service.runs.free()
+        if "approve elsewhere" not in actions:
+            assert errors(page) == []
     finally:
         await service.aclose()
 
@@ -91,7 +107,7 @@ KNOWN = {"ai_sdk": 6, "answers": False, "resumable": False}
 
 @example(script=TWO_APPROVALS, actions=["say", "approve", "approve"], sends="template", **KNOWN)
 @example(script=ONE_ID_TWICE, actions=["say", "answer", "answer"], sends="helpers", **KNOWN)
-@settings(max_examples=12 if settings().derandomize else 300)  # a hunt tries more
+@settings(max_examples=12 if settings().derandomize else 250)  # a hunt tries more
 @given(
     script=st.lists(turns, min_size=1, max_size=5),
     actions=acts,

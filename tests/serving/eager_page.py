@@ -38,10 +38,13 @@ class EagerPage(Page):
 
     def __init__(self, app: ASGIApp, ai_sdk: AiSdkVersion, sends: str, answers: bool) -> None:
         super().__init__(app, ai_sdk=ai_sdk)
+        self.ai_sdk: AiSdkVersion = ai_sdk
         self.posts = 0
         self.rounds = 0
         """How many responses held calls that the page answered while they came in."""
         self.failed = False
+        self.received: list[str] = []
+        """The streams that it was sent."""
         self._sends = PREDICATES[sends]
         self._answers = answers
         """Whether ``onToolCall`` answers the page's tool."""
@@ -54,6 +57,7 @@ class EagerPage(Page):
             response = await post(self.app, self.body(**more))
             self.failed = response.status_code != 200
             if not self.failed:
+                self.received.append(response.text)
                 self.take(chunks(response.text))
             if self.failed or not self.would_send():
                 return
@@ -63,7 +67,7 @@ class EagerPage(Page):
         """Folds a response, and answers the page's own tool in it."""
         last = self.messages[-1]
         message = last if last["role"] == "assistant" else None
-        reducer = MessageReducer(ai_sdk=self._ai_sdk, message=message)
+        reducer = MessageReducer(ai_sdk=self.ai_sdk, message=message)
         answered = False
         for chunk in stream:
             if chunk["type"] == "error":
