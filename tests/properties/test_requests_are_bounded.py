@@ -15,12 +15,13 @@ from google.adk.tools import request_input
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from stream_protocol.check import Finding, Severity, check_stream
 from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AiSdkVersion
+from tests.examples import examples
 from tests.properties.conversations import explode, look, pay, pay_if_small, report, where
 from tests.serving.eager_page import PREDICATES, EagerPage
 from tests.serving.watched import WatchedService
@@ -107,7 +108,7 @@ KNOWN = {"ai_sdk": 6, "answers": False, "resumable": False}
 
 @example(script=TWO_APPROVALS, actions=["say", "approve", "approve"], sends="template", **KNOWN)
 @example(script=ONE_ID_TWICE, actions=["say", "answer", "answer"], sends="helpers", **KNOWN)
-@settings(max_examples=12 if settings().derandomize else 250)  # a hunt tries more
+@examples(30)
 @given(
     script=st.lists(turns, min_size=1, max_size=5),
     actions=acts,
