@@ -15,13 +15,13 @@ import orjson
 
 from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._messages import ToolPart, UIMessage, UIPart, is_tool_part
-from stream_protocol.wire.client._chunk_schema import check_chunk
+from stream_protocol.wire.client._chunk_schema import refusal
 from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, ToolParts, step_start
 
 TOOLS = "lastAssistantMessageIsCompleteWithToolCalls"
 APPROVALS = "lastAssistantMessageIsCompleteWithApprovalResponses"
 
-_INPUT_DELTA: Final = b'data: {"type":"tool-input-delta"'
+_DELTAS: Final = tuple(f'data: {{"type":"{kind}-delta"'.encode() for kind in ("text", "reasoning", "tool-input"))
 _FINISH: Final = b'data: {"type":"finish"'
 _CHANGES_NOTHING: Final = (b'data: {"type":"start-step"', b'data: {"type":"finish-step"', b'data: {"type":"abort"')
 _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"')
@@ -71,27 +71,23 @@ def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None)
     Only calls and steps are folded: texts are not parsed, and no value is kept. A step at the end counts if the client
     has stored it, which it does with the next change of the message.
     """
-    parts = list(_calls_and_steps(continued)) if continued is not None else []
-    calls = ToolParts(parts, ai_sdk=7)
+    chunks: list[dict[str, Any]] = []
     step_is_stored = True
     for event in response:
         step_is_stored = step_is_stored or _changes_message(event)
-        if event.startswith(_INPUT_DELTA) or not any(mark in event for mark in _MARKS):
+        if event.startswith(_DELTAS) or not any(mark in event for mark in _MARKS):
             continue
         chunk = orjson.loads(event.removeprefix(b"data: "))
-        kind = chunk["type"]
-        if kind == "error":
+        if chunk["type"] == "error" or refusal(chunk, ai_sdk=7) is not None:
             return False
-        if kind == "start-step":
-            parts.append({"type": "step-start"})
-            step_is_stored = False
-        elif kind in TOOL_HANDLERS:
-            try:
-                check_chunk(chunk, ai_sdk=7)
-                TOOL_HANDLERS[kind](calls, _without_values(chunk))
-            except ClientStreamError:
-                return False
-    folded = cast("list[UIPart]", parts if step_is_stored else parts[:-1])
+        chunks.append(_without_values(chunk))
+        step_is_stored = step_is_stored and chunk["type"] != "start-step"
+    parts = list(_parts_that_count(continued, chunks)) if continued is not None else []
+    try:
+        _fold(parts, chunks if step_is_stored else chunks[:-1])
+    except ClientStreamError:
+        return False
+    folded = cast("list[UIPart]", parts)
     return calls_are_complete(folded) or any_approval_is_answered(folded)
 
 
@@ -99,15 +95,33 @@ def _changes_message(event: bytes) -> bool:
     return not event.startswith(_CHANGES_NOTHING) and (not event.startswith(_FINISH) or b'"messageMetadata":' in event)
 
 
-def _calls_and_steps(message: UIMessage) -> Iterator[dict[str, Any]]:
-    """The parts that count. A call that is there twice, which no server sent so, counts once."""
-    seen: set[str] = set()
-    for part in message["parts"]:
-        if part["type"] == "step-start":
+def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> None:
+    calls = ToolParts(parts, ai_sdk=7)
+    for chunk in chunks:
+        if chunk["type"] == "start-step":
+            parts.append({"type": "step-start"})
+        elif (handle := TOOL_HANDLERS.get(chunk["type"])) is not None:
+            handle(calls, chunk)
+
+
+def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The calls that the chunks are about, and the last step. Of other calls that are alike one is enough.
+
+    So the time does not depend on how many a client sends.
+    """
+    changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
+    begin = step_start(message["parts"])
+    seen: set[object] = set()
+    for index, part in enumerate(message["parts"]):
+        if index == begin - 1:
             yield {"type": "step-start"}
-        elif is_tool_part(part) and part["toolCallId"] not in seen:
-            seen.add(part["toolCallId"])
-            yield _without_values(part)
+        elif is_tool_part(part):
+            call_id, approval_id = part["toolCallId"], part.get("approval", {}).get("id")
+            look = (index < begin, part["state"], bool(part.get("preliminary")), bool(part.get("providerExecuted")))
+            key = call_id if call_id in changed or approval_id in changed else look
+            if key not in seen:
+                seen.add(key)
+                yield _without_values(part)
 
 
 def _without_values(part: Mapping[str, Any]) -> dict[str, Any]:
