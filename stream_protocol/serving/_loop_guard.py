@@ -33,5 +33,10 @@ def without_loop(
     if not is_sent_again(chain(before, ending), continued):
         return ending
     logger.warning("A response ended in an error: the client had sent nothing new, and would have sent it again.")
+    return with_error(ending, NOTHING_NEW_TEXT)
+
+
+def with_error(ending: list[bytes], text: str) -> list[bytes]:
+    """Returns ``ending`` with an ``error`` in place of its last chunk."""
     kept = [event for event in ending if not event.startswith(_ENDS)]
-    return [*kept, encode_sse({"type": "error", "errorText": NOTHING_NEW_TEXT})]
+    return [*kept, encode_sse({"type": "error", "errorText": text})]

@@ -14,7 +14,7 @@ from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, Active
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, list_chats
 from stream_protocol.serving._job import Job
-from stream_protocol.serving._loop_guard import without_loop
+from stream_protocol.serving._loop_guard import with_error, without_loop
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
@@ -65,6 +65,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is missing. Reload the page, or ask again."
+"""What the page shows if it repeats an answer whose run left nothing."""
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
@@ -152,6 +155,8 @@ class ChatService:
             if isinstance(job, NothingToRun):
                 options = self._options_for(request.id, overrides.artifact_base)
                 *events, done = iter_sse(job.events, past=job.past, message_id=job.message_id, **options)
+                if job.is_interrupted:
+                    return _iterate([*with_error(events, INTERRUPTED_TEXT), done])
                 return _iterate([*without_loop(events, continued=request.target), done])
             claimed.open()
             self._start(claimed, job, claim.pop_all())

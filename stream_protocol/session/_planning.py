@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from stream_protocol.convert import is_user_event
 from stream_protocol.convert.calls import CallKind
 from stream_protocol.session._files import SavedFile
 from stream_protocol.session._submitted_answers import (
@@ -87,6 +88,8 @@ class NothingToRun:
     """The events of the message that the client has seen."""
     events: tuple[Event, ...] = ()
     """What followed from an answer that was given before; empty while answers are still missing."""
+    is_interrupted: bool = False
+    """Whether nothing followed from that answer: its run broke off, or a worker that was cut off still runs it."""
 
 
 PlannedTurn = NewUserTurn | AnsweredCalls | NothingToRun
@@ -191,4 +194,8 @@ def _answered_before(
     ]
     end = len(exchange.stored)
     seen = max(awaited, default=end)
-    return NothingToRun(message_id=target_id, past=exchange.shown(0, seen), events=exchange.shown(seen, end))
+    events = exchange.shown(seen, end)
+    is_interrupted = bool(events) and all(is_user_event(event) for event in events)
+    return NothingToRun(
+        message_id=target_id, past=exchange.shown(0, seen), events=events, is_interrupted=is_interrupted
+    )

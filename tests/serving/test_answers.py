@@ -5,14 +5,18 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.events import Event
+from google.adk.runners import InMemoryRunner
 from google.adk.sessions import BaseSessionService
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
+from google.genai.types import Content, Part
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving._loop_guard import NOTHING_NEW_TEXT
+from stream_protocol.serving._service import INTERRUPTED_TEXT
 from stream_protocol.session import fingerprint
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import parse_chat_request
@@ -154,6 +158,27 @@ async def test_an_approval_posted_twice_runs_once_and_shows_what_came_of_it() ->
         chunk for chunk in once if chunk["type"] != "text-delta"
     ]
     assert text(again) == "Paid."
+
+
+async def test_an_answer_whose_run_left_nothing_is_no_success() -> None:
+    """Its worker was killed, or is cut off and still runs it: the tool is not run again."""
+    bank = Bank()
+    model = ScriptedLlm(turns=[Call("pay", {"amount": 5}), "Paid."])
+    agent = LlmAgent(name="root", model=model, tools=[FunctionTool(bank.pay, require_confirmation=True)])
+    runner = InMemoryRunner(agent, app_name="app")
+    app = create_app(ChatService(runner))
+    first = await stream(app, chat(said("pay")))
+    (request,) = only(first, "tool-approval-request")
+    (session,) = (await runner.session_service.list_sessions(app_name="app")).sessions
+    stored = await runner.session_service.get_session(app_name="app", user_id=session.user_id, session_id=session.id)
+    assert stored is not None
+    answer = {"id": request["approvalId"], "name": "adk_request_confirmation", "response": {"confirmed": True}}
+    content = Content(role="user", parts=[Part.model_validate({"function_response": answer})])
+    await runner.session_service.append_event(stored, Event(author="user", invocation_id="e-1", content=content))
+    again = await stream(app, answered(first[0]["messageId"], approval(request, approved=True)))
+    assert types(again)[1] == "tool-output-error"
+    assert again[-1] == {"type": "error", "errorText": INTERRUPTED_TEXT}
+    assert bank.paid == []
 
 
 async def test_a_tab_that_denies_what_another_has_approved_gets_409_while_the_call_runs() -> None:
