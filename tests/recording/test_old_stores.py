@@ -19,6 +19,7 @@ from sqlalchemy import create_engine, orm
 from stream_protocol.recording import RecordingError, load_recording, replay_messages
 from stream_protocol.recording.read._old_stores import _names_in
 from stream_protocol.session import session_to_messages
+from tests.batch import batch
 from tests.conformance.fixtures import fixture_names, load_fixture, stored_session
 
 
@@ -68,13 +69,19 @@ def without_model(messages: Sequence[Any]) -> list[Any]:
     return [{key: value for key, value in message.items() if key != "metadata"} for message in messages]
 
 
-@pytest.mark.parametrize("name", OF_ADK_1)
-def test_a_session_reads_as_it_does_in_a_new_store(name: str, store: Path) -> None:
+@pytest.fixture(scope="module")
+def store_of_adk_1(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("old") / "store.db"
+    write(path, *(session(*stored_session(load_fixture(name)).events, name=name) for name in OF_ADK_1))
+    return path
+
+
+@batch(name=OF_ADK_1)
+def test_a_session_reads_as_it_does_in_a_new_store(name: str, store_of_adk_1: Path) -> None:
     fixture = load_fixture(name)
-    one = session(*stored_session(fixture).events)
     options = fixture.options_for(6)
-    write(store, one)
-    equal = without_model(shown(store, **options)) == without_model(session_to_messages(one, **options))
+    expected = session_to_messages(session(*stored_session(fixture).events), **options)
+    equal = without_model(shown(store_of_adk_1, name, **options)) == without_model(expected)
     assert equal is (name not in LOST), LOST.get(name)
 
 

@@ -19,6 +19,9 @@ from tests.conformance.fixtures import Fixture, Turn, fixture_names, load_fixtur
 
 NAMES: Final = [name for name in fixture_names() if not load_fixture(name).options.get("send_state")]
 AUTHORS: Final = ("system", "monitor", "user")
+PLACES: Final = 3
+"""In how many places of a conversation an update is tried."""
+
 INVOCATIONS: Final = ("elsewhere", "")
 
 
@@ -34,8 +37,9 @@ def update(author: str, invocation: str) -> Event:
 
 
 def with_updates(events: Sequence[Event], rng: Random) -> Iterator[list[Event]]:
-    """The events with an update at each place."""
-    for place in range(len(events) + 1):
+    """The events with an update at some places."""
+    places = range(len(events) + 1)
+    for place in rng.sample(places, min(PLACES, len(places))):
         yield [*events[:place], update(rng.choice(AUTHORS), rng.choice(INVOCATIONS)), *events[place:]]
 
 
