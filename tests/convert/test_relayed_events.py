@@ -1,5 +1,6 @@
 """Events of ADK's ``RemoteA2aAgent``, as it makes them of what an agent behind A2A sends."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -177,6 +178,65 @@ def test_its_sources_are_shown() -> None:
     assert source["url"] == "https://example.com"
     known = as_said(working)
     assert as_said(known.model_copy(update={"content": working.content})).grounding_metadata == known.grounding_metadata
+
+
+def relayed_by_a_peer(*parts: Part, behind: Event, as_text: bool = True, **fields: Any) -> Event:
+    """An event of an ADK peer that made its own event of what an agent behind it said."""
+    own: Any = json.dumps(behind.custom_metadata) if as_text else behind.custom_metadata
+    return update(*parts, metadata={**ADK, "adk_custom_metadata": own}, **fields)
+
+
+@batch(as_text=[True, False])
+def test_what_an_agent_behind_a_peer_says_stands_once_too(as_text: bool) -> None:
+    hello = {**said(), "parts": [{"text": "Hello.", "metadata": {"adk_thought": True}}]}
+    first = update(thought("Hello."), message=said("Hello."))
+    again = update(text("Hello."), message=said("Hello."), artifacts=[artifact("Hello.")], partial=False)
+    events = [
+        relayed_by_a_peer(thought("Hello."), behind=first, as_text=as_text, message=hello),
+        relayed_by_a_peer(thought("Hello."), behind=again, as_text=as_text, message=said("Hello.", message_id="m2")),
+    ]
+    assert shown(events) == ANSWER
+    assert [as_said(one).custom_metadata for one in events] == [one.custom_metadata for one in events]
+
+
+def test_a_task_keeps_metadata_of_earlier_events_which_say_nothing_of_later_ones() -> None:
+    failed = update(text("No."), state="FAILED", message=said("No."), metadata={})
+    assert shown([relayed_by_a_peer(thought("Hello."), behind=failed, message=said("Hello."))]) == ANSWER
+
+
+@batch(metadata=["{", "3"])
+def test_custom_metadata_of_another_form_says_nothing(metadata: str) -> None:
+    of_peer = {**ADK, "adk_custom_metadata": metadata}
+    assert shown([update(thought("Hello."), message=said("Hello."), metadata=of_peer)]) == ANSWER
+
+
+# What cannot be shown as it was said: docs/decisions/what-a-message-cannot-show.md
+
+
+def test_an_answer_that_another_agent_says_first_as_progress_is_reasoning_and_text() -> None:
+    working = update(thought("Hello."), message=said("Hello."), metadata={})
+    done = update(text("Hello."), state="COMPLETED", message=said("Hello.", message_id="m2"), metadata={})
+    assert shown([working, done]) == [{"type": "reasoning", "text": "Hello."}, *ANSWER]
+
+
+def test_fragments_that_an_adk_agent_sends_as_messages_stand_beside_their_whole() -> None:
+    sent = ["Hel", "lo.", "Hello."]
+    events = [update(thought(one), message=said(one, message_id=one)) for one in sent]
+    assert [part["text"] for part in shown(events)] == sent
+
+
+def test_a_call_that_was_approved_has_no_result_if_its_peer_does_not_stream() -> None:
+    past = gated(artifacts=False)
+    done = update(text("Paid."), state="COMPLETED", artifacts=[artifact("Paid.")])
+    chunks = run([decision(("P", True)), done], past=past, onto=message_of(run(past)))
+    assert (outputs(chunks), texts(chunks)) == ({"A": "The tool gave no result."}, ["Paid."])
+
+
+def test_a_peer_that_does_not_stream_says_again_after_an_answer_what_it_said_before() -> None:
+    whole = [artifact("Tell me. "), artifact("Rome.", artifactId="a2")]
+    asks = update(text("Tell me. "), state="INPUT_REQUIRED", artifacts=whole[:1], message=said())
+    done = update(text("Tell me. "), text("Rome."), state="COMPLETED", artifacts=whole)
+    assert texts(run([asks, done])) == ["Tell me. ", "Tell me. Rome."]
 
 
 # What an agent of another make says

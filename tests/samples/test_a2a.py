@@ -2,10 +2,11 @@
 
 import asyncio
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
@@ -14,10 +15,12 @@ from google.adk.agents import BaseAgent, LlmAgent, ParallelAgent, SequentialAgen
 from google.adk.agents.remote_a2a_agent import RemoteA2aAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, chat_routes, create_app
+from stream_protocol.serving.adk_runner import load_session_service
 from stream_protocol.testing import Call, ScriptedLlm, Thought, web_sources
 from stream_protocol.wire import AiSdkVersion
 from tests.a2a_peers import NAME, artifact, data, file, link, message, peer, scripted_peer, status
@@ -210,10 +213,40 @@ OF_ADK: Mapping[str, tuple[Callable[[bool], AbstractAsyncContextManager[RemoteA2
     "agents at a time": (adk("Far.", "Far too."), [("hi", "Far., Near."), ("bye", "Far too., Near too.")], at_a_time),
 }
 
+
+async def save(tool_context: ToolContext) -> dict[str, bool]:
+    """Saves a file."""
+    await tool_context.save_artifact("a.png", IMAGE)
+    return {"saved": True}
+
+
+def saver() -> LlmAgent:
+    return LlmAgent(name=NAME, model=ScriptedLlm(turns=[Call("save"), "Saved.", "Bye."]), tools=[save])
+
+
+@asynccontextmanager
+async def chain(artifacts: bool) -> AsyncIterator[RemoteA2aAgent]:
+    """A peer whose agent is behind A2A itself."""
+    turns = [["I look. ", Call("look", {"city": "Oslo"})], PAY, "Paid.", "Bye."]
+    async with adk(*turns)(artifacts) as behind, peer(behind, artifacts=artifacts) as remote:
+        yield remote
+
+
 TALKS: Mapping[str, Talk] = {
     **{
         f"{name}, with {'artifacts' if artifacts else 'messages'}": Talk(partial(begin, artifacts), steps, agent)
         for name, (begin, steps, agent) in OF_ADK.items()
+        for artifacts in (False, True)
+    },
+    **{
+        f"a peer behind a peer, with {'artifacts' if artifacts else 'messages'}": Talk(
+            partial(chain, artifacts),
+            [
+                ("pay", "I look. , look output-available, pay approval-requested"),
+                (approve, "I look. , look output-available, pay output-available, Paid."),
+                BYE,
+            ],
+        )
         for artifacts in (False, True)
     },
     "words in place of an answer": Talk(
@@ -296,6 +329,26 @@ TALKS: Mapping[str, Talk] = {
     },
 }
 
+CANNOT_BE_SHOWN: Mapping[str, Talk] = {
+    "a credential that a peer's tool asks for": Talk(
+        partial(adk(Call("calendar"), "Bye."), False),
+        [
+            ("go", "calendar input-available, adk_request_credential input-available"),
+            (
+                answer("adk_request_credential", {"apiKey": "hunter2"}),
+                "calendar input-available, adk_request_credential output-available",
+            ),
+            BYE,
+        ],
+    ),
+    "words in place of an answer, with artifacts": Talk(
+        partial(adk(WHERE), True),
+        [("go", "where input-available"), ("wait", f"{QUESTION} input-available")],
+    ),
+    "a file that a peer's tool saves": Talk(lambda: peer(saver()), [("go", "save output-available, Saved."), BYE]),
+}
+"""With their reasons in ``docs/decisions/what-a-message-cannot-show.md``."""
+
 FAILING = {name for name in TALKS if "raises" in name or name.startswith("a task that is")}
 """Their first answer is an error."""
 
@@ -321,9 +374,12 @@ class WatchedPage(Page):
         super().take(chunks)
 
 
-async def hold(talk: Talk, ai_sdk: AiSdkVersion, mode: StreamingMode) -> list[Seen]:
+async def hold(
+    talk: Talk, ai_sdk: AiSdkVersion = 6, mode: StreamingMode = StreamingMode.SSE, **options: Any
+) -> list[Seen]:
     async with talk.peer() as remote:
-        service = ChatService(talk.agent(remote), ai_sdk=ai_sdk, run_config=RunConfig(streaming_mode=mode))
+        config = RunConfig(streaming_mode=mode)
+        service = ChatService(talk.agent(remote), ai_sdk=ai_sdk, run_config=config, **options)
         page = WatchedPage(Starlette(routes=chat_routes(service)), ai_sdk=ai_sdk)
         try:
             return [await _step(page, act) for act, _ in talk.steps]
@@ -363,7 +419,7 @@ def _shown_part(part: Any) -> str:
 @pytest.fixture(scope="module", params=[6, 7], ids=["ai@6", "ai@7"])
 def visits(request: pytest.FixtureRequest) -> dict[str, list[Seen]]:
     async def visit_all() -> dict[str, list[Seen]]:
-        return {name: await hold(talk, request.param, StreamingMode.SSE) for name, talk in TALKS.items()}
+        return {name: await hold(talk, request.param) for name, talk in TALKS.items()}
 
     return asyncio.run(visit_all())
 
@@ -402,8 +458,22 @@ def test_clients_take_what_is_stored(visits: dict[str, list[Seen]]) -> None:
 
 async def test_it_is_the_same_without_streaming() -> None:
     for name, talk in TALKS.items():
-        seen = await hold(talk, 6, StreamingMode.NONE)
+        seen = await hold(talk, mode=StreamingMode.NONE)
         assert [one.shows for one in seen] == [shows for _, shows in talk.steps], name
+
+
+async def test_a_store_on_disk_keeps_what_was_said(tmp_path: Path) -> None:
+    for number, (name, talk) in enumerate(TALKS.items()):
+        if name.endswith("with messages") or "pieces" in name:
+            seen = await hold(talk, session_service=load_session_service(f"sqlite:///{tmp_path}/{number}.db"))
+            assert comparable(seen[-1].messages) == comparable(seen[-1].stored), name
+
+
+async def test_what_cannot_be_shown_is_known() -> None:
+    for name, talk in CANNOT_BE_SHOWN.items():
+        seen = await hold(talk)
+        assert [one.shows for one in seen] == [shows for _, shows in talk.steps], name
+        assert comparable(seen[-1].messages) == comparable(seen[-1].stored), name
 
 
 async def test_a_stopped_chat_shows_what_it_showed_and_the_peer_is_told_only_what_the_user_says_next() -> None:

@@ -47,7 +47,7 @@ def as_said(event: "Event") -> "Event":
     if not parts:
         return event
     if task.is_by_adk:
-        return _silent(event) if task.says_last_again else _restored(event, task, parts)
+        return _silent(event) if task.says_last_again else _said_behind(_restored(event, task, parts), task, parts)
     if event.partial is False and (earlier := task.earlier_pieces(parts)):
         return _with_parts(event, [*(_part(type(parts[0]), piece) for piece in earlier), *parts])
     return _with_sign_in_as_text(event, parts)
@@ -102,6 +102,16 @@ class _Task:
         return any(key.startswith("adk_") for key in self.metadata)
 
     @property
+    def own_metadata(self) -> dict[str, Any]:
+        """The custom metadata of an ADK agent's own event."""
+        found = {**self.metadata, **_mapping(self.newest_artifact, "metadata")}.get("adk_custom_metadata")
+        try:
+            value = orjson.loads(found) if isinstance(found, str) else found
+        except orjson.JSONDecodeError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    @property
     def says_last_again(self) -> bool:
         """Whether an ADK agent has sent this update before, or will send it again as a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
@@ -148,6 +158,17 @@ def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
     if event.grounding_metadata is None and "adk_grounding_metadata" in metadata:
         update["grounding_metadata"] = _grounding(event, metadata["adk_grounding_metadata"])
     return _with_parts(event, said).model_copy(update=update)
+
+
+def _said_behind(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
+    """An ADK peer's own event, with what an agent behind that peer said if it was made of that."""
+    metadata = task.own_metadata
+    behind = _Task(_mapping(metadata, _TASK))
+    texts = [part.text for part in parts]
+    if texts not in [[part.get("text") for part in _parts(said)] for said in (behind.message, behind.newest_artifact)]:
+        return event  # the metadata is that of an earlier event: a task keeps it
+    inner = event.model_copy(update={"custom_metadata": metadata})
+    return as_said(inner).model_copy(update={"custom_metadata": event.custom_metadata})
 
 
 def _said_aloud(part: "Part") -> "Part":
