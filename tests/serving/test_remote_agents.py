@@ -57,3 +57,17 @@ async def test_words_in_place_of_an_answer_reach_the_peer_alone() -> None:
         await page.send("wait")
         assert shown(page.messages[-1]) == [("step-start", ""), ("text", "Never mind.")]
     assert words(far.model.requests[-1].contents)[-1] == "wait"
+
+
+async def test_a_failure_of_the_peer_is_an_error_and_the_next_turn_works() -> None:
+    far = desk(["I try. ", Call("explode")], "Fine.")
+    async with peer(far.agent) as remote:
+        page = Page(create_app(WatchedService(remote)))
+        await page.send("go")
+        failed = [("step-start", ""), ("text", "I try. "), ("tool-explode", "output-error")]
+        assert shown(page.messages[-1]) == failed
+        assert comparable(await page.stored()) == comparable(page.messages)
+        assert "hunter2" not in str(page.messages)
+        await page.send("again")
+        assert shown(page.messages[-1]) == [("step-start", ""), ("text", "Fine.")]
+    assert words(far.model.requests[-1].contents)[-1] == "again"
