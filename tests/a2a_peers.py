@@ -1,7 +1,7 @@
 """Agents behind A2A, on loopback: those that ADK's ``to_a2a`` serves, and one that says what it is told to."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from google.adk.a2a.utils.agent_to_a2a import to_a2a
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.remote_a2a_agent import RemoteA2aAgent
 from google.adk.runners import Runner
+from starlette.applications import Starlette
 
 from stream_protocol.serving import bind_socket
 from stream_protocol.testing import ScriptedLlm
@@ -27,11 +28,9 @@ NAME = "far"
 Step: TypeAlias = "Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent | Exception"
 
 
-@asynccontextmanager
-async def peer(
-    agent: BaseAgent, *, artifacts: bool = False, executor: AgentExecutor | None = None
-) -> AsyncIterator[RemoteA2aAgent]:
-    """The agent, served by ``to_a2a``, as another agent reaches it.
+@contextmanager
+def served_peer(agent: BaseAgent, *, artifacts: bool = False, executor: AgentExecutor | None = None) -> Iterator[str]:
+    """The agent, served by ``to_a2a``: the address of its card.
 
     ``artifacts``: it is run by the newer of ADK's executors, which sends artifacts where the other one sends messages.
     ``executor``: runs in the agent's place.
@@ -40,13 +39,25 @@ async def peer(
     def make_executor(runner: Runner) -> Any:
         return executor or A2aAgentExecutor(runner=runner, force_new_version=artifacts)
 
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        if isinstance(agent, RemoteA2aAgent):
+            await agent.cleanup()
+
     with bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        app = to_a2a(agent, host="127.0.0.1", port=port, agent_executor_factory=make_executor)
-        card = f"http://127.0.0.1:{port}/.well-known/agent-card.json"
+        app = to_a2a(agent, host="127.0.0.1", port=port, agent_executor_factory=make_executor, lifespan=lifespan)
         with serving(app, listener):
-            async with httpx.AsyncClient(timeout=HANG) as client:
-                yield RemoteA2aAgent(name=NAME, agent_card=card, httpx_client=client)
+            yield f"http://127.0.0.1:{port}/.well-known/agent-card.json"
+
+
+@asynccontextmanager
+async def peer(agent: BaseAgent, **served: Any) -> AsyncIterator[RemoteA2aAgent]:
+    """The agent, as another one reaches it. ``served``: as for ``served_peer``."""
+    with served_peer(agent, **served) as card:
+        async with httpx.AsyncClient(timeout=HANG) as client:
+            yield RemoteA2aAgent(name=NAME, agent_card=card, httpx_client=client)
 
 
 @asynccontextmanager

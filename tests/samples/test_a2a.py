@@ -14,16 +14,16 @@ from a2a.types import TaskState
 from google.adk.agents import BaseAgent, LlmAgent, ParallelAgent, SequentialAgent
 from google.adk.agents.remote_a2a_agent import RemoteA2aAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, chat_routes, create_app
-from stream_protocol.serving.adk_runner import load_session_service
 from stream_protocol.testing import Call, ScriptedLlm, Thought, web_sources
 from stream_protocol.wire import AiSdkVersion
-from tests.a2a_peers import NAME, artifact, data, file, link, message, peer, scripted_peer, status
+from tests.a2a_peers import NAME, artifact, data, file, link, message, peer, scripted_peer, served_peer, status
 from tests.comparable_messages import comparable
 from tests.conformance.chat_desk import Desk
 from tests.conformance.node_scripts import run_script
@@ -227,9 +227,11 @@ def saver() -> LlmAgent:
 @asynccontextmanager
 async def chain(artifacts: bool) -> AsyncIterator[RemoteA2aAgent]:
     """A peer whose agent is behind A2A itself."""
-    turns = [["I look. ", Call("look", {"city": "Oslo"})], PAY, "Paid.", "Bye."]
-    async with adk(*turns)(artifacts) as behind, peer(behind, artifacts=artifacts) as remote:
-        yield remote
+    behind = Desk([["I look. ", Call("look", {"city": "Oslo"})], PAY, "Paid.", "Bye."]).agent
+    behind.name = NAME
+    with served_peer(behind, artifacts=artifacts) as card:
+        async with peer(RemoteA2aAgent(name=NAME, agent_card=card), artifacts=artifacts) as remote:
+            yield remote
 
 
 TALKS: Mapping[str, Talk] = {
@@ -465,7 +467,7 @@ async def test_it_is_the_same_without_streaming() -> None:
 async def test_a_store_on_disk_keeps_what_was_said(tmp_path: Path) -> None:
     for number, (name, talk) in enumerate(TALKS.items()):
         if name.endswith("with messages") or "pieces" in name:
-            seen = await hold(talk, session_service=load_session_service(f"sqlite:///{tmp_path}/{number}.db"))
+            seen = await hold(talk, session_service=SqliteSessionService(f"{tmp_path}/{number}.db"))
             assert comparable(seen[-1].messages) == comparable(seen[-1].stored), name
 
 
