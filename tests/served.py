@@ -1,5 +1,6 @@
 """An app behind a real socket."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,12 +23,18 @@ POLL_SECONDS: Final = 0.01
 @contextmanager
 def served(app: Starlette) -> Iterator[str]:
     """The address of the app, served by a thread."""
+    with bind_socket("127.0.0.1", 0) as listener, serving(app, listener):
+        yield server_address(listener)
+
+
+@contextmanager
+def serving(app: Starlette, listener: socket.socket) -> Iterator[None]:
+    """Serves the app there, by a thread."""
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
-    with bind_socket("127.0.0.1", 0) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield server_address(listener)
-        finally:
-            server.should_exit = True
-            thread.join(STOPPING)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(STOPPING)

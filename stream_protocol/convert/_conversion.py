@@ -27,6 +27,7 @@ from stream_protocol.convert.calls import CallRegistry
 from stream_protocol.convert.events import (
     USER,
     WarnOnce,
+    as_said,
     is_live_sound,
     is_user_event,
     read_event,
@@ -51,6 +52,9 @@ RUN_STOPPED_TEXT = "The run was stopped before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
 """By which last chunk a response ended. A ``timeout`` is an ``error`` that also ended what waited for an answer."""
+
+_NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
+"""Fields of a part that say something about what it holds."""
 
 T = TypeVar("T")
 
@@ -218,7 +222,7 @@ class Conversion(Generic[T]):
             if (speech := fields["output_transcription"]) is not None:
                 self._add_speech(event, speaker, speech)
             elif not self._responses.add_progress(event):
-                self._add_complete(without_sound(event), speaker)
+                self._add_complete(as_said(without_sound(event)), speaker)
         elif (content := fields["content"]) is not None:
             for part in content.__dict__["parts"] or ():
                 if speaker.deferred_parts:
@@ -378,7 +382,7 @@ class Conversion(Generic[T]):
 
 def _content_of(part: "Part") -> str:
     """Names what a part holds besides text."""
-    return ", ".join(name for name, value in part if value is not None and name not in {"thought", "thought_signature"})
+    return ", ".join(name for name, value in part if value is not None and name not in _NO_CONTENT)
 
 
 def _repeated_length(speaker: Speaker, kind: PartKind, parts: list["Part"]) -> int:

@@ -4,6 +4,9 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
+from stream_protocol.convert.events import DATA_TAGS
 from stream_protocol.wire import Sink
 
 if TYPE_CHECKING:
@@ -51,18 +54,36 @@ def document_type(name: str) -> str:
 def write_media(
     sink: Sink[Any], part: "Part | FunctionResponsePart", event: "Event | None", artifact_url: ArtifactUrl | None
 ) -> None:
-    """Writes the part's media, if it has any. A link that is not http(s), such as ``gs://``, becomes ``data-adk-file``.
+    """Writes the part's media, if it has any. A link that is not http(s), such as ``gs://``, becomes ``data-adk-file``,
+    and a file that holds a data part of an agent behind A2A ``data-adk-data``.
 
     ``event``: the complete event that holds the part, so that the file can be a link to an artifact; ``None`` for a
     fragment.
     """
     blob, reference = part.inline_data, part.file_data
-    if blob is not None and blob.data is not None:
+    if blob is not None and (relayed := _relayed_data(blob.data or b"")) is not None:
+        sink.data("adk-data", relayed)
+    elif blob is not None and blob.data is not None:
         name = _artifact(blob, event) if event is not None and artifact_url is not None else None
         url = artifact_url(name, event.actions.artifact_delta[name]) if event and artifact_url and name else None
         sink.file(url or _data_url(blob), blob.mime_type or UNKNOWN_MEDIA_TYPE)
     if reference is not None and reference.file_uri:
         _write_reference(sink, reference.file_uri, reference)
+
+
+def _relayed_data(data: bytes) -> Any:
+    """The value of the data part of an agent behind A2A, which ADK makes a text file; ``None`` for all other files."""
+    begin, end = DATA_TAGS
+    if not (data.startswith(begin) and data.endswith(end)):
+        return None
+    try:
+        value = orjson.loads(data[len(begin) : -len(end)])
+    except orjson.JSONDecodeError:
+        return None
+    match value:
+        case {"kind": "data", "data": inner}:  # a2a-sdk 0.3 has the whole part there
+            return inner
+    return value
 
 
 def _artifact(blob: "Blob | FunctionResponseBlob", event: "Event") -> str | None:

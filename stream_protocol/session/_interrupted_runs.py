@@ -20,6 +20,7 @@ from stream_protocol.convert import (
     USER,
     Ending,
     is_user_event,
+    relay_marks,
 )
 from stream_protocol.convert.calls import external_kind
 from stream_protocol.session.transcript import EVENT_INTERVAL, HIDDEN_FROM_MODEL, Exchange, Transcript, update_metadata
@@ -86,6 +87,7 @@ def interruption_events(
     added = [_unstored_content(fragment, parts, stored_speakers) for fragment, parts in output.unstored()]
     added += _missing_responses(exchange, error_text, closes_pending=stopped)
     added += _responses_hidden_from_model(exchange)
+    added += relay_marks([*of_run, *added])
     for event in added:
         event.error_code = ABORTED if stopped else RUN_FAILED_CODE
     last_code = [*of_run, *added][-1].error_code

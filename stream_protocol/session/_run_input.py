@@ -6,6 +6,7 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 from google.genai import types
 
+from stream_protocol.convert import is_relayed
 from stream_protocol.convert.calls import CallKind
 from stream_protocol.session._files import InlineFile, TextOrFile
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn
@@ -53,14 +54,16 @@ def responses_to_superseded_calls(transcript: Transcript) -> list[Event]:
     """The events to append before a new user message, which close the calls that the message leaves unanswered.
 
     The model reads these calls, and models refuse a call without a result. The events are hidden from the page, where
-    the question stays as it was.
+    the question stays as it was. A call of an agent behind A2A stays open: ADK would send that agent our response
+    beside the user's message, and an ADK agent refuses both together.
     """
     exchange = transcript.current
     if exchange is None:
         return []
     closing = []
     for call in exchange.external_calls:
-        if call.is_pending and call.kind in _READ_BY_MODEL:
+        relayed = is_relayed(exchange.calls[call.answer_id])
+        if call.is_pending and call.kind in _READ_BY_MODEL and not relayed:
             answer = CallAnswer(id=call.answer_id, name=call.answer_name, response={"error": UNANSWERED})
             event = _answer_event(answer, exchange.calls[call.answer_id])
             update_metadata(event, hidden_events=(event.id,))

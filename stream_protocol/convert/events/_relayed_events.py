@@ -1,0 +1,256 @@
+"""Events that ADK's ``RemoteA2aAgent`` makes of the answers of an agent behind A2A -> what that agent said.
+
+The peer answers with a task: messages about its status, and artifacts. ADK makes an event of each of these updates and
+keeps the task, as it stood then, in the event's metadata. The events alone differ from what was said:
+
+* What a peer says while it works comes as thoughts. If the peer is an ADK agent too, these are its own events, and the
+  task tells which of their texts are thoughts.
+* An ADK peer says its last words twice: then, and in the artifact or the message with which the task ends or pauses.
+* The last update of an artifact that came in pieces has the last piece alone, and no other event is stored.
+* Nothing says which responses of an ADK peer's tools are placeholders, until somebody approves or signs in.
+* A task that failed looks like an answer.
+* A peer that wants its user to sign in becomes a call, but ADK never sends the answer to such a call.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+if TYPE_CHECKING:
+    from google.adk.events import Event, EventActions
+    from google.genai.types import Part
+
+DATA_TAGS: Final = (b"<a2a_datapart_json>", b"</a2a_datapart_json>")
+"""What ADK puts around the JSON of a data part: it comes as a text file."""
+
+_TASK: Final = "a2a:response"
+_CONTEXT: Final = "a2a:context_id"
+_SIGN_IN: Final = "mock_function_call_for_required_user_auth"
+_FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
+
+
+def is_relayed(event: "Event") -> bool:
+    """Whether the event was made of an answer of an agent behind A2A."""
+    return isinstance((event.custom_metadata or {}).get(_TASK), dict)
+
+
+def as_said(event: "Event") -> "Event":
+    """The event with what its agent said, if that is behind A2A and the event is complete; else the event itself."""
+    if event.partial or not is_relayed(event):
+        return event
+    task = _Task((event.custom_metadata or {})[_TASK])
+    parts = (event.content.parts if event.content is not None else None) or []
+    if task.state in _FAILURES:
+        return _failed(event, task, parts)
+    if not parts:
+        return event
+    if task.is_by_adk:
+        return _silent(event) if task.says_last_again else _said_behind(_restored(event, task, parts), task, parts)
+    if event.partial is False and (earlier := task.earlier_pieces(parts)):
+        return _with_parts(event, [*(_part(type(parts[0]), piece) for piece in earlier), *parts])
+    return _with_sign_in_as_text(event, parts)
+
+
+def relay_marks(events: "Iterable[Event]") -> "Iterator[Event]":
+    """Events to append, so that a peer is not sent what was stored here in its agent's name and it never said.
+
+    ADK and we close what a stopped run left open. ADK sends a peer all that was stored since the newest event that it
+    made of the peer's answers, and an ADK peer refuses results beside the user's words. Each of these looks as if it
+    were such an event, without content.
+    """
+    newest: dict[str, Event] = {}
+    unsaid: dict[str, Event] = {}
+    for event in events:
+        if is_relayed(event):
+            newest[event.author] = event
+            unsaid.pop(event.author, None)
+        elif event.author in newest and event.content is not None:
+            unsaid[event.author] = newest[event.author]
+    for event in unsaid.values():
+        metadata = event.custom_metadata or {}
+        mark = {_TASK: {"id": metadata[_TASK].get("id")}, _CONTEXT: metadata.get(_CONTEXT)}
+        yield type(event)(
+            author=event.author,
+            invocation_id=event.invocation_id,
+            branch=event.branch,
+            isolation_scope=event.isolation_scope,
+            custom_metadata=mark,
+        )
+
+
+class _Task:
+    """A peer's task as JSON, which a2a-sdk 0.3 and 1.x write differently."""
+
+    def __init__(self, task: dict[str, Any]) -> None:
+        self._history: list[Any] = _list(task, "history")
+        self.metadata = _mapping(task, "metadata")
+        status = _mapping(task, "status")
+        state = status.get("state")
+        self.state = str(state).removeprefix("TASK_STATE_").replace("-", "_").lower()
+        self.message = _mapping(status, "message")
+        self.artifacts = [artifact for artifact in _list(task, "artifacts") if isinstance(artifact, dict)]
+
+    @property
+    def newest_artifact(self) -> dict[str, Any]:
+        return self.artifacts[-1] if self.artifacts else {}
+
+    @property
+    def is_by_adk(self) -> bool:
+        """Whether an ADK agent made it: ADK names the agent's app and its events."""
+        return any(key.startswith("adk_") for key in self.metadata)
+
+    @property
+    def own_metadata(self) -> dict[str, Any]:
+        """The custom metadata of an ADK agent's own event."""
+        found = {**self.metadata, **_mapping(self.newest_artifact, "metadata")}.get("adk_custom_metadata")
+        try:
+            value = orjson.loads(found) if isinstance(found, str) else found
+        except orjson.JSONDecodeError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def says_last_again(self) -> bool:
+        """Whether an ADK agent has sent this update before, or will send it again as a failure."""
+        if "adk_error_code" in _mapping(self.message, "metadata"):
+            return True
+        if self.state == "working":
+            parts = _parts(self.message)
+            return bool(parts) and parts == _parts(self.newest_artifact)
+        message_id = self.message.get("messageId")
+        ids = [old.get("messageId") for old in self._history if isinstance(old, dict)]
+        return message_id is not None and ids.count(message_id) > 1
+
+    @property
+    def thoughts(self) -> set[Any]:
+        """The texts that an ADK agent marked as thoughts."""
+        parts = [*_parts(self.message), *_parts(self.newest_artifact)]
+        return {part.get("text") for part in parts if _mapping(part, "metadata").get("adk_thought")}
+
+    def earlier_pieces(self, last: "list[Part]") -> list[dict[str, Any]]:
+        """The parts of the artifact that ends with the parts ``last``, without these."""
+        for artifact in reversed(self.artifacts):
+            parts = _parts(artifact)
+            if [part.get("text") for part in parts[-len(last) :]] == [part.text for part in last]:
+                return parts[: -len(last)]
+        return []
+
+
+def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
+    """The event as an error. What an ADK peer says of its failure is the text of an exception: no answer to show."""
+    texts = [part.text for part in parts if part.text]
+    of_status = texts == [text for part in _parts(task.message) if (text := part.get("text"))]
+    code, message = f"A2A_TASK_{task.state.upper()}", "\n".join(texts) or None
+    error = event if not (task.is_by_adk and of_status) else _silent(event)
+    return error.model_copy(
+        update={"error_code": event.error_code or code, "error_message": message or event.error_message}
+    )
+
+
+def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
+    """An ADK peer's own event: its thoughts, and its text, its placeholders and its sources."""
+    thoughts = task.thoughts
+    said = [_said_aloud(part) if part.thought and part.text not in thoughts else part for part in parts]
+    metadata = {**task.metadata, **_mapping(task.newest_artifact, "metadata")}
+    update: dict[str, Any] = {"actions": _with_requests(event.actions, _mapping(metadata, "adk_actions"))}
+    if event.grounding_metadata is None and "adk_grounding_metadata" in metadata:
+        update["grounding_metadata"] = _grounding(event, metadata["adk_grounding_metadata"])
+    return _with_parts(event, said).model_copy(update=update)
+
+
+def _said_behind(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
+    """An ADK peer's own event, with what an agent behind that peer said if it was made of that."""
+    metadata = task.own_metadata
+    behind = _Task(_mapping(metadata, _TASK))
+    texts = [part.text for part in parts]
+    if texts not in [[part.get("text") for part in _parts(said)] for said in (behind.message, behind.newest_artifact)]:
+        return event  # the metadata is that of an earlier event: a task keeps it
+    inner = event.model_copy(update={"custom_metadata": metadata})
+    return as_said(inner).model_copy(update={"custom_metadata": event.custom_metadata})
+
+
+def _said_aloud(part: "Part") -> "Part":
+    return part.model_copy(update={"thought": None})
+
+
+def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
+    """``actions`` with what the peer asks for: these requests make a response a placeholder."""
+    keys = ("requestedToolConfirmations", "requestedAuthConfigs")
+    try:
+        asked = type(actions).model_validate({key: of_peer[key] for key in keys if of_peer.get(key)})
+    except ValueError:
+        return actions
+    return actions.model_copy(
+        update={
+            "requested_tool_confirmations": asked.requested_tool_confirmations,
+            "requested_auth_configs": asked.requested_auth_configs,
+        }
+    )
+
+
+def _grounding(event: "Event", grounding: Any) -> Any:
+    try:
+        return type(event).model_validate({"author": event.author, "groundingMetadata": grounding}).grounding_metadata
+    except ValueError:
+        return None
+
+
+def _with_sign_in_as_text(event: "Event", parts: "list[Part]") -> "Event":
+    """The event with the peer's words in place of a call for them. The user answers by a message: ADK sends that."""
+    asked = [part.function_call for part in parts if part.function_call and part.function_call.name == _SIGN_IN]
+    if not asked:
+        return event
+    texts = [
+        part if (call := part.function_call) not in asked or call is None else _words(type(part), call.args)
+        for part in parts
+    ]
+    ids = {call.id for call in asked}
+    waiting = {call_id for call_id in event.long_running_tool_ids or () if call_id not in ids}
+    return _with_parts(event, texts).model_copy(update={"long_running_tool_ids": waiting or None})
+
+
+def _words(kind: "type[Part]", args: Mapping[str, Any] | None) -> "Part":
+    prompt = (args or {}).get("auth_required")
+    return kind(text=prompt if isinstance(prompt, str) else orjson.dumps(prompt).decode())
+
+
+def _part(kind: "type[Part]", part: Mapping[str, Any]) -> "Part":
+    """The part that ADK makes of a part of an artifact: text, a file, or data."""
+    file = _mapping(part, "file") or part
+    described = {
+        "mimeType": file.get("mediaType") or file.get("mimeType"),
+        "displayName": file.get("filename") or file.get("name"),
+    }
+    match {**part, **file}:
+        case {"text": str(text)}:
+            return kind(text=text)
+        case {"raw": str(data)} | {"bytes": str(data)}:
+            return kind.model_validate({"inlineData": {"data": data, **described}})
+        case {"url": str(uri)} | {"uri": str(uri)}:
+            return kind.model_validate({"fileData": {"fileUri": uri, **described}})
+    begin, end = DATA_TAGS
+    data = b64encode(begin + orjson.dumps(part.get("data")) + end).decode()
+    return kind.model_validate({"inlineData": {"data": data, "mimeType": "text/plain"}})
+
+
+def _silent(event: "Event") -> "Event":
+    return event.model_copy(update={"content": None, "long_running_tool_ids": None})
+
+
+def _with_parts(event: "Event", parts: "Iterable[Part]") -> "Event":
+    assert event.content is not None
+    return event.model_copy(update={"content": event.content.model_copy(update={"parts": list(parts)})})
+
+
+def _mapping(value: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return found if isinstance(found := value.get(key), dict) else {}
+
+
+def _list(value: Mapping[str, Any], key: str) -> list[Any]:
+    return found if isinstance(found := value.get(key), list) else []
+
+
+def _parts(holder: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [part for part in _list(holder, "parts") if isinstance(part, dict)]

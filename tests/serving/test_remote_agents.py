@@ -1,0 +1,73 @@
+"""An agent behind A2A, as ADK's own ``to_a2a`` serves it. More of them are in ``tests/samples/test_a2a.py``."""
+
+from typing import Any
+
+from google.genai import types
+
+from stream_protocol.serving import create_app
+from stream_protocol.testing import Call, Thought
+from tests.a2a_peers import NAME, peer
+from tests.comparable_messages import comparable
+from tests.conformance.chat_desk import Desk
+from tests.serving.chat_client import Message, Page
+from tests.serving.watched import WatchedService
+
+
+def shown(message: Message) -> list[tuple[str, str]]:
+    """Each part as its kind, and its text or state."""
+    return [(part["type"], part.get("text", part.get("state", ""))) for part in message["parts"]]
+
+
+def words(contents: list[types.Content]) -> list[str]:
+    """What a model is given of texts and calls."""
+    parts = [part for content in contents for part in content.parts or ()]
+    return [part.text or str(part.function_response or part.function_call) for part in parts]
+
+
+def desk(*turns: Any) -> Desk:
+    made = Desk(turns)
+    made.agent.name = NAME
+    return made
+
+
+async def test_each_thing_is_shown_once_live_and_after_a_reload_and_the_next_turn_works() -> None:
+    far = desk([Thought("Hm."), "I pay. ", Call("pay", {"amount": 5})], "Paid.", "Bye.")
+    async with peer(far.agent) as remote:
+        page = Page(create_app(WatchedService(remote)))
+        await page.send("pay")
+        asked = [("step-start", ""), ("reasoning", "Hm."), ("text", "I pay. "), ("tool-pay", "approval-requested")]
+        assert shown(page.messages[-1]) == asked
+        assert "errorText" not in page.messages[-1]["parts"][-1]
+        assert comparable(await page.stored()) == comparable(page.messages)
+        page.approve(True)
+        await page.submit()
+        paid = [*asked[:-1], ("tool-pay", "output-available"), ("step-start", ""), ("text", "Paid.")]
+        assert shown(page.messages[-1]) == paid
+        await page.send("bye")
+        assert shown(page.messages[-1]) == [("step-start", ""), ("text", "Bye.")]
+        assert comparable(await page.stored()) == comparable(page.messages)
+    assert far.ran == ["pay 5"]
+
+
+async def test_words_in_place_of_an_answer_reach_the_peer_alone() -> None:
+    far = desk(Call("where", {"question": "city"}), "Never mind.")
+    async with peer(far.agent) as remote:
+        page = Page(create_app(WatchedService(remote)))
+        await page.send("go")
+        await page.send("wait")
+        assert shown(page.messages[-1]) == [("step-start", ""), ("text", "Never mind.")]
+    assert words(far.model.requests[-1].contents)[-1] == "wait"
+
+
+async def test_a_failure_of_the_peer_is_an_error_and_the_next_turn_works() -> None:
+    far = desk(["I try. ", Call("explode")], "Fine.")
+    async with peer(far.agent) as remote:
+        page = Page(create_app(WatchedService(remote)))
+        await page.send("go")
+        failed = [("step-start", ""), ("text", "I try. "), ("tool-explode", "output-error")]
+        assert shown(page.messages[-1]) == failed
+        assert comparable(await page.stored()) == comparable(page.messages)
+        assert "hunter2" not in str(page.messages)
+        await page.send("again")
+        assert shown(page.messages[-1]) == [("step-start", ""), ("text", "Fine.")]
+    assert words(far.model.requests[-1].contents)[-1] == "again"
