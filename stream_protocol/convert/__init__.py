@@ -4,7 +4,14 @@ from stream_protocol.convert._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEX
 from stream_protocol.convert._converter import StreamProtocolConverter, chunk_conversion, sse_conversion
 from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
 from stream_protocol.convert._delegations import find_task_agents
-from stream_protocol.convert._endings import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError
+from stream_protocol.convert._endings import (
+    ABORTED,
+    DEFAULT_ERROR_TEXT,
+    FINISH_REASONS,
+    NO_CONTENT,
+    AgentRunError,
+    reports_error,
+)
 from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
 from stream_protocol.convert._options import (
     CONTROL_TOOLS,
@@ -61,6 +68,7 @@ __all__ = [
     "options_to_json",
     "read_event",
     "read_events",
+    "reports_error",
     "sse_conversion",
     "stream_chunks",
     "stream_sse",

@@ -14,7 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_output
-from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunSummary
+from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunSummary, reports_error
 from stream_protocol.convert._function_calls import FunctionCalls
 from stream_protocol.convert._function_responses import FunctionResponses
 from stream_protocol.convert._media import is_media, write_media
@@ -198,7 +198,7 @@ class Conversion(Generic[T]):
         # fields in the instance's dict; reading them there costs a fourth of its attribute access.
         if author == USER:
             self._responses.add_user_event(event)
-            if event.error_code:  # of a node: an agent in task mode that fails after a user's message speaks as "user"
+            if reports_error(event):  # of a node: an agent in task mode that fails after a user's message speaks as "user"
                 self._summary.add(event, has_content=False, any_shown=self._steps.response_has_content)
             return
         speaker = self._speaker
@@ -209,7 +209,10 @@ class Conversion(Generic[T]):
         if not fields["partial"]:
             if not self._responses.add_progress(event):
                 self._add_complete(event, speaker)
-        elif (content := fields["content"]) is not None:
+            return
+        if fields["error_code"] or fields["error_message"]:  # perhaps no complete event repeats it
+            self._summary.add_error(event, any_shown=self._steps.response_has_content)
+        if (content := fields["content"]) is not None:
             for part in content.__dict__["parts"] or ():
                 if speaker.deferred_parts:
                     speaker.deferred_parts.append(part)
@@ -279,7 +282,7 @@ class Conversion(Generic[T]):
         self._summary.add(event, has_content=bool(parts), any_shown=self._steps.response_has_content)
         if parts:
             speaker.end_response()
-        elif event.finish_reason is not None or event.error_code:
+        elif event.finish_reason is not None or reports_error(event):
             self._end_speaker(speaker)
 
     def _write_artifacts(self, speaker: Speaker) -> None:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation
-from stream_protocol.convert._endings import ABORTED
+from stream_protocol.convert._endings import ABORTED, reports_error
 from stream_protocol.convert._media import write_media
 from stream_protocol.convert._options import Settings
 from stream_protocol.convert._provider_tools import ProviderResult
@@ -108,7 +108,7 @@ class FunctionResponses:
 
         The branch of such an event ends in ``<tool>@<call id>``.
         """
-        if event.branch is None or event.error_code or (event.content is not None and event.content.role != "user"):
+        if event.branch is None or reports_error(event) or (event.content is not None and event.content.role != "user"):
             return False
         parts = (event.content.parts if event.content is not None else None) or []
         if any(part.function_call or part.function_response for part in parts):

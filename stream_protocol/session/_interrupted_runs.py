@@ -20,6 +20,7 @@ from stream_protocol.convert import (
     USER,
     Ending,
     is_user_event,
+    reports_error,
 )
 from stream_protocol.convert.calls import external_kind
 from stream_protocol.session.transcript import EVENT_INTERVAL, HIDDEN_FROM_MODEL, Exchange, Transcript, update_metadata
@@ -88,8 +89,7 @@ def interruption_events(
     added += _responses_hidden_from_model(exchange)
     for event in added:
         event.error_code = ABORTED if stopped else RUN_FAILED_CODE
-    last_code = [*of_run, *added][-1].error_code
-    if hidden or not _says_how_run_ended(last_code, outcome):
+    if hidden or not _says_how_run_ended([*of_run, *added][-1], outcome):
         added.append(_end_mark(exchange, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE))
     begin = max(now, of_run[-1].timestamp + EVENT_INTERVAL)
     for number, event in enumerate(added):
@@ -100,11 +100,11 @@ def interruption_events(
     return added
 
 
-def _says_how_run_ended(code: str | None, outcome: Ending) -> bool:
-    """Whether a last event with this error code says it already. ADK has the same code for an abort and a timeout."""
+def _says_how_run_ended(last: Event, outcome: Ending) -> bool:
+    """Whether the last event of the run says it already. ADK has the same code for an abort and a timeout."""
     if outcome == "abort":
-        return code == ABORTED
-    return code is not None and code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
+        return last.error_code == ABORTED
+    return reports_error(last) and last.error_code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
 
 
 def _end_mark(exchange: Exchange, agent: str, code: str) -> Event:
