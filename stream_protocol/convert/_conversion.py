@@ -4,8 +4,8 @@ A response is fed event by event and ends exactly once: ``finish``, ``fail`` or 
 computation over what was fed before, so the same events give the same chunks.
 
 An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what
-its speaker's fragments said, so only the difference is shown. A text that differs from what was streamed (a callback
-redacted it) is not shown a second time.
+its speaker's fragments said, so only the difference is shown. An aggregate that differs from what was streamed (a
+callback redacted it) is not shown a second time; what is not the aggregate of that stream is a response of its own.
 """
 
 import logging
@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from stream_protocol.convert._aggregates import NOTHING_STREAMED, compare, is_aggregate
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_output
 from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunSummary, reports_error
 from stream_protocol.convert._function_calls import FunctionCalls
@@ -206,6 +207,8 @@ class Conversion(Generic[T]):
             speaker = self._change_speaker((author, branch, path), event)
         if (reason := fields["finish_reason"]) is not None:
             self._summary.add_finish_reason(reason.value, fields["model_version"])
+            if fields["partial"]:
+                speaker.finish_reason = reason.value
         if not fields["partial"]:
             if not self._responses.add_progress(event):
                 self._add_complete(event, speaker)
@@ -221,7 +224,7 @@ class Conversion(Generic[T]):
                 if text := values["text"]:
                     thought = values["thought"]
                     kind = REASONING if thought else TEXT
-                    if speaker.kind is kind or self._open(speaker, kind):
+                    if speaker.kind is kind or self._open(speaker, kind, fields["model_version"]):
                         speaker.write(text)
                         speaker.remember(text)
                     if thought and part.thought_signature:
@@ -254,13 +257,14 @@ class Conversion(Generic[T]):
         if part.thought_signature:
             speaker.sign(part.thought_signature)
 
-    def _open(self, speaker: Speaker, kind: PartKind) -> bool:
-        """Opens a part of this kind for the speaker. Returns ``False`` if parts of this kind are not shown."""
+    def _open(self, speaker: Speaker, kind: PartKind, model: str | None = None) -> bool:
+        """Opens a part of this kind for the speaker. Returns ``False`` if parts of this kind are not shown. ``model``:
+        the one that streams the part."""
         if kind is REASONING and not self._settings.options["send_reasoning"]:
             speaker.close()
             return False
         self._steps.begin_content(speaker)
-        speaker.open(kind, str(next(self._part_ids[kind])))
+        speaker.open(kind, str(next(self._part_ids[kind])), model)
         return True
 
     def _add_complete(self, event: "Event", speaker: Speaker) -> None:
@@ -310,7 +314,12 @@ class Conversion(Generic[T]):
 
     def _add_parts(self, event: "Event", speaker: Speaker, parts: list["Part"]) -> None:
         """Writes the parts of a complete event, without what was streamed of them."""
-        repeated = [_repeated_length(speaker, kind, parts) for kind in PART_KINDS]
+        streamed = [(kind, "".join(fragments)) for kind, fragments in speaker.streamed]
+        repetition = compare(parts, streamed)
+        if repetition.differs and not self._is_aggregate(event, speaker):
+            self._end_speaker(speaker)
+            repetition = NOTHING_STREAMED
+        repeated = list(repetition.lengths)
         repeated_others = dict(speaker.streamed_others)
         call_ids = {part.function_call.id for part in parts if part.function_call is not None}
         for part in parts:
@@ -332,6 +341,10 @@ class Conversion(Generic[T]):
                 if part.thought_signature:
                     speaker.sign(part.thought_signature)
 
+    def _is_aggregate(self, event: "Event", speaker: Speaker) -> bool:
+        call_ids = [call_id for call_id, call in speaker.calls_by_id.items() if call in speaker.streaming_calls]
+        return is_aggregate(event, model=speaker.model, finish_reason=speaker.finish_reason, call_ids=call_ids)
+
     def _add_whole(self, speaker: Speaker, part: "Part", event: "Event | None") -> None:
         """Writes a part that never comes in pieces. ``event``: its event if that is complete, else ``None``."""
         if is_media(part):
@@ -349,12 +362,3 @@ class Conversion(Generic[T]):
 def _content_of(part: "Part") -> str:
     """Names what a part holds besides text."""
     return ", ".join(name for name, value in part if value is not None and name not in {"thought", "thought_signature"})
-
-
-def _repeated_length(speaker: Speaker, kind: PartKind, parts: list["Part"]) -> int:
-    """How many characters of the complete event's text of this kind, from its beginning, are not written again."""
-    streamed = "".join(speaker.streamed[kind])
-    if not streamed:
-        return 0
-    whole = "".join(part.text or "" for part in parts if bool(part.thought) is (kind is REASONING))
-    return len(streamed) if whole.startswith(streamed) else len(whole)
