@@ -1,5 +1,6 @@
 """ADK events -> UI message chunks. Reads ADK objects by attribute and imports none of ADK."""
 
+from stream_protocol.convert._aggregates import compare, is_aggregate
 from stream_protocol.convert._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
 from stream_protocol.convert._converter import StreamProtocolConverter, chunk_conversion, sse_conversion
 from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
@@ -22,6 +23,7 @@ from stream_protocol.convert._options import (
     options_to_json,
 )
 from stream_protocol.convert._provider_tools import CODE_EXECUTION
+from stream_protocol.convert._speakers import PartKind
 from stream_protocol.convert._steps import CALL_NOT_FINISHED_TEXT
 from stream_protocol.convert._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
 from stream_protocol.convert.events import (
@@ -54,13 +56,16 @@ __all__ = [
     "Ending",
     "EventOrDict",
     "NotAnEventError",
+    "PartKind",
     "Settings",
     "StreamProtocolConverter",
     "WarnOnce",
     "chunk_conversion",
+    "compare",
     "fail_response",
     "find_task_agents",
     "hide_tools",
+    "is_aggregate",
     "is_user_event",
     "iter_chunks",
     "iter_sse",

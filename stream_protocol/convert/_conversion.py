@@ -9,6 +9,7 @@ callback redacted it) is not shown a second time; what is not the aggregate of t
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -199,7 +200,9 @@ class Conversion(Generic[T]):
         # fields in the instance's dict; reading them there costs a fourth of its attribute access.
         if author == USER:
             self._responses.add_user_event(event)
-            if reports_error(event):  # of a node: an agent in task mode that fails after a user's message speaks as "user"
+            if reports_error(
+                event
+            ):  # of a node: an agent in task mode that fails after a user's message speaks as "user"
                 self._summary.add(event, has_content=False, any_shown=self._steps.response_has_content)
             return
         speaker = self._speaker
@@ -316,7 +319,7 @@ class Conversion(Generic[T]):
         """Writes the parts of a complete event, without what was streamed of them."""
         streamed = [(kind, "".join(fragments)) for kind, fragments in speaker.streamed]
         repetition = compare(parts, streamed)
-        if repetition.differs and not self._is_aggregate(event, speaker):
+        if (repetition.differs or _leaves_out(parts, speaker)) and not self._is_aggregate(event, speaker):
             self._end_speaker(speaker)
             repetition = NOTHING_STREAMED
         repeated = list(repetition.lengths)
@@ -357,6 +360,15 @@ class Conversion(Generic[T]):
             self._calls.add_provider_call(speaker, by_provider)
         else:
             self._responses.add_provider_result(by_provider, speaker.calls_by_id)
+
+
+def _leaves_out(parts: list["Part"], speaker: Speaker) -> bool:
+    """Whether the speaker streamed files, or other parts than text and calls, that are not among these parts."""
+    if not speaker.streamed_others and not speaker.deferred_parts:
+        return False
+    streamed = Counter(speaker.streamed_others)
+    streamed.update(_content_of(part) for part in speaker.deferred_parts if not part.text and not part.function_call)
+    return any(content for content in streamed - Counter(map(_content_of, parts)))
 
 
 def _content_of(part: "Part") -> str:

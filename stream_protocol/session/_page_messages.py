@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from stream_protocol.convert import chunk_conversion, is_user_event
 from stream_protocol.convert.calls import is_confirmed
 from stream_protocol.session._user_message import user_message
-from stream_protocol.session.transcript import EventMetadata, is_user_message
+from stream_protocol.session.transcript import EventMetadata, is_repeated_fragment, is_user_message
 from stream_protocol.wire import ClientStreamError
 from stream_protocol.wire.client import MessageReducer
 
@@ -89,7 +89,7 @@ class _PageExchange:
         self._message_id = message_id
         self._settings = settings
         self._events: list[Event] = []
-        """Its complete events."""
+        """Its events, without fragments that a complete event repeats."""
         self._late_events: list[Event] = []
         """Results for its calls that came in later exchanges."""
         self._call_ids: set[str | None] = set()
@@ -108,7 +108,7 @@ class _PageExchange:
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         """Folds a response."""
         self._fold(events, chunks)
-        self._events += [event for event in events if not event.partial]
+        self._events += [event for event in events if not is_repeated_fragment(event)]
         self._call_ids.update(call.id for event in events for call in event.get_function_calls())
 
     def has_call(self, call_id: str | None) -> bool:

@@ -13,7 +13,6 @@ DIFFERENT = {
     "aggregate_reordered": "the stored order is that of the complete response",
     "code_executor": "the stored text is the one that the executor rewrote",
     "delegation_shown": "the events tell which call was a delegation, and these are hidden",
-    "error_recovered": "what an agent said before it failed is not stored, and the run went on",
     "litellm_cut_call": "nothing is stored but an error, which alone ends the response otherwise",
     "no_parts": "a fragment alone names the model",
     "old_first_fragment_misrouted": "ADK before 2.11 stored another id than it streamed",

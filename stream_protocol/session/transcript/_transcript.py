@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from stream_protocol.convert import is_user_event
 from stream_protocol.session.transcript._external_calls import external_calls
 from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
-from stream_protocol.session.transcript._omissions import OmissionFinder
+from stream_protocol.session.transcript._omissions import OmissionFinder, PageOrder
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message
 
 if TYPE_CHECKING:
@@ -89,9 +89,11 @@ class Transcript:
         self.stored: Final = tuple(events)
         """All events of the session."""
         finder = OmissionFinder()
-        numbered = [*enumerate(finder.watch(self.stored))]
+        for _ in finder.watch(self.stored):
+            pass
         omissions = finder.found()
-        standing = (event for number, event in numbered if not omissions.is_rewound(number))
+        order = PageOrder(omissions)
+        standing = (shown for event in self.stored for shown in order.place(event))
         self._hidden = omissions.hidden_events
         self._reader = TranscriptReader()
         self.exchanges: Final = tuple(_read(standing, self._reader, self._hidden))
