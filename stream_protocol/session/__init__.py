@@ -2,7 +2,7 @@
 
 Pure: no I/O, no clock. Read it in this order: the room ``transcript`` (``_transcript_reader`` and ``_metadata``, then
 ``_transcript`` and ``_external_calls``), ``_files`` and ``_user_message``, then ``_planning`` (what a request
-asks for) and ``_run_input`` (what ADK is given for it), ``_page_messages`` and ``_history``, and ``_sealing``.
+asks for) and ``_run_input`` (what ADK is given for it), ``_page_messages`` and ``_history``, and ``_interrupted_runs``.
 """
 
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
@@ -11,6 +11,7 @@ from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, Inlin
 from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
 from stream_protocol.session._importing import messages_to_events
+from stream_protocol.session._interrupted_runs import sealing_events
 from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
@@ -19,7 +20,7 @@ from stream_protocol.session._run_input import (
     run_config_for_turn,
     user_content,
 )
-from stream_protocol.session._sealing import RunOutput, sealing_events
+from stream_protocol.session._run_output import RunOutput
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, user_message
 from stream_protocol.session.transcript import (

@@ -1,42 +1,13 @@
-"""Events that we append to a session when a run has ended, so that history and the next prompt agree with the page.
+"""What a run has shown to the page, compared with what ADK has stored of it: fragments that nothing stored repeats."""
 
-ADK stores only complete events. Any run may have streamed what no complete event repeats. Of a run that failed or was
-stopped the session alone does not show either which calls it left without a response, and that it was interrupted.
-"""
-
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import (
-    ABORTED,
-    FINISH_REASONS,
-    NO_CONTENT,
-    RUN_FAILED_TEXT,
-    RUN_STOPPED_TEXT,
-    USER,
-    Ending,
-    PartKind,
-    compare,
-    is_aggregate,
-    is_user_event,
-    reports_error,
-)
-from stream_protocol.convert.calls import external_kind
-from stream_protocol.session.transcript import (
-    EVENT_INTERVAL,
-    HIDDEN_FROM_MODEL,
-    EventMetadata,
-    Exchange,
-    Transcript,
-    update_metadata,
-)
-
-RUN_FAILED_CODE: Final = "RUN_FAILED"
-"""``error_code`` of the events after an error. After an abort or a timeout they have ADK's own code, ``ABORTED``, which
-closes what is pending; but after a timeout the event that only says how the run ended has this code."""
+from stream_protocol.convert import ABORTED, PartKind, compare, is_aggregate, is_user_event, reports_error
+from stream_protocol.session.transcript import update_metadata
 
 _Speaker = tuple[str, str | None, str]
 """Author, branch and node path of an event."""
@@ -153,62 +124,6 @@ class RunOutput:
         return sorted((stream for stream in streams if stream.parts), key=lambda stream: stream.begin)
 
 
-def sealing_events(
-    transcript: Transcript, output: RunOutput, outcome: Ending, *, events_before_run: int, agent: str, now: float
-) -> list[Event]:
-    """The events to append, in order, to a session whose newest run ended with this outcome.
-
-    ``transcript``: of all of the session. ``events_before_run``: how many of its events are older than the run.
-    ``agent``: the root agent's name. ``now``: seconds since 1970.
-    """
-    exchange, of_run = transcript.current, transcript.stored[events_before_run:]
-    if not of_run or exchange is None:
-        return []
-    hidden = output.hidden(of_run) if outcome != "finish" else []
-    added = output.unstored_events(of_run, hidden)
-    if outcome != "finish":
-        added += _closing_events(exchange, added, outcome, agent=agent, is_told=not hidden)
-    begin = max(now, of_run[-1].timestamp + EVENT_INTERVAL)
-    for number, event in enumerate(added):
-        event.timestamp = begin + number * EVENT_INTERVAL
-        update_metadata(event, outcome=outcome)
-    if hidden:
-        update_metadata(added[-1], hidden_events=tuple(event.id for event in hidden))
-    return added
-
-
-def _closing_events(
-    exchange: Exchange, streamed: Sequence[Event], outcome: Ending, *, agent: str, is_told: bool
-) -> list[Event]:
-    """What follows the last words of a run that was stopped or failed. ``streamed``: events with what it streamed.
-    ``is_told``: whether the page was shown the newest stored event."""
-    stopped = outcome != "error"
-    error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
-    responses = [
-        *_missing_responses(exchange, error_text, closes_pending=stopped),
-        *_responses_hidden_from_model(exchange),
-    ]
-    last_words = [event for event in streamed if EventMetadata.of(event).before is None]
-    for event in (*last_words, *responses):
-        event.error_code = ABORTED if stopped else RUN_FAILED_CODE
-    if is_told and _says_how_run_ended([exchange.stored[-1], *last_words, *responses][-1], outcome):
-        return responses
-    return [*responses, _end_mark(exchange, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE)]
-
-
-def _says_how_run_ended(last: Event, outcome: Ending) -> bool:
-    """Whether the last event of the run says it already. ADK has the same code for an abort and a timeout."""
-    if outcome == "abort":
-        return last.error_code == ABORTED
-    return reports_error(last) and last.error_code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
-
-
-def _end_mark(exchange: Exchange, agent: str, code: str) -> Event:
-    """An event without content, which only says how the run ended."""
-    author = next((event.author for event in reversed(exchange.stored) if event.author != USER), agent)
-    return Event(author=author, invocation_id=exchange.stored[-1].invocation_id, error_code=code)
-
-
 def _streamed_event(stream: _Stream, *, before: str | None, for_model: bool) -> Event:
     """An event with a stream that the page was shown. ``before``: the id of the event that the page was shown next.
 
@@ -217,7 +132,7 @@ def _streamed_event(stream: _Stream, *, before: str | None, for_model: bool) -> 
     """
     parts = stream.parts_for_model() if for_model else []
     last = stream.fragments[-1]
-    event = _event_like(last, types.Content(role="model", parts=parts) if parts else None)
+    event = event_like(last, types.Content(role="model", parts=parts) if parts else None)
     shown = types.Content(role="model", parts=stream.parts)
     update_metadata(
         event,
@@ -234,51 +149,7 @@ def _is_code(part: types.Part) -> bool:
     return part.executable_code is not None or part.code_execution_result is not None
 
 
-def _missing_responses(exchange: Exchange, error_text: str, *, closes_pending: bool) -> Iterator[Event]:
-    """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls."""
-    answered = {response.id for event in exchange.stored for response in event.get_function_responses()}
-    delegated = {event.isolation_scope for event in exchange.stored}
-    for event in exchange.stored:
-        open_calls = [
-            call
-            for call in event.get_function_calls()
-            if call.id not in answered
-            and (closes_pending or (external_kind(event, call) is None and call.id not in delegated))
-        ]
-        if open_calls:
-            yield _responses_event(event, [(call, {"error": error_text}) for call in open_calls])
-
-
-def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
-    """Copies of the responses that ADK stored and hides from the model, in events that the model reads.
-
-    ADK closes the calls of a stopped run in one event, and hides that from the model if an approval is among them.
-    These events are hidden from the page, which has the responses already.
-    """
-    responses = [
-        (response, any(one.name in HIDDEN_FROM_MODEL for one in event.get_function_responses()))
-        for event in exchange.stored
-        for response in event.get_function_responses()
-    ]
-    for_model = {response.id for response, hidden in responses if not hidden}
-    missing = {one.id: one.response for one, hidden in responses if hidden and one.id not in for_model}
-    for event in exchange.stored:
-        calls = [call for call in event.get_function_calls() if call.id in missing]
-        readable = [(call, missing[call.id]) for call in calls if call.name not in HIDDEN_FROM_MODEL]
-        if readable:
-            copy = _responses_event(event, readable)
-            update_metadata(copy, hidden_events=(copy.id,))
-            yield copy
-
-
-def _responses_event(event: Event, outcomes: Iterable[tuple[types.FunctionCall, dict[str, Any] | None]]) -> Event:
-    """An event with the responses to calls of ``event``."""
-    responses = [types.FunctionResponse(id=call.id, name=call.name, response=outcome) for call, outcome in outcomes]
-    content = types.Content(role="user", parts=[types.Part(function_response=response) for response in responses])
-    return _event_like(event, content)
-
-
-def _event_like(template: Event, content: types.Content | None) -> Event:
+def event_like(template: Event, content: types.Content | None) -> Event:
     """An event of the template's speaker."""
     return Event(
         author=template.author,
