@@ -64,11 +64,12 @@ class Conversion(Generic[T]):
         self._speakers: dict[SpeakerKey, Speaker] = {NO_SPEAKER: self._speaker}
         self._part_ids = [count() for _ in PartKind]
         """The next part ids, by kind: ordinals in the message, so that the same events give the same bytes."""
-        self._registry = CallRegistry(sink)
+        self.warn = WarnOnce()
+        """Logs what is unexpected in the events."""
+        self._registry = CallRegistry(sink, self.warn)
         self._steps = Steps(sink, self._registry)
-        self._warn = WarnOnce()
         self._calls = FunctionCalls(settings, self._registry, self._steps)
-        self._responses = FunctionResponses(sink, settings, registry=self._registry, steps=self._steps, warn=self._warn)
+        self._responses = FunctionResponses(sink, settings, registry=self._registry, steps=self._steps, warn=self.warn)
         self._sources = Sources(sink)
         self._summary = RunSummary()
         self._complete_id: str | None = None
@@ -82,8 +83,12 @@ class Conversion(Generic[T]):
 
     def replay(self, past: Iterable["EventOrDict"]) -> None:
         """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
+        with self.warn.silenced():
+            self._replay(past)
+
+    def _replay(self, past: Iterable["EventOrDict"]) -> None:
         by_user = False
-        for event in read_events(past, self._warn):
+        for event in read_events(past, self.warn):
             after_user, by_user = by_user, is_user_event(event)
             if self._running and by_user and not after_user:  # it begins another response
                 self._end_replayed()
@@ -191,7 +196,7 @@ class Conversion(Generic[T]):
             fields = event.__dict__
             author, branch, path = fields["author"], fields["branch"], fields["node_info"].__dict__["path"]
         except (AttributeError, KeyError):  # costs nothing until there is a dictionary
-            event = read_event(event, self._warn)
+            event = read_event(event, self.warn)
             fields = event.__dict__
             author, branch, path = event.author, event.branch, event.node_info.path
         if not self._running:
@@ -355,7 +360,7 @@ class Conversion(Generic[T]):
             write_media(self._sink, part, event, self._settings.options["artifact_url"])
         elif (by_provider := provider_part(part)) is None:
             if not part.thought_signature:
-                self._warn(f"Skipped a part with {_content_of(part) or 'nothing in it'}")
+                self.warn(f"Skipped a part with {_content_of(part) or 'nothing in it'}")
         elif isinstance(by_provider, ProviderCall):
             self._calls.add_provider_call(speaker, by_provider)
         else:

@@ -62,9 +62,12 @@ class FunctionResponses:
                 call.stop_waiting()
         elif call is not None:
             self._add_to_call(event, call, response)
-        if call is None:
-            # The client dies of an output whose call is in another message; history shows it where the call is.
-            self._warn(f"Skipped a response of `{response.name}` to a call outside this message")
+        elif event.author != USER and not self._settings.hides(response.name or ""):
+            # The client dies of an output whose call is in another message; history shows it where the call is. What
+            # comes in the user's name may well be late: an answer, or the result of a task agent.
+            self._warn(
+                f"Skipped a response of `{response.name}` to the call {response.id}, which is not in this message."
+            )
 
     def _add_to_call(self, event: "Event", call: ToolCall, response: "FunctionResponse") -> None:
         failed = failure_text(response.response) is not None

@@ -99,10 +99,11 @@ class _PageExchange:
         """The chunks that these events add to the message."""
         past = [*self._events, *self._late_events]
         conversion = chunk_conversion(past, self._message_id, self._settings)
-        for event in events:
-            conversion.feed(event)
-        if ends:
-            conversion.finish()
+        with conversion.warn.silenced():
+            for event in events:
+                conversion.feed(event)
+            if ends:
+                conversion.finish()
         return conversion.take()
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
