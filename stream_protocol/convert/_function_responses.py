@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation
+from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation, write_denial
 from stream_protocol.convert._endings import ABORTED, reports_error
 from stream_protocol.convert._media import write_media
 from stream_protocol.convert._options import Settings
@@ -82,8 +82,7 @@ class FunctionResponses:
             if call.is_open:
                 call.await_credential(lacking=True)
         elif failed and call.gated and call.approved is False:
-            self._steps.add_output(call)
-            call.deny()
+            self._deny(call)
         else:  # also of a tool that was run again and could not use the credential: ADK does not ask twice
             self._add_result(event, call, response, failed=failed)
 
@@ -178,6 +177,12 @@ class FunctionResponses:
             return
         if call.state is CallState.INPUT_STREAMING:
             call.complete_input_so_far()
+        if call.approved is False:
+            # The tool has run after all, or asked by itself. To the client a denied call has no output.
+            write_denial(self._sink, call.id, response)
+            if not preliminary:
+                self._deny(call)
+            return
         if not preliminary and (text := failure_text(response)) is not None:
             self._fail(call, text)
             return
@@ -193,5 +198,12 @@ class FunctionResponses:
             call.answer(output)
 
     def _fail(self, call: ToolCall, error_text: str) -> None:
+        if call.approved is False:  # its run ended before it said so
+            self._deny(call)
+            return
         self._steps.add_output(call)
         call.fail(error_text)
+
+    def _deny(self, call: ToolCall) -> None:
+        self._steps.add_output(call)
+        call.deny()

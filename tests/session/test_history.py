@@ -189,3 +189,26 @@ def test_a_comparison_orders_parallel_speakers_and_nothing_else() -> None:
     assert comparable_parts(STEP, b, data, a, own) == [STEP, a, b, data, own]
     assert comparable_parts(STEP, b, own, STEP, a) == [STEP, b, own, STEP, a]
     assert comparable_parts(STEP, a, data, STEP, a, own) == [STEP, a, data, STEP, a, own]
+
+
+def test_a_users_message_has_a_part_whatever_it_holds() -> None:
+    """A client refuses one without (``validateUIMessages``)."""
+    code = types.Part(executable_code=types.ExecutableCode(code="1", language=types.Language.PYTHON))
+    message, *_ = messages(event("user", code))
+    assert message["parts"] == [{"type": "text", "text": ""}]
+
+
+def test_a_denied_call_with_an_output_keeps_both() -> None:
+    asked = {"originalFunctionCall": {"id": "A", "name": "pay", "args": {}}, "toolConfirmation": {"confirmed": False}}
+    approval = types.Part(function_call=types.FunctionCall(id="P", name="adk_request_confirmation", args=asked))
+    message = messages(
+        event("user", words("go")),
+        event("root", call("A", "pay")),
+        event("root", approval, long_running_tool_ids={"P"}),
+        event("user", response("P", "adk_request_confirmation", confirmed=False)),
+        event("root", response("A", "pay", paid=0)),
+    )[1]
+    (shown,) = [part for part in message["parts"] if "toolCallId" in part]
+    assert (shown["state"], shown["approval"]) == ("output-denied", {"id": "P", "approved": False})
+    (told,) = [part["data"] for part in message["parts"] if part["type"] == "data-adk-denial"]
+    assert told == {"toolCallId": "A", "output": {"paid": 0}}
