@@ -15,6 +15,7 @@ from stream_protocol.convert.calls import (
     CallState,
     ToolCall,
     client_output,
+    external_kind,
     failure_text,
     is_confirmed,
 )
@@ -138,7 +139,8 @@ class FunctionResponses:
         call = self._registry.get(event.isolation_scope)
         if call is None and event.branch is not None and event.content is not None and event.content.role == "model":
             call = self._registry.get(event.branch.rpartition("@")[2])
-        if call is not None and call.state is CallState.RUNNING:
+        asks = any(external_kind(event, one) is not None for one in event.get_function_calls())
+        if call is not None and call.state is CallState.RUNNING and not asks:
             self._add_interim(call, {"agent": event.author})
 
     def finalize_interim_outputs(self) -> None:
