@@ -11,6 +11,7 @@ from hypothesis.internal.constants_ast import Constants
 
 from stream_protocol.session import PageMessages
 from stream_protocol.wire import UIMessage
+from tests.examples import IN_A_HUNT, IN_EACH_RUN
 from tests.histories import Histories
 from tests.postgres import Postgres, postgres_server
 from tests.redis_server import RedisServer, redis_server
@@ -53,11 +54,13 @@ SHRINKING_SECONDS = 900
 
 def pytest_configure(config: pytest.Config) -> None:
     """Says how properties draw. No test asserts a time, neither of an example nor of making one."""
+    is_hunt = config.getoption(SEED_OPTION) is not None
     settings.register_profile(
         "project",
         database=None,
         deadline=None,
-        derandomize=config.getoption(SEED_OPTION) is None,
+        derandomize=not is_hunt,
+        max_examples=IN_A_HUNT if is_hunt else IN_EACH_RUN,
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow],
     )

@@ -52,16 +52,37 @@ function inPieces(bytes, size) {
   });
 }
 
-/** A chat of this client that answers for itself, as soon as every pending call has an approval or an output. */
-export function openChat({ ai }, { fetch, api, id, messages, body }) {
+/**
+ * What apps give to `sendAutomaticallyWhen`, by name: the client's helpers, apart and joined; what Vercel's chatbot
+ * template has instead (a copy of its `hooks/use-active-chat.tsx`); and the same without regard to the answer.
+ */
+export const predicates = ai => ({
+  tools: ai.lastAssistantMessageIsCompleteWithToolCalls,
+  approvals: ai.lastAssistantMessageIsCompleteWithApprovalResponses,
+  helpers: options =>
+    ai.lastAssistantMessageIsCompleteWithToolCalls(options) ||
+    ai.lastAssistantMessageIsCompleteWithApprovalResponses(options),
+  template: ({ messages }) =>
+    messages
+      .at(-1)
+      ?.parts?.some(
+        part =>
+          'state' in part &&
+          part.state === 'approval-responded' &&
+          'approval' in part &&
+          part.approval?.approved === true,
+      ) ?? false,
+  any: ({ messages }) => messages.at(-1)?.parts?.some(part => part.state === 'approval-responded') ?? false,
+});
+
+/** A chat of this client that answers for itself, by default as soon as every pending call has an approval or an output. */
+export function openChat({ ai }, { fetch, api, id, messages, body, sends = 'helpers' }) {
   class Chat extends ai.AbstractChat {}
   return new Chat({
     id,
     state: new ChatState(messages),
     transport: new ai.DefaultChatTransport({ api, fetch, body }),
-    sendAutomaticallyWhen: options =>
-      ai.lastAssistantMessageIsCompleteWithToolCalls(options) ||
-      ai.lastAssistantMessageIsCompleteWithApprovalResponses(options),
+    sendAutomaticallyWhen: predicates(ai)[sends],
     onError: () => {}, // the default prints it
   });
 }

@@ -1,5 +1,5 @@
 // Real chats before a running server. One JSON object a line on stdin:
-//   {"ai": 6 | 7, "url": "<where the chat's app is>", "steps": [step]}
+//   {"ai": 6 | 7, "url": "<where the chat's app is>", "sends": "<one of `predicates`>", "steps": [step]}
 // and one a line on stdout, in the same order: what was posted, shown and stored at the end of each step.
 //
 // A step does one thing on a page, the newest unless it names one (`page: 0` is the first):
@@ -14,28 +14,34 @@ import { openChat, settle } from '../harness/chat.js';
 
 const CLIENTS = { 6: { ai: await import('ai-v6') }, 7: { ai: await import('ai-v7') } };
 
+/** A chat that posts as often as this in one step would post for ever. */
+const TOO_OFTEN = 20;
+
 const getJson = async url => (await fetch(url)).json();
 
 class Visit {
   posts = [];
   pages = [];
 
-  constructor({ ai, url }) {
+  constructor({ ai, url, sends }) {
     this.client = CLIENTS[ai];
     this.url = url;
+    this.sends = sends;
     this.open();
   }
 
   open(messages) {
     const payloads = {};
     const body = () => ({ approvalPayloads: payloads });
-    const chat = openChat(this.client, { id: 'c1', api: `${this.url}/api/chat`, fetch: this.post, messages, body });
+    const { sends, post: fetch, url } = this;
+    const chat = openChat(this.client, { id: 'c1', api: `${url}/api/chat`, fetch, messages, body, sends });
     this.pages.push({ chat, payloads });
   }
 
   post = (url, init) => {
     const { trigger, messageId } = JSON.parse(init.body);
     this.posts.push({ trigger, messageId });
+    if (this.posts.length >= TOO_OFTEN) throw new Error('posted too often');
     if (this.offline) throw new Error('offline');
     return fetch(url, init);
   };

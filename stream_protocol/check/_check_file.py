@@ -32,7 +32,8 @@ ALL_VERSIONS: Final[tuple[AiSdkVersion, ...]] = (6, 7)
 _DONE: Final = "[DONE]"
 _V4_LINE: Final = re.compile(r"[0-9a-z]:")
 _EVENT_KEY: Final = re.compile(
-    r'"(?:author|events|app_?[nN]ame|invocation_?[iI]d|eval_?(?:cases|id|Id)|error_details|adk_ui_stream_recording)"\s*:'
+    r'"(?:author|events|app_?[nN]ame|invocation_?[iI]d|recordings|eval_?(?:cases|id|Id)|eval_?[sS]et_?(?:result_?)?[iI]d'
+    r'|error_details|adk_ui_stream_recording)\\?"\s*:'
 )
 
 

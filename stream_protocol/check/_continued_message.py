@@ -1,7 +1,8 @@
 """The message that a response continues, as the page sends it back: with the answers to its calls."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from stream_protocol.wire import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client import step_start
@@ -18,6 +19,26 @@ class ContinuedMessage:
     message: UIMessage
     answered: frozenset[str]
     """The ids of the calls that the page has given an output. A server may send these calls again, with the outputs."""
+    waited: Mapping[str, ToolPart]
+    """Call id -> the call as it waited for its answer, an approval or an output."""
+
+    def holds(self, chunk: Mapping[str, Any]) -> bool:
+        """Whether the chunk is about a call of the message, or an approval of one."""
+        if "toolCallId" in chunk:
+            return holds_call(self.message, chunk["toolCallId"])
+        return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
+
+    def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
+        """The message after the response, if the user has answered no more than the response shows.
+
+        ``message``: the same if all was answered. ``used``: the ids of the calls that the response is about. If these
+        are all new, a call that waited alone was answered, or there would be no response.
+        """
+        if len(self.waited) == 1 and not any(holds_call(self.message, call_id) for call_id in used):
+            return message
+        still_open = {call_id: call for call_id, call in self.waited.items() if call_id not in used}
+        parts = [still_open.get(part["toolCallId"], part) if is_tool_part(part) else part for part in message["parts"]]
+        return {**message, "parts": parts}
 
 
 def calls_only(message: UIMessage) -> UIMessage:
@@ -29,6 +50,12 @@ def calls_only(message: UIMessage) -> UIMessage:
 def holds_call(message: UIMessage, call_id: str | None) -> bool:
     """Whether the message has a call with this id."""
     return any(is_tool_part(part) and part["toolCallId"] == call_id for part in message["parts"])
+
+
+def call_of_approval(message: UIMessage, approval_id: str) -> str | None:
+    """The id of the call that this approval is for; ``None`` if the message has no such approval."""
+    calls = (part for part in message["parts"] if is_tool_part(part))
+    return next((call["toolCallId"] for call in calls if call.get("approval", {}).get("id") == approval_id), None)
 
 
 def is_waiting(message: UIMessage) -> bool:
@@ -47,7 +74,13 @@ def answer_calls(message: UIMessage) -> ContinuedMessage:
     begin = step_start(message["parts"])
     step = message["parts"][begin:]
     answered = frozenset(part["toolCallId"] for part in step if is_tool_part(part) and _is_for_page(part))
-    return ContinuedMessage({**message, "parts": [_answer(part, answered) for part in message["parts"]]}, answered)
+    parts = [_answer(part, answered) for part in message["parts"]]
+    waited = {
+        before["toolCallId"]: before
+        for before, after in zip(message["parts"], parts, strict=True)
+        if before is not after and is_tool_part(before)
+    }
+    return ContinuedMessage({**message, "parts": parts}, answered, waited)
 
 
 def _is_for_page(call: ToolPart) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from stream_protocol.check._continued_message import ContinuedMessage, has_ended, holds_call
+from stream_protocol.check._continued_message import ContinuedMessage, call_of_approval, has_ended, holds_call
 from stream_protocol.check._problem_texts import chunk_type, schema_problem
 from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import (
@@ -51,7 +51,7 @@ class ResponseChecker:
     """Checks the chunks of one response, in order.
 
     ``continued``: the message that the response continues, if its ``start`` says so. ``last``: the message that it
-    continues if its first content is about a call of that message. ``earlier``: the client's other messages; this
+    continues if its first content is about a call or an approval of it. ``earlier``: the client's other messages; this
     response cannot change their calls.
     """
 
@@ -69,6 +69,8 @@ class ResponseChecker:
         self._message_id: str | None = None
         self._terminal: str | None = None
         self._failed = False
+        self.is_shown = False
+        """Whether the client has put the message into its list: a response without an id that holds nothing is not."""
         self._empty_steps = 0
         """Steps at the end of the message that the client has not stored yet: it stores them with the next change."""
         self._continue(continued)
@@ -76,7 +78,10 @@ class ResponseChecker:
     def _continue(self, continued: ContinuedMessage | None) -> None:
         """Starts from this message, or from an empty one."""
         self._reducer = MessageReducer(ai_sdk=self._ai_sdk, message=continued.message if continued else None)
+        self._continued = continued
         self._answered = continued.answered if continued else frozenset()
+        self._used: set[str] = set()
+        """The ids of the calls that the response is about."""
         parts = self._reducer.message["parts"]
         self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
         """Calls that had ended before the response. Each may end once more, since the user may have answered it."""
@@ -89,6 +94,11 @@ class ResponseChecker:
         message = self._reducer.message
         parts = message["parts"]
         return {**message, "parts": parts[: len(parts) - self._empty_steps]}
+
+    @property
+    def next_message(self) -> UIMessage:
+        """``message`` as the next response finds it: what this one has made no use of may not have been answered."""
+        return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
         """The client fails and reads no more of this response. Yields the problem, unless the client failed before."""
@@ -111,6 +121,7 @@ class ResponseChecker:
         yield from self._check_after_terminal(chunk)
         self._try_last_message(chunk)
         yield from self._check_order(chunk)
+        self._note_call(chunk)
         yield from self._apply(chunk)
 
     def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
@@ -127,15 +138,23 @@ class ResponseChecker:
             yield from self.stop_reading(self._client_error(chunk, error))
             return
         if write != "nothing":
+            self.is_shown = True
             self._empty_steps = 0
         elif chunk["type"] == "start-step":
             self._empty_steps += 1
+
+    def _note_call(self, chunk: ChunkFields) -> None:
+        """Notes which call the chunk is about. An approval response names only the approval."""
+        if "toolCallId" in chunk:
+            self._used.add(chunk["toolCallId"])
+        elif "approvalId" in chunk and (call_id := call_of_approval(self._reducer.message, chunk["approvalId"])):
+            self._used.add(call_id)
 
     def _try_last_message(self, chunk: ChunkFields) -> None:
         """Continues the last message if the first content of the response is about one of its calls."""
         if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
-        if holds_call(self._last.message, chunk.get("toolCallId")):
+        if self._last.holds(chunk):
             self._continue(self._last)
         self._last = None
 
@@ -254,7 +273,7 @@ class ResponseChecker:
             yield problem if self._terminal == "finish" else Problem(Rule.OPEN_ON_FAILURE, problem.text)
         reason = self._reducer.finish_reason
         if self._terminal == "finish" and reason != "interrupted":
-            helper = auto_send_helper(self.message["parts"])
+            helper = auto_send_helper(self.next_message["parts"])
             if helper is not None:
                 text = f"All calls of the last step are settled: {helper} sends the message again, without end."
                 yield Problem(Rule.AUTO_SEND_LOOP, text)

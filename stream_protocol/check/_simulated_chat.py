@@ -1,8 +1,9 @@
 """Simulates one ``useChat`` client over a whole file: finds the message that each response belongs to.
 
 The file does not say what the user did between two responses. A response with the id of an earlier message continues
-that message; the user has then answered every call of it that waited. A response with a new id is a new message. A
-response without an id continues the last message if it begins with a result of a call that waited there.
+that message; the user may then have answered every call of it that waited. A response with a new id is a new message. A
+response without an id continues the last message if it begins with a call or an approval that waited there. What a
+response makes no use of may still be asked after it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -43,12 +44,14 @@ class SimulatedChat:
         """Ends the response, and yields what is wrong with it as a whole."""
         response = self._current()
         yield from response.end()
-        message = response.message
+        self._response = None
+        if not response.is_shown:
+            return
+        message = response.next_message
         self._messages.pop(message["id"], None)
         self._messages[message["id"]] = calls_only(message)
         if len(self._messages) > MAX_MESSAGES:
             del self._messages[next(iter(self._messages))]
-        self._response = None
 
     def _current(self) -> ResponseChecker:
         if self._response is None:

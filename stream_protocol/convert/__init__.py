@@ -34,6 +34,7 @@ from stream_protocol.convert.events import (
     is_user_event,
     read_event,
     read_events,
+    without_sound,
 )
 
 __all__ = [
@@ -77,4 +78,5 @@ __all__ = [
     "sse_conversion",
     "stream_chunks",
     "stream_sse",
+    "without_sound",
 ]

@@ -26,12 +26,20 @@ from stream_protocol.convert._sources import Sources
 from stream_protocol.convert._speakers import NO_SPEAKER, PartKind, Speaker, SpeakerKey
 from stream_protocol.convert._steps import Steps
 from stream_protocol.convert.calls import CallRegistry
-from stream_protocol.convert.events import USER, WarnOnce, is_user_event, read_event, read_events
+from stream_protocol.convert.events import (
+    USER,
+    WarnOnce,
+    is_live_sound,
+    is_user_event,
+    read_event,
+    read_events,
+    without_sound,
+)
 from stream_protocol.wire import Sink, StreamProtocolError, json_value, to_well_formed
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import Part
+    from google.genai.types import Part, Transcription
 
     from stream_protocol.convert.events import EventOrDict
 
@@ -218,8 +226,10 @@ class Conversion(Generic[T]):
             if fields["partial"]:
                 speaker.finish_reason = reason.value
         if not fields["partial"]:
-            if not self._responses.add_progress(event):
-                self._add_complete(event, speaker)
+            if (speech := fields["output_transcription"]) is not None:
+                self._add_speech(event, speaker, speech)
+            elif not self._responses.add_progress(event):
+                self._add_complete(without_sound(event), speaker)
             return
         if fields["error_code"] or fields["error_message"]:  # perhaps no complete event repeats it
             self._summary.add_error(event, any_shown=self._steps.response_has_content)
@@ -239,6 +249,8 @@ class Conversion(Generic[T]):
                         speaker.sign(part.thought_signature)
                 else:
                     self._add_fragment(event, speaker, part)
+        elif (speech := fields["output_transcription"]) is not None:
+            self._add_speech(event, speaker, speech)
 
     def _change_speaker(self, key: SpeakerKey, event: "Event") -> Speaker:
         """Returns the speaker with this key, who is the current one from now on."""
@@ -251,6 +263,8 @@ class Conversion(Generic[T]):
 
     def _add_fragment(self, event: "Event", speaker: Speaker, part: "Part") -> None:
         """Takes a fragment without text."""
+        if is_live_sound(part):
+            return
         if (function_call := part.function_call) is not None:
             self._calls.add_fragment(event, speaker, part, function_call)
             return
@@ -264,6 +278,23 @@ class Conversion(Generic[T]):
             speaker.streamed_others[content] = speaker.streamed_others.get(content, 0) + 1
         if part.thought_signature:
             speaker.sign(part.thought_signature)
+
+    def _add_speech(self, event: "Event", speaker: Speaker, speech: "Transcription") -> None:
+        """Writes what an agent says in a live run: pieces of it, or the whole without the pieces that were written.
+
+        Calls may come between the pieces, so these are not compared with the next complete event.
+        """
+        text = speech.text or ""
+        if not speech.finished:
+            speaker.speech.append(text)
+        elif said := "".join(speaker.speech):
+            text = text.removeprefix(said) if text.startswith(said) else ""
+        if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
+            speaker.write(text)
+        if speech.finished:
+            self._summary.add(event, has_content=True, any_shown=self._steps.response_has_content)
+            speaker.speech.clear()
+            self._end_speaker(speaker)
 
     def _open(self, speaker: Speaker, kind: PartKind, model: str | None = None) -> bool:
         """Opens a part of this kind for the speaker. Returns ``False`` if parts of this kind are not shown. ``model``:
@@ -294,8 +325,10 @@ class Conversion(Generic[T]):
         self._summary.add(event, has_content=bool(parts), any_shown=self._steps.response_has_content)
         if parts:
             speaker.end_response()
-        elif event.finish_reason is not None or reports_error(event):
+        elif event.finish_reason is not None or reports_error(event) or event.turn_complete or event.interrupted:
             self._end_speaker(speaker)
+        if event.turn_complete or event.interrupted:
+            speaker.speech.clear()
 
     def _write_artifacts(self, speaker: Speaker) -> None:
         for event in speaker.artifact_events:

@@ -96,6 +96,8 @@ class RunSummary:
     def __init__(self) -> None:
         self.usage = Usage()
         self.model_id: str | None = None
+        self._interrupted = False
+        """Whether the agent was interrupted and has said nothing since. Of live runs."""
         self.aborted = False
         """Whether the events say that the run was stopped, and report no failure after that."""
         self._reason: str | None = None
@@ -124,8 +126,8 @@ class RunSummary:
             self._failures = [failure for failure in self._failures if not _recovers(event.branch, failure[0])]
         if reports_error(event):
             self.add_error(event, any_shown=any_shown)
-        if event.interrupted:
-            self._reason = "OTHER"
+        if event.interrupted or has_content:
+            self._interrupted = bool(event.interrupted)
 
     def add_error(self, event: "Event", *, any_shown: bool) -> None:
         """Takes the failure that an event or a fragment reports. ``any_shown``: as for ``add``."""
@@ -144,6 +146,8 @@ class RunSummary:
         ``any_shown``: as for ``add``."""
         if any_pending:
             return "tool-calls"
+        if self._interrupted:
+            return "other"
         if self._reason is None:
             return "stop" if any_shown else "other"
         return FINISH_REASONS.get(self._reason, "other")
@@ -151,7 +155,7 @@ class RunSummary:
     def end_response(self) -> None:
         """Ends a response of the past: keeps only what counts for the whole message."""
         self._reason = None
-        self.aborted = False
+        self._interrupted = self.aborted = False
         self._failures.clear()
 
 

@@ -79,12 +79,16 @@ class FunctionResponses:
                 write_confirmation(self._sink, call.id, confirmation)
             if call.is_open:
                 call.announce_approval(gated=failed)
-        elif response.id in event.actions.requested_auth_configs and not call.lacks_credential:
+        elif (
+            response.id in event.actions.requested_auth_configs
+            and not call.lacks_credential
+            and (call.state is CallState.AWAITING_CREDENTIAL or not call.is_open)
+        ):
             if call.is_open:
                 call.await_credential(lacking=True)
         elif failed and call.gated and call.approved is False:
             self._deny(call)
-        else:  # also of a tool that was run again and could not use the credential: ADK does not ask twice
+        else:  # also of a tool whose credential ADK does not ask for: again, or after an approval
             self._add_result(event, call, response, failed=failed)
 
     def _add_result(self, event: "Event", call: ToolCall, response: "FunctionResponse", *, failed: bool) -> None:

@@ -52,6 +52,7 @@ class Speaker:
         "path",
         "provider",
         "remember",
+        "speech",
         "streamed",
         "streamed_others",
         "streaming_calls",
@@ -81,6 +82,8 @@ class Speaker:
         """Which model has streamed them, if the fragments say so."""
         self.finish_reason: str | None = None
         """The finish reason in the fragments of the current response."""
+        self.speech: list[str] = []
+        """The pieces of what is being said in a live run."""
         self.streamed_others: dict[str, int] = {}
         """How many parts of other kinds were streamed in that response, by kind."""
         self.deferred_parts: list[Part] = []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from google.adk.events import Event
 
@@ -14,14 +14,16 @@ from stream_protocol.convert import (
     ConverterOptions,
     Ending,
     NotAnEventError,
+    Settings,
     WarnOnce,
+    chunk_conversion,
     find_task_agents,
     read_event,
 )
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
-from stream_protocol.session import OmissionFinder, Omissions
+from stream_protocol.session import BeginningFinder, OmissionFinder, Omissions, is_user_message, readable_event
 from stream_protocol.wire import AnyChunk
 
 
@@ -62,6 +64,9 @@ class Recording:
     """The names of the tools that are task-mode agents, found in the whole recording. A replay hides their calls."""
     omissions: Omissions = field(default_factory=Omissions, repr=False)
     """The events that a rewind took back or that are hidden from the page, found in the whole recording."""
+    beginnings: frozenset[str] | None = field(default=None, repr=False)
+    """The invocations that are turns though the user's events are missing, found in the whole recording. ``None``: all
+    are."""
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
@@ -71,7 +76,7 @@ class Recording:
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
         """Yields the turns while they are read. The items of a turn can be read until the next turn is asked for."""
-        return split_turns(_read_items(self.path, self.session, self._warn), self.omissions)
+        return split_turns(_read_items(self.path, self.session, self._warn), self.omissions, self.beginnings)
 
 
 def load_recording(path: str | Path, *, session: str | None = None) -> Recording:
@@ -83,12 +88,43 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
 
     The whole file is read once, to check it and to find what was taken back. ``session`` chooses one of several in a
     store or an evalset. Fields that the installed ADK cannot read are left out, with one warning each. Raises
-    ``RecordingError`` if the file is no recording.
+    ``RecordingError`` if the file is no recording, and if a replay of it would show nothing: if nobody has said or
+    done anything in it, or if all was taken back.
     """
-    path, warn, finder = Path(path), WarnOnce(), OmissionFinder()
+    path, warn, finder, beginnings = Path(path), WarnOnce(), OmissionFinder(), BeginningFinder()
     events = (item.event for item in _read_items(path, session, warn) if isinstance(item, TimedEvent))
-    delegated = find_task_agents(finder.watch(events))
-    return Recording(path, session, delegated, finder.found(), warn)
+    delegated = find_task_agents(beginnings.watch(finder.watch(events)))
+    recording = Recording(path, session, delegated, finder.found(), beginnings.found(), warn)
+    if not any(_shows_something(head, items) for head, items in recording.stream_turns()):
+        raise RecordingError(_why_nothing(recording))
+    return recording
+
+
+_EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "message-metadata"})
+"""The types of the chunks of a response that shows nothing."""
+
+
+def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
+    """Whether a replay of the turn shows something. The user's words do, and so does a turn recorded as one."""
+    conversion = chunk_conversion(head.past, head.message_id, Settings(send_state=True))
+    for item in items:
+        if not isinstance(item, TimedEvent) or is_user_message(item.event):
+            return True
+        conversion.feed(item.event)
+        if any(chunk["type"] not in _EMPTY for chunk in conversion.take()):
+            return True
+    conversion.finish()
+    return any(chunk["type"] not in _EMPTY for chunk in conversion.take())
+
+
+def _why_nothing(recording: Recording) -> str:
+    """Returns an error text: what was read of the file, and why a replay would show nothing."""
+    records = read_records(recording.path, recording.session, recording._warn)  # noqa: SLF001 - of this module
+    count = sum(isinstance(record, EventRecord) for record in records)
+    events = "1 event was" if count == 1 else f"{count} events were"
+    if recording.omissions.rewound:
+        return f"nothing to show: {events} read, and all that was said was taken back"
+    return f"nothing to show: {events} read, and in none of them anybody says anything"
 
 
 def _read_items(path: Path, session: str | None, warn: WarnOnce) -> Iterator[TurnItem]:
@@ -99,7 +135,7 @@ def _read_items(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Tur
 def _parse_event(record: EventRecord, warn: WarnOnce) -> TimedEvent:
     value = record.value
     if isinstance(value, dict) and not value.get("id"):
-        value["id"] = record.place.replace(" ", "-")  # ADK would make a new random id at each reading
+        value["id"] = f"{record.unit}-{record.number}"  # ADK would make a new random id at each reading
     # google-genai keeps a value that is not in its enum, and warns of it.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -109,7 +145,7 @@ def _parse_event(record: EventRecord, warn: WarnOnce) -> TimedEvent:
             raise RecordingError(f"{record.place} is not an ADK event: {error.reason}") from None
     for warning in caught:
         warn(str(warning.message))
-    return TimedEvent(event, record.at, record.number)
+    return TimedEvent(readable_event(event), record.at, record.number)
 
 
 def _collect_turn(head: TurnHead, items: list[TurnItem]) -> RecordedTurn:

@@ -1,5 +1,7 @@
 """Splits recorded events into turns: a new turn each time that the user said something or answered a call."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -46,16 +48,20 @@ TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 
 
 def split_turns(
-    items: Iterable[TurnItem], omissions: Omissions = NOTHING_OMITTED
+    items: Iterable[TurnItem],
+    omissions: Omissions = NOTHING_OMITTED,
+    beginnings: frozenset[str] | None = None,
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-    """Yields the turns while the items are read. See ``TurnStream``."""
-    for head, group in groupby(_with_heads(items, omissions), key=lambda pair: pair[0]):
+    """Yields the turns while the items are read. See ``TurnStream``; ``beginnings``: see ``TranscriptReader``."""
+    splitter = _TurnSplitter(TranscriptReader(beginnings))
+    for head, group in groupby(_with_heads(items, omissions, splitter), key=lambda pair: pair[0]):
         yield head, (item for _, item in group)
 
 
-def _with_heads(items: Iterable[TurnItem], omissions: Omissions) -> Iterator[tuple[TurnHead, TurnItem]]:
+def _with_heads(
+    items: Iterable[TurnItem], omissions: Omissions, splitter: _TurnSplitter
+) -> Iterator[tuple[TurnHead, TurnItem]]:
     """Yields each item with the head of its turn. Leaves out the events that the page is not shown."""
-    splitter = _TurnSplitter()
     order = PageOrder(omissions)
     for item in items:
         match item:
@@ -80,10 +86,10 @@ class _TurnSplitter:
     directly after another one is a turn of its own, without events.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reader: TranscriptReader) -> None:
         self.head = TurnHead("")
         """The newest turn."""
-        self._reader = TranscriptReader()
+        self._reader = reader
         self._has_turn_records = False
         self._ended = False
         """Whether the newest turn had its ``EndRecord``, and no event came after it."""
@@ -93,6 +99,7 @@ class _TurnSplitter:
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
         """Begins a recorded turn. If it has the id of the newest message, it continues that message."""
         self._has_turn_records, self._ended = True, False
+        self._reader.begin_turn()
         if not turn.message_id or turn.message_id != self.head.message_id:
             self._message = []
         self.head = TurnHead(turn.message_id, tuple(self._message), turn.options)

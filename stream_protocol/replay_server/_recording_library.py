@@ -103,6 +103,4 @@ def _load(file: Path, session: str | None) -> LibraryEntry:
         turns = tuple(summarize_turn(number, turn) for number, turn in enumerate(recording.turns(), 1))
     except OSError as error:
         raise RecordingError(error.strerror or "cannot be read") from None
-    if not turns:
-        raise RecordingError("no turns in it: all was taken back")
     return LibraryEntry(recording, turns, changed)

@@ -59,14 +59,16 @@ class TurnSummary:
 def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
     """The summary of a turn, counted from 1."""
     exchanges = Transcript(turn.events).exchanges
-    text = next((exchange.user_event for exchange in exchanges if exchange.user_event is not None), None)
+    spoken = next((exchange for exchange in exchanges if exchange.user_event is not None), None)
     answers = tuple(answer for exchange in exchanges for event in exchange.user_events for answer in _answers(event))
     calls = [call for exchange in exchanges for call in exchange.external_calls]
     return TurnSummary(
         number=number,
         message_id=turn.message_id,
         continues=bool(turn.past),
-        user_parts=tuple(user_parts(user_message(text))) if text is not None else _requested_parts(turn),
+        user_parts=tuple(user_parts(user_message(spoken.events[0], spoken.events)))
+        if spoken is not None
+        else _requested_parts(turn),
         answers=answers or None,
         open_calls=frozenset(call.answer_id for call in calls if call.is_pending),
     )

@@ -68,7 +68,7 @@ class Job:
         match self.turn:
             case AnsweredCalls():
                 conversion = sse_conversion(self.turn.past, self.turn.message_id, settings)
-                return StartedResponse(conversion, self._past_sse())
+                return StartedResponse(conversion, self._past_sse(), self.request.target)
             case NewUserTurn() if invocation_id is None:
                 return StartedResponse(sse_conversion((), None, settings))
             case NewUserTurn():

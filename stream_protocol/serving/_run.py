@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.convert import Conversion, Ending, Settings, fail_response, sse_conversion
+from stream_protocol.serving._loop_guard import without_loop
 from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecorder
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.session import RunOutput
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving._recorder_protocol import TurnRecorder
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
+    from stream_protocol.wire import UIMessage
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +53,8 @@ class StartedResponse:
     conversion: Conversion[bytes]
     past_sse: bytes = b""
     """SSE events that rebuild what the message held before this response: see ``EventBuffer.set_past``."""
+    continued: UIMessage | None = None
+    """The message that it continues, as the client sent it."""
 
 
 ResponseFactory: TypeAlias = Callable[[str | None], StartedResponse]
@@ -106,6 +110,8 @@ class Run:
         self._response_factory: ResponseFactory = _empty_response
         self._recorder: TurnRecorder = NoRecorder()
         self._conversion: Conversion[bytes] | None = None
+        self._continued: UIMessage | None = None
+        """The message that the response continues, as the client sent it."""
         self._task: asyncio.Task[object] | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
@@ -194,7 +200,7 @@ class Run:
             response = self._response(event.invocation_id)
             self._recorder.event(event)
             response.feed(event)
-            self._log_written(response)
+            self._log(response.take())
         if self.log.full:
             self._stop_with_error(ResponseFullError("The response is larger than its log may become."))
 
@@ -232,8 +238,10 @@ class Run:
             return
         try:
             response = self._ended_response(write_end)
-            self._log_written(response)
-            self._recorder.end(response.outcome)
+            written = response.take()
+            ending = without_loop(written, before=self.log.events(), continued=self._continued)
+            self._log(ending)
+            self._recorder.end(response.outcome if ending is written else "error")
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
@@ -254,7 +262,7 @@ class Run:
         if self._conversion is None:
             try:
                 started = self._response_factory(invocation_id)
-                self._conversion = started.conversion
+                self._conversion, self._continued = started.conversion, started.continued
                 self.log.set_past(started.past_sse)
                 self._recorder.begin(started.conversion.message_id)
             except Exception:  # an app's hook raised while the past was replayed: an empty response sends the error
@@ -263,8 +271,7 @@ class Run:
                 raise
         return self._conversion
 
-    def _log_written(self, response: Conversion[bytes]) -> None:
-        events = response.take()
+    def _log(self, events: list[bytes]) -> None:
         self.log.append(*events)
         self._recorder.written(events)
 

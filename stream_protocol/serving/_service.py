@@ -14,6 +14,7 @@ from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, Active
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, list_chats
 from stream_protocol.serving._job import Job
+from stream_protocol.serving._loop_guard import without_loop
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
@@ -150,7 +151,8 @@ class ChatService:
             job = await self._in_time(plan_job(key, request, overrides))
             if isinstance(job, NothingToRun):
                 options = self._options_for(request.id, overrides.artifact_base)
-                return _iterate(list(iter_sse(job.events, past=job.past, message_id=job.message_id, **options)))
+                *events, done = iter_sse(job.events, past=job.past, message_id=job.message_id, **options)
+                return _iterate([*without_loop(events, continued=request.target), done])
             claimed.open()
             self._start(claimed, job, claim.pop_all())
             return claimed.log.read()

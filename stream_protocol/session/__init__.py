@@ -26,6 +26,7 @@ from stream_protocol.session._user_message import artifact_path, user_message
 from stream_protocol.session.transcript import (
     METADATA_KEY,
     STATE_PREFIX,
+    BeginningFinder,
     Exchange,
     OmissionFinder,
     Omissions,
@@ -34,7 +35,9 @@ from stream_protocol.session.transcript import (
     Transcript,
     TranscriptReader,
     is_repeated_fragment,
+    is_user_message,
     message_id,
+    readable_event,
     shown_event,
 )
 
@@ -44,6 +47,7 @@ __all__ = [
     "METADATA_KEY",
     "STATE_PREFIX",
     "AnsweredCalls",
+    "BeginningFinder",
     "Exchange",
     "FilePolicy",
     "HistoryMode",
@@ -65,10 +69,12 @@ __all__ = [
     "fingerprint",
     "fold_response",
     "is_repeated_fragment",
+    "is_user_message",
     "message_id",
     "messages_to_events",
     "plan",
     "read_file",
+    "readable_event",
     "repair_thought_signatures",
     "responses_to_superseded_calls",
     "restore_client_history",

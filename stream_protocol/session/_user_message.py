@@ -16,10 +16,10 @@ from google.genai import types
 
 from stream_protocol.convert import UNKNOWN_MEDIA_TYPE
 from stream_protocol.session._files import InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
-from stream_protocol.session.transcript import EventMetadata, SentFile
+from stream_protocol.session.transcript import EventMetadata, SentFile, is_user_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from google.adk.events import Event
 
@@ -58,7 +58,7 @@ def adk_part(text_or_file: TextOrFile) -> types.Part:
             return types.Part(text=text)
 
 
-def stored_parts(event: Event, exchange: Iterable[Event]) -> list[types.Part | SavedFile]:
+def stored_parts(event: Event, exchange: Sequence[Event]) -> list[types.Part | SavedFile]:
     """What a stored user event consists of, in its order; references to artifacts are left out.
 
     ``exchange``: the event and those up to the next user message. The plugin lists each artifact there, with its newest
@@ -66,6 +66,7 @@ def stored_parts(event: Event, exchange: Iterable[Event]) -> list[types.Part | S
     lists nothing, but names an artifact after the invocation and the part's index, and the line of text says so.
     """
     versions: dict[str, int] = {}
+    event = _whole_speech(event, exchange)
     for later in exchange:
         versions = {**later.actions.artifact_delta, **versions}
     later_files: Counter[str] = Counter()
@@ -82,6 +83,20 @@ def stored_parts(event: Event, exchange: Iterable[Event]) -> list[types.Part | S
             SavedFile(line=part.text, artifact=artifact, version=version, media_type=file.media_type, name=name)
         )
     return found[::-1]
+
+
+def _whole_speech(event: Event, exchange: Sequence[Event]) -> Event:
+    """What the user said in a live run, if this event is the first piece of it: the event that repeats all pieces, or
+    else one with all of them. Returns any other event as it is."""
+    if not event.partial:
+        return event
+    spoken = [one for one in exchange or (event,) if is_user_message(one)]
+    whole = next((one for one in spoken if not one.partial), None)
+    if whole is None:
+        text = "".join(part.text or "" for one in spoken for part in (one.content and one.content.parts) or ())
+        content = types.Content(role="user", parts=[types.Part(text=text)])
+        whole = event.model_copy(update={"content": content, "partial": None})
+    return whole
 
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
@@ -114,12 +129,13 @@ def stored_texts_and_files(parts: Iterable[types.Part | SavedFile]) -> Iterator[
             yield LinkedFile(media_type=link.mime_type or "", url=link.file_uri or "", name=link.display_name)
 
 
-def user_message(event: Event, exchange: Iterable[Event] = (), artifact_url: ArtifactUrl | None = None) -> UIMessage:
+def user_message(event: Event, exchange: Sequence[Event] = (), artifact_url: ArtifactUrl | None = None) -> UIMessage:
     """The UI message of a stored user event, with the id that its client gave it, or else the event's.
 
     ``exchange``: as for ``stored_parts``. ``artifact_url``: name and version of an artifact -> its URL; without a URL
     a saved file is its line of text.
     """
+    event = _whole_speech(event, exchange)
     parts = [ui_part for part in stored_parts(event, exchange) if (ui_part := _ui_part(part, artifact_url))]
     message_id = EventMetadata.of(event).message_id or event.id
     # A client refuses a user's message without a part when it validates messages (`validateUIMessages`).

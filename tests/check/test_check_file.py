@@ -240,6 +240,51 @@ def test_a_response_that_answers_a_call_goes_on_with_its_message(start: list[Jso
     assert rules(PENDING + sse(*start, OUTPUT, *ANSWER)) == expected
 
 
+APPROVED: Json = {"type": "tool-approval-response", "approvalId": "p1", "approved": True}
+
+
+@pytest.mark.parametrize("start", [[START], [{"type": "start"}], []], ids=["the same id", "no id", "no start"])
+def test_a_response_may_go_on_with_its_message_by_the_answer_alone(start: list[Json]) -> None:
+    assert rules(PENDING + sse(*start, APPROVED, OUTPUT, *ANSWER), 7) == []
+
+
+def test_an_answer_to_no_approval_of_the_message_is_fatal_whether_the_response_has_an_id_or_none() -> None:
+    for start in (START, {"type": "start"}):
+        assert rules(PENDING + sse(start, {**APPROVED, "approvalId": "p2"}, *ANSWER), 7) == [Rule.UNKNOWN_APPROVAL]
+
+
+CALL_2, OUTPUT_2 = {**CALL, "toolCallId": "t2"}, {**OUTPUT, "toolCallId": "t2"}
+REQUEST_2 = {"type": "tool-approval-request", "approvalId": "p2", "toolCallId": "t2"}
+
+
+@pytest.mark.parametrize("second", [[CALL_2, REQUEST_2], [CALL_2]], ids=["an approval", "a page's tool"])
+def test_one_of_two_questions_may_be_answered(second: list[Json]) -> None:
+    both = sse(START, STEP, CALL, REQUEST, *second, STEP_END, FINISH, DONE)
+    half = sse(START, OUTPUT, *TEXT, FINISH, DONE)
+    assert rules(both + half) == []
+    assert rules(both + half + sse(START, OUTPUT_2, *ANSWER)) == []
+    assert rules(both + sse(START, FINISH, DONE) + sse(START, OUTPUT, OUTPUT_2, *ANSWER)) == []
+    assert rules(both + sse(START, OUTPUT, OUTPUT_2, FINISH, DONE)) == [Rule.AUTO_SEND_LOOP]
+
+
+def test_one_of_two_questions_may_be_denied() -> None:
+    both = sse(START, STEP, CALL, REQUEST, CALL_2, REQUEST_2, STEP_END, FINISH, DONE)
+    denied = {"type": "tool-output-denied", "toolCallId": "t1"}
+    assert rules(both + sse(START, denied, FINISH, DONE) + sse(START, OUTPUT_2, *ANSWER)) == []
+
+
+def test_what_is_told_again_answers_no_other_question() -> None:
+    both = sse(START, STEP, CALL, REQUEST, CALL_2, STEP_END, FINISH, DONE)
+    told = sse(START, OUTPUT, *TEXT, FINISH, DONE)
+    assert rules(both + told + told) == []
+
+
+def test_a_response_that_shows_nothing_is_no_message() -> None:
+    nothing = sse({"type": "start"}, {"type": "error", "errorText": "no"}, DONE)
+    rest = sse({"type": "start"}, OUTPUT, *ANSWER)
+    assert [finding for finding in check(PENDING + nothing + rest) if finding.rule.severity is Severity.ERROR] == []
+
+
 def test_a_result_before_start_belongs_to_the_message_that_start_names() -> None:
     assert rules(PENDING + sse(OUTPUT, START, *ANSWER)) == []
     assert rules(PENDING + sse(OUTPUT, {**START, "messageId": "m2"}, *ANSWER)) == [Rule.SECOND_MESSAGE_ID]
@@ -333,9 +378,9 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
         jsonl(EVENT, START),
         "line 2 is not an ADK event: it is a chunk of a UI message stream",
     ),
-    "an event cut off": (jsonl(EVENT) + EVENT[:20].encode(), "line 2 is not JSON"),
-    "an event cut off in mid-response": (jsonl(SPOKEN, SPOKEN) + SPOKEN[:20].encode(), "line 3 is not JSON"),
-    "a session cut off": (b'{"events": [' + EVENT.encode(), "line 1 is not JSON"),
+    "an event cut off": (jsonl(EVENT) + EVENT[:20].encode(), "line 2, column 20 is not JSON"),
+    "an event cut off in mid-response": (jsonl(SPOKEN, SPOKEN) + SPOKEN[:20].encode(), "line 3, column 20 is not JSON"),
+    "a session cut off": (b'{"events": [' + EVENT.encode(), "line 1, column 52 is not JSON"),
     "a store that is none": (b"SQLite format 3\0", "the store cannot be read: file is not a database"),
     "an event among the frames of a capture": (
         sse(START) + b'data: {"author": "user"}\n\n' + EVENT.encode(),

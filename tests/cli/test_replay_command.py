@@ -278,7 +278,7 @@ def test_a_pipe_that_is_closed_early_is_no_error(tmp_path: Path) -> None:
     [
         (b"", "no events in it"),
         (b"\x00\xff\xfe", "not a text file"),
-        (recording("Hello.", "Bye.").encode() + b"\n{", "line 3 is not JSON"),
+        (recording("Hello.", "Bye.").encode() + b"\n{", "line 3, column 2 is not JSON"),
         (None, "No such file or directory"),
     ],
     ids=["empty", "binary", "cut", "missing"],  # the content has an id that changes

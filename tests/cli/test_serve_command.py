@@ -51,6 +51,16 @@ def test_a_bad_target_is_one_line_on_stderr(tmp_path: Path, target: str) -> None
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", [["serve"], ["record", "--say", "hi", "--to", "x.jsonl"]])
+def test_a_model_that_only_does_live_runs_is_one_line_on_stderr(tmp_path: Path, command: list[str]) -> None:
+    model = "gemini-2.5-flash-native-audio-preview-12-2025"
+    (tmp_path / "live.py").write_text(f"from google.adk.agents import Agent\nroot = Agent(name='a', model='{model}')\n")
+    done = cli(*command, "live:root", cwd=tmp_path)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("adk-ui-stream: cannot run live:root: ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_grace_that_is_no_time_is_one_line_on_stderr(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     done = fresh_cli("serve", "agent:root_agent", "--disconnect-grace", "nan", cwd=tmp_path)

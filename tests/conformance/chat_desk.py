@@ -37,6 +37,7 @@ class Desk:
             self.pay_if_small,
             self.book,
             self.calendar,
+            FunctionTool(self.gated_calendar, require_confirmation=True),
             self.dig,
             self.explode,
             LongRunningFunctionTool(where),
@@ -76,6 +77,10 @@ class Desk:
             return {"status": "sign in"}
         self.ran.append(f"calendar {credential.api_key}")
         return {"entries": 3}
+
+    def gated_calendar(self, tool_context: ToolContext) -> dict[str, Any]:
+        """Reads a calendar with the user's key, if the user approves."""
+        return self.calendar(tool_context)
 
     def look(self, city: str) -> dict[str, str]:
         """Looks at the weather."""

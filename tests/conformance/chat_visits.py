@@ -6,6 +6,7 @@ from typing import Any
 
 from google.genai import types
 
+from stream_protocol.serving._loop_guard import NOTHING_NEW_TEXT
 from stream_protocol.testing import Call, Wait
 
 FAILED = "An error occurred."
@@ -36,12 +37,14 @@ class Visit:
     """A chat with an agent whose model says ``turns``.
 
     ``awaited``: calls that the page has not answered when ADK calls the model again, for another tool's output.
+    ``sends``: when the page sends by itself, as in ``harness/chat.js``.
     """
 
     name: str
     turns: Sequence[Any]
     steps: Sequence[Step]
     awaited: Sequence[str] = ()
+    sends: str = "helpers"
 
 
 def pay(amount: int) -> Call:
@@ -131,7 +134,7 @@ APPROVALS = [
         [
             Step(text("pay"), ASKED_TWICE),
             Step(approve(), HALF_ANSWERED, posts=0, stored=ASKED_TWICE),
-            Step(SEND, HALF_ANSWERED, stored=ASKED_TWICE),
+            Step(SEND, HALF_ANSWERED, error=NOTHING_NEW_TEXT, stored=ASKED_TWICE),
             Step(deny(), ["pay", "pay output-available, pay output-denied, Both."], ran=["pay 1"]),
         ],
     ),
@@ -522,4 +525,105 @@ BROKEN = [
     ),
 ]
 
-VISITS = [*APPROVALS, *PAGE_TOOLS, *TAKEN_BACK, *BROKEN]
+BOTH_PAID = ["pay", "pay output-available, pay output-available, Both."]
+ONE_PAID = ["pay", "pay output-available, pay output-denied, Both."]
+HALF_SENT = Step(approve(), HALF_ANSWERED, error=NOTHING_NEW_TEXT, stored=ASKED_TWICE)
+"""A page that sends the first answer although the agent waits for both."""
+
+EAGER = [
+    Visit(
+        "each of two questions is sent as soon as it is approved",
+        [[pay(1), pay(2)], "Both."],
+        [
+            Step(text("pay"), ASKED_TWICE),
+            HALF_SENT,
+            Step(approve(), BOTH_PAID, ran=["pay 1", "pay 2"]),
+            Step(RELOAD, BOTH_PAID, posts=0, ran=["pay 1", "pay 2"]),
+        ],
+        sends="template",
+    ),
+    Visit(
+        "one of two questions is approved and sent, and the other denied",
+        [[pay(1), pay(2)], "Both.", "Bye."],
+        [
+            Step(text("pay"), ASKED_TWICE),
+            HALF_SENT,
+            Step(deny(), ONE_PAID, ran=["pay 1"]),
+            Step(text("bye"), [*ONE_PAID, "bye", "Bye."], ran=["pay 1"]),
+        ],
+        sends="template",
+    ),
+    Visit(
+        "one of two questions is denied, and the other approved and sent",
+        [[pay(1), pay(2)], "Both."],
+        [
+            Step(text("pay"), ASKED_TWICE),
+            Step(deny(), HALF_ANSWERED, posts=0, stored=ASKED_TWICE),
+            Step(approve(), ["pay", "pay output-denied, pay output-available, Both."], ran=["pay 2"]),
+        ],
+        sends="template",
+    ),
+    Visit(
+        "each of two questions is sent as soon as it is answered",
+        [[pay(1), pay(2)], "Both."],
+        [
+            Step(text("pay"), ASKED_TWICE),
+            Step(deny(), HALF_ANSWERED, error=NOTHING_NEW_TEXT, stored=ASKED_TWICE),
+            Step(approve(), ["pay", "pay output-denied, pay output-available, Both."], ran=["pay 2"]),
+        ],
+        sends="any",
+    ),
+    Visit(
+        "half an answer is given up for other words",
+        [[pay(1), pay(2)], "Never mind."],
+        [
+            Step(text("pay"), ASKED_TWICE),
+            HALF_SENT,
+            Step(text("wait"), [*HALF_ANSWERED, "wait", "Never mind."], stored=[*ASKED_TWICE, "wait", "Never mind."]),
+        ],
+        sends="template",
+    ),
+    Visit(
+        "an approval that is sent before a page's tool beside it has its output",
+        [[pay(5), WHERE], "Paid in Oslo."],
+        [
+            Step(text("go"), ["go", "pay approval-requested, where input-available"]),
+            Step(
+                approve(),
+                ["go", "pay approval-responded, where input-available"],
+                error=NOTHING_NEW_TEXT,
+                stored=["go", "pay approval-requested, where input-available"],
+            ),
+            Step(
+                {"answer": "where", "output": "Oslo"},
+                ["go", "pay output-available, where output-available, Paid in Oslo."],
+                ran=["pay 5"],
+            ),
+        ],
+        sends="template",
+    ),
+    Visit(
+        "a stale page of an eager app approves one of two calls that have run",
+        [[pay(1), pay(2)], "Both."],
+        [
+            Step(text("pay"), ASKED_TWICE),
+            Step(RELOAD, ASKED_TWICE, posts=0),
+            HALF_SENT,
+            Step(approve(), BOTH_PAID, ran=["pay 1", "pay 2"]),
+            Step(approve(page=0), BOTH_PAID, ran=["pay 1", "pay 2"], stored=BOTH_PAID),
+        ],
+        sends="template",
+    ),
+    Visit(
+        "an approved call that then lacks a credential",
+        [Call("gated_calendar"), "No key."],
+        [
+            Step(text("go"), ["go", "gated_calendar approval-requested"]),
+            Step({"approve": "gated_calendar", "approved": True}, ["go", "gated_calendar output-available, No key."]),
+            Step(RELOAD, ["go", "gated_calendar output-available, No key."], posts=0),
+        ],
+        sends="any",
+    ),
+]
+
+VISITS = [*APPROVALS, *PAGE_TOOLS, *TAKEN_BACK, *BROKEN, *EAGER]

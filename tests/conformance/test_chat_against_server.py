@@ -73,7 +73,12 @@ def visits(request: pytest.FixtureRequest) -> Visits:
     house = House(request.param)
     with served(house.app) as url:
         asked = [
-            {"ai": request.param, "url": f"{url}/{number}", "steps": [step.do for step in visit.steps]}
+            {
+                "ai": request.param,
+                "url": f"{url}/{number}",
+                "sends": visit.sends,
+                "steps": [step.do for step in visit.steps],
+            }
             for number, visit in enumerate(VISITS)
         ]
         told = run_script("visit-chats.mjs", asked)

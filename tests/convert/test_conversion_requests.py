@@ -472,6 +472,16 @@ def test_a_tool_that_cannot_use_the_credential_has_said_its_last_word() -> None:
     assert outputs(after) == {"B": {"provided": True}, "A": {"result": "Pending."}}
 
 
+def test_a_credential_that_nobody_is_asked_for_is_not_waited_for() -> None:
+    """ADK asks for none when the tool ran after an approval: the model goes on with what the tool has said."""
+    lacks = results(
+        response("pay", {"status": "sign in"}, "A"), actions=EventActions(requested_auth_configs={"A": AUTH})
+    )
+    after = continued(ASK, {"B": True}, [lacks, event(text("No key."))])
+    assert outputs(after) == {"A": {"status": "sign in"}}
+    assert kinds(after).count("start-step") == 1
+
+
 def test_a_request_for_a_credential_says_what_a_person_needs_to_sign_in() -> None:
     (asked,) = (chunk for chunk in only(run(NEEDS), "tool-input-av") if chunk["toolCallId"] == "B")
     assert asked["input"] == {

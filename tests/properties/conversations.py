@@ -166,7 +166,8 @@ def with_ids(script: list[list[Any]], prefix: str = "c") -> list[list[Any]]:
 scripts = st.lists(turns(), min_size=1, max_size=MAX_ACTIONS).map(with_ids)
 ended = st.tuples(st.sampled_from(["stop", "expire"]), st.integers(1, MAX_EVENTS))
 actions = st.lists(
-    st.sampled_from(["say", "say", "approve", "deny", "answer", "regenerate", "edit", "correct", "report"]) | ended,
+    st.sampled_from(["say", "say", "approve", "deny", "answer", "regenerate", "edit", "correct", "report", "monitor"])
+    | ended,
     min_size=1,
     max_size=MAX_ACTIONS,
 )
@@ -276,6 +277,8 @@ class Chat:
             await self._take_back(action)
         elif action == "report" and (call := await self._reported()) is not None:
             await self._store_report(*call)
+        elif action == "monitor" and self.page.messages:
+            await self._store_update()
         else:
             await page.send("go")
         await self.workers[0].runs.free()  # the workers share no run log: the other one waits for no run
@@ -319,6 +322,16 @@ class Chat:
         late = Event(author="user", invocation_id=event.invocation_id, branch=event.branch, content=content)
         await self.workers[0].runner.session_service.append_event(await self.session(), late)
         self.page.messages = await self.page.stored()
+
+    async def _store_update(self) -> None:
+        """Something beside the conversation keeps state in the session. No page shows it."""
+        number = next(self._numbers)
+        update = Event(
+            author="monitor",
+            invocation_id="" if number % 2 else f"monitor-{number}",
+            actions=EventActions(state_delta={"load": number}),
+        )
+        await self.workers[0].runner.session_service.append_event(await self.session(), update)
 
     async def _end(self, how: str, after: int) -> None:
         """Says something, and ends the run from outside when so many events have come, if it still goes on."""

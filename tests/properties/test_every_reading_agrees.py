@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMemorySessionService
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
+from tests.examples import examples
 from tests.properties.conversations import Act, Chat, Surroundings, actions, scripts, surroundings
 from tests.readings import STORES
 from tests.warned import warned
@@ -48,7 +49,7 @@ def _services(store: str, file: Path) -> list[BaseSessionService]:
     return [STORES[store](file) for _ in range(2)] if store in STORES else [InMemorySessionService()] * 2
 
 
-@settings(max_examples=40)
+@examples(60)
 @given(script=scripts, acts=actions, about=surroundings, store=stores)
 def test_every_reading_of_a_conversation_agrees(
     script: list[Any], acts: list[Act], about: Surroundings, store: str

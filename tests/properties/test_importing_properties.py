@@ -4,12 +4,13 @@ from itertools import pairwise
 from typing import Any, cast, get_args
 
 from google.adk.events import EventActions
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from stream_protocol import ChatRequest, ChatRequestError
 from stream_protocol.session import AnsweredCalls, messages_to_events, restore_client_history
 from stream_protocol.wire import UIMessage
 from stream_protocol.wire._messages import ToolState
+from tests.examples import examples
 
 AGENTS = ("root", "expert")
 
@@ -83,7 +84,7 @@ def check(events: list[Any]) -> None:
         assert event.invocation_id
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(messages)
 def test_an_imported_history_is_sound(chat: list[Any]) -> None:
     try:
@@ -94,7 +95,7 @@ def test_an_imported_history_is_sound(chat: list[Any]) -> None:
     assert messages_to_events(chat, agent="root", agents=AGENTS) == events
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(messages)
 def test_a_request_that_brings_its_history_is_refused_or_leaves_no_call_open(chat: list[Any]) -> None:
     told = tuple(cast("UIMessage", {"id": "", **message}) for message in chat)

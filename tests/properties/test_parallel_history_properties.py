@@ -8,11 +8,12 @@ import pytest
 from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from stream_protocol.serving import ChatService, create_app, emit_data
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
+from tests.examples import examples
 from tests.properties.conversations import with_ids
 from tests.serving.chat_client import Page
 
@@ -67,7 +68,7 @@ async def check(script: list[list[Any]]) -> None:
         assert comparable(await page.stored()) == comparable(page.messages)
 
 
-@settings(max_examples=20)
+@examples(30)
 @given(script=st.lists(scripts, min_size=4, max_size=5))
 def test_history_of_agents_in_parallel_equals_the_folded_stream(script: list[list[Any]]) -> None:
     asyncio.run(check(script))

@@ -3,12 +3,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from google.adk.events import Event
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from stream_protocol import AnyChunk, encode_sse, iter_chunks, iter_sse
 from stream_protocol.convert.calls._streamed_arguments import integral
 from stream_protocol.wire import SSE_DONE, AiSdkVersion, json_value
 from stream_protocol.wire.client import MessageReducer
+from tests.examples import examples
 from tests.properties.agent_runs import ALONE, Call, Run, Speaker, continuation, event, runs, spoken
 from tests.stream_order import check_order
 
@@ -98,7 +99,7 @@ STATES = {
 }
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(run=runs(), ai_sdk=VERSIONS)
 def test_what_holds_for_any_run(run: Run, ai_sdk: AiSdkVersion) -> None:
     """One test, for to make a run takes ten times as long as to judge it."""
@@ -167,7 +168,7 @@ def answer(part: dict[str, Any], call: Call, *, approved: bool) -> None:
         part["output"] = call.response
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(run=runs(speakers=[ALONE]))
 def test_one_agent_says_the_same_with_and_without_streaming(run: Run) -> None:
     streamed, whole = (folded(converted(events, 6), 6)["parts"] for events in (run.events, run.whole()))
@@ -198,7 +199,7 @@ ENDS: dict[str, Callable[[list[Event]], Iterable[Event]]] = {
 TERMINALS = {"ends": "finish", "is aborted": "abort"}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(run=runs(), end=st.sampled_from([*ENDS]), data=st.data())
 def test_a_run_that_stops_anywhere_leaves_nothing_open(run: Run, end: str, data: st.DataObject) -> None:
     events = run.events[: data.draw(st.integers(1, len(run.events)))]
@@ -216,7 +217,7 @@ def test_a_run_that_stops_anywhere_leaves_nothing_open(run: Run, end: str, data:
             assert all(is_settled(part) for part in shown)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(run=runs(speakers=[ALONE]), ai_sdk=VERSIONS, approved=st.booleans())
 def test_answers_are_taken_up_in_the_same_message(run: Run, ai_sdk: AiSdkVersion, approved: bool) -> None:
     message = folded(converted(run.events, ai_sdk), ai_sdk)

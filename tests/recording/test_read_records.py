@@ -81,9 +81,9 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a list of numbers": ("[3]", "event 1 is not an ADK event: it is of the type int"),
     "an empty session": ('{"id": "s", "events": []}', "no events in it"),
     "an empty array": ("[]", "no events in it"),
-    "an event cut off": (f"{GOOD}\n\n{{", "line 3 is not JSON"),
-    "the only event cut off": (GOOD[:40], "line 1 is not JSON"),
-    "a session cut off": ('{\n"events": [\n', "line 3 is not JSON"),
+    "an event cut off": (f"{GOOD}\n\n{{", "line 3, column 2 is not JSON"),
+    "the only event cut off": (GOOD[:40], "line 1, column 41 is not JSON"),
+    "a session cut off": ('{\n"events": [\n', "line 3, column 1 is not JSON"),
     "an event without its author": (f'{GOOD}\n{{"id": "x"}}', "line 2 is not an ADK event: it has no author"),
     "a number among the lines": (f"{GOOD}\n3", "line 2 is not an ADK event: it is of the type int"),
     "a session among the lines": (f'{GOOD}\n{{"events": []}}', "line 2 is not an ADK event: it has no author"),
@@ -91,17 +91,17 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a chunk": (CHUNK, "line 1 is not an ADK event: it is a chunk of a UI message stream"),
     "a chunk among events": (f"{GOOD}\n{CHUNK}", "line 2 is not an ADK event: it is a chunk of a UI message stream"),
     "a stream of chunks": (f"data: {CHUNK}\n\n", "line 1 is not an ADK event: it is a chunk of a UI message stream"),
-    "a stream among events": (f"{GOOD}\ndata: {GOOD}\n\n", "line 2 is not JSON"),
+    "a stream among events": (f"{GOOD}\ndata: {GOOD}\n\n", "line 2, column 1 is not JSON"),
     "events in a capture": (f"data: {GOOD}\n\n{GOOD}\n", "line 3 is JSON without `data:`, in an event stream"),
-    "a capture cut off": (f"data: {GOOD}\n\ndata: {GOOD[:20]}", "line 3 is not JSON"),
+    "a capture cut off": (f"data: {GOOD}\n\ndata: {GOOD[:20]}", "line 3, column 24 is not JSON"),
     "a deep document": (DEEP, "line 1 is nested too deeply"),
     "a deep line": (f"{GOOD}\n{DEEP}", "line 2 is nested too deeply"),
     "a deep capture": (f"data: {DEEP}\n\n", "line 1 is nested too deeply"),
     "deep YAML": (f"events:\n  {DEEP}", "line 2 is nested too deeply"),
-    "YAML that is none": ("app_name: a\nevents: ]\n", "line 2 is not YAML"),
+    "YAML that is none": ("app_name: a\nevents: ]\n", "line 2, column 9 is not YAML"),
     "YAML of something else": ("events: 3", "neither events nor a session"),
     "YAML with aliases": ("events:\n - &a [1]\n - [*a, *a]", "line 3 has a YAML alias, which no recording of ADK has"),
-    "YAML with a code": ("events: !!python/object:os.system {}", "line 1 is not YAML"),
+    "YAML with a code": ("events: !!python/object:os.system {}", "line 1, column 9 is not YAML"),
     "an endless number": ('{"author": ' + "1" * 10_000 + "}", "line 1 has a number that is too long"),
     "a later format": (
         '{"adk_ui_stream_recording": 2}',
@@ -113,7 +113,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     ),
     "a recording of nothing": (HEADER, "no events in it"),
     "two recordings": (f"{HEADER}\n{HEADER}\n", "line 2 has no place in a recording"),
-    "a line that is none": (f"{HEADER}\n{{\n{HEADER}\n", "line 2 is not JSON"),
+    "a line that is none": (f"{HEADER}\n{{\n{HEADER}\n", "line 2, column 2 is not JSON"),
     "no object": (f"{HEADER}\n3\n", "line 2 has no place in a recording"),
     "options that cannot be": (
         f'{HEADER}\n{{"turn": {{"options": {{"ai_sdk": 5}}}}}}\n',
@@ -255,7 +255,7 @@ def test_a_file_that_broke_is_told_and_no_end_is_made_up(file: Path) -> None:
     file.write_text(f"{GOOD}\n" + GOOD[:50])
     stream = replay(recording)
     written: list[bytes] = []
-    with pytest.raises(RecordingError, match=r"^line 2 is not JSON$"):
+    with pytest.raises(RecordingError, match=r"^line 2, column 44 is not JSON$"):
         written.extend(stream)
     file.unlink()
     with pytest.raises(RecordingError, match=r"^No such file or directory$"):

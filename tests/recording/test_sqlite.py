@@ -108,7 +108,7 @@ async def test_a_locked_store_is_told_in_one_line(store: Path, monkeypatch: pyte
     [
         ("DROP TABLE events", "an SQLite file, but not ADK's sessions"),
         ("DROP TABLE sessions", "an SQLite file, but not ADK's sessions"),
-        ("ALTER TABLE events DROP COLUMN event_data", "the store has ADK's old schema 0; `adk migrate session`"),
+        ("ALTER TABLE events DROP COLUMN event_data", "an SQLite file, but not ADK's sessions"),
         ("UPDATE events SET event_data = '{'", "event 1 is not JSON"),
         ("UPDATE events SET event_data = x'ff'", "event 1 is not JSON"),
         ("UPDATE events SET event_data = '3'", "event 1 is not an ADK event: it is of the type int"),

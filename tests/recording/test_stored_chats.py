@@ -68,12 +68,3 @@ async def test_a_late_result_is_on_its_own_call(tmp_path: Path) -> None:
     path = await stored(tmp_path, [[Call("report")], ["Wait."], ["Sure."]], ["say", "say", "report"])
     (part,) = [part for message in printed(path) for part in message["parts"] if "toolCallId" in part]
     assert part["output"] == {"done": 0}
-
-
-def test_a_session_of_which_all_was_taken_back_has_no_messages(tmp_path: Path) -> None:
-    said = {"author": "user", "invocationId": "e-1", "content": {"role": "user", "parts": [{"text": "hi"}]}}
-    taken_back = {"author": "user", "invocationId": "e-2", "actions": {"rewindBeforeInvocationId": "e-1"}}
-    path = tmp_path / "events.jsonl"
-    path.write_text(f"{json.dumps(said)}\n{json.dumps(taken_back)}\n")
-    assert printed(path) == []
-    assert list(replay(load_recording(path))) == []

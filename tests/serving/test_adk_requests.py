@@ -280,7 +280,7 @@ class Trip(BaseModel):
 
 
 async def ask_where(node_input: Trip) -> AsyncGenerator[RequestInput, None]:
-    yield RequestInput(interrupt_id="where", message=f"Where to in {node_input.month}?")
+    yield RequestInput(interrupt_id="where", message=f"Where to in {node_input.month}?", response_schema=None)
 
 
 def book(node_input: str) -> str:
@@ -288,7 +288,7 @@ def book(node_input: str) -> str:
 
 
 async def test_a_workflow_that_is_a_tool_and_asks_has_not_ended_before_it_is_answered() -> None:
-    flow = Workflow(name="travel", description="Books.", edges=[(START, ask_where, book)], input_schema=Trip)
+    flow: Any = Workflow(name="travel", description="Books.", edges=[(START, ask_where, book)], input_schema=Trip)
     model = ScriptedLlm(turns=[Call("travel", {"month": "May"}), "Booked."])
     page = Page(create_app(ChatService(LlmAgent(name="root", model=model, tools=[flow]))))
     await page.send("go")

@@ -12,6 +12,7 @@ from google.adk.tools.tool_context import ToolContext
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving._loop_guard import NOTHING_NEW_TEXT
 from stream_protocol.session import fingerprint
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import parse_chat_request
@@ -134,8 +135,7 @@ async def test_two_approvals_one_answered_does_not_resume() -> None:
     one, two = only(first, "tool-approval-request")
     message_id = first[0]["messageId"]
     waiting = await stream(app, answered(message_id, approval(one, approved=True)))
-    assert types(waiting) == ["start", "finish"]
-    assert waiting[0]["messageId"] == message_id
+    assert waiting == [first[0], {"type": "error", "errorText": NOTHING_NEW_TEXT}]
     assert bank.paid == []
     both = await stream(app, answered(message_id, approval(one, approved=True), approval(two, approved=False)))
     assert sorted(types(both)[1:3]) == ["tool-output-available", "tool-output-denied"]
@@ -249,7 +249,7 @@ async def test_an_approval_and_a_client_tool_of_one_response_are_answered_togeth
     (request,) = only(first, "tool-approval-request")
     (question,) = [chunk for chunk in only(first, "tool-input-available") if chunk["toolName"] == "where"]
     message_id = first[0]["messageId"]
-    assert types(await stream(app, answered(message_id, approval(request, approved=True)))) == ["start", "finish"]
+    assert types(await stream(app, answered(message_id, approval(request, approved=True)))) == ["start", "error"]
     assert bank.paid == []
     parts = approval(request, approved=True), output(question["toolCallId"], "Oslo")
     second = await stream(app, answered(message_id, *parts))

@@ -78,3 +78,57 @@ def test_a_target_that_is_none_is_refused_in_one_line(folder: Path, name: str) -
     assert reason in str(refused.value)
     assert "\n" not in str(refused.value)
     assert target in str(refused.value)
+
+
+LIVE = [
+    "gemini-2.0-flash-live-001",
+    "gemini-2.0-flash-live-preview-04-09",
+    "gemini-live-2.5-flash",
+    "gemini-live-2.5-flash-preview-native-audio-09-2025",
+    "gemini-2.5-flash-native-audio-preview-12-2025",
+    "gemini-2.5-flash-preview-native-audio-dialog",
+    "gemini-2.5-flash-exp-native-audio-thinking-dialog",
+    "gemini-3.1-flash-live-preview",
+    "gemini-3.5-live-translate-preview",
+    "models/gemini-2.0-flash-live-001",
+    "projects/p/locations/us-central1/publishers/google/models/gemini-live-2.5-flash",
+]
+NOT_LIVE = [
+    "gemini-2.5-flash",
+    "gemini-2.0-flash-exp",
+    "gemini-2.5-flash-preview-tts",
+    "",
+    "my-live-model",
+    "gemini-olive-1",
+]
+
+MODELS = """
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
+from google.adk.models import Gemini
+from google.adk.runners import InMemoryRunner
+alone = LlmAgent(name="mine", model="{model}")
+wrapped = LlmAgent(name="mine", model=Gemini(model="{model}"))
+beneath = LlmAgent(name="root", sub_agents=[LlmAgent(name="other"), LlmAgent(name="mine", model="{model}")])
+app = App(name="app", root_agent=LlmAgent(name="mine", model="{model}"))
+runner = lambda: InMemoryRunner(LlmAgent(name="mine", model="{model}"))
+"""
+
+
+@pytest.mark.parametrize("model", LIVE)
+def test_a_model_that_only_does_live_runs_is_refused_in_one_line(folder: Path, model: str) -> None:
+    module = f"live_{LIVE.index(model)}"
+    (folder / f"{module}.py").write_text(MODELS.format(model=model))
+    for attribute in ("alone", "wrapped", "beneath", "app", "runner"):
+        with pytest.raises(TargetError) as refused:
+            load_target(f"{module}:{attribute}")
+        name = model.rpartition("/")[2]
+        assert str(refused.value).startswith(f"cannot run {module}:{attribute}: agent 'mine' has the model {name}, ")
+        assert "\n" not in str(refused.value)
+
+
+def test_other_models_are_not_refused(folder: Path) -> None:
+    for number, model in enumerate(NOT_LIVE):
+        (folder / f"other_{number}.py").write_text(MODELS.format(model=model))
+        for attribute in ("alone", "beneath", "app", "runner"):
+            assert load_target(f"other_{number}:{attribute}") is not None

@@ -7,7 +7,15 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
-from stream_protocol.session import METADATA_KEY, OmissionFinder, Omissions, Place, Transcript, TranscriptReader
+from stream_protocol.session import (
+    METADATA_KEY,
+    BeginningFinder,
+    OmissionFinder,
+    Omissions,
+    Place,
+    Transcript,
+    TranscriptReader,
+)
 
 
 def event(author: str, text: str, invocation: str = "e-1", **more: Any) -> Event:
@@ -31,7 +39,9 @@ def omissions(events: list[Event]) -> Omissions:
 
 def shown(events: list[Event]) -> list[str]:
     """The ids of the events that a second reading leaves."""
-    omitted, reader = omissions(events), TranscriptReader()
+    omitted, beginnings = omissions(events), BeginningFinder()
+    assert list(beginnings.watch(events)) == events
+    reader = TranscriptReader(beginnings.found())
     return [
         one.id
         for number, one in enumerate(events)

@@ -1,11 +1,12 @@
 import random
 from typing import Any
 
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from stream_protocol.wire import SSE_DONE, SseSink, coalesce, encode_sse
 from stream_protocol.wire.client import parse_sse
 from stream_protocol.wire.client._reducer import reduce_chunks
+from tests.examples import examples
 from tests.wire.random_streams import legal_stream
 
 
@@ -62,7 +63,7 @@ def test_the_input_of_a_call_stays_in_pieces_after_the_step_that_it_began_in() -
 
 @given(st.integers(0, 2**32))
 @example(460)
-@settings(max_examples=200)
+@examples(200)
 def test_a_client_makes_the_same_message_of_both(seed: int) -> None:
     stream: Any = legal_stream(random.Random(seed), 6)
     events = [encode_sse(chunk) for chunk in stream]

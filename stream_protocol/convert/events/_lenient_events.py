@@ -64,7 +64,14 @@ def _read_rest(value: dict[str, Any], warn: WarnOnce) -> Event:
             return Event.model_validate(value)
         except ValidationError as error:
             if not _remove_refused(value, error, warn):
-                raise NotAnEventError(error.errors()[0]["msg"]) from None
+                first = error.errors()[0]
+                where = _path(first["loc"])
+                raise NotAnEventError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+
+
+def _path(steps: tuple[int | str, ...]) -> str:
+    """The path of a field as people write it: ``content.parts[0].text``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
 def _of_wrong_types(

@@ -1,6 +1,7 @@
 """Reads ADK's conformance tests (``generated-recordings.yaml``): recorded model responses and tool results.
 
-Source: ``recordings_plugin.py`` of google-adk 2.13. ADK records a model response before it gives ids to the calls. The
+Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to 1.25 a model request has one ``llm_response``, later
+ones have ``llm_responses``. ADK records a model response before it gives ids to the calls. The
 tool results have the ids, in the order in which the tools started. The user's content is in the model requests.
 """
 
@@ -10,8 +11,8 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from stream_protocol.recording.read._parsing import field
-from stream_protocol.recording.read._records import EventRecord
+from stream_protocol.recording.read._parsing import ItemLines, field
+from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 _CallIds = dict[str, deque[str]]
 """Name of a tool -> the ids of its calls, in order."""
@@ -31,11 +32,35 @@ def is_conformance(document: Any) -> bool:
     return isinstance(document, dict) and isinstance(document.get("recordings"), list)
 
 
-def read_conformance(document: dict[str, Any]) -> Iterator[EventRecord]:
-    """The events of all turns."""
-    entries = [entry for entry in document["recordings"] if isinstance(entry, dict)]
+def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[EventRecord]:
+    """The events of all turns. ``lines``: where the recordings are in the file, if that is known.
+
+    Raises ``RecordingError`` if there are none but the user's words, and for recordings of another form.
+    """
+    entries = document["recordings"]
+    for index, entry in enumerate(entries):
+        if (path := _misplaced(entry)) is not None:
+            line = lines.get(("recordings", index))
+            place = f"recordings[{index}]" + (f" (line {line})" if line is not None else "")
+            raise RecordingError(f"{place} cannot be read: {path or 'it'} is no object")
+    if entries and not any(_is_tool(entry) or _responses(field(entry, "llm_recording")) for entry in entries):
+        raise RecordingError("no response of a model and no result of a tool in its recordings")
     for number, event in enumerate(_events(entries), 1):
         yield EventRecord(number, {**event, "id": f"event-{number}", "timestamp": 0.0}, unit="event")
+
+
+def _misplaced(entry: Any) -> str | None:
+    """The path of the first field of a recording that should be an object and is none; ``None`` if all are."""
+    paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
+    for name in ("tool_call", "tool_response"):
+        paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)
+    recorded = paths["llm_recording"]
+    paths["llm_recording.llm_request"] = field(recorded, "llm_request")
+    paths["llm_recording.llm_response"] = field(recorded, "llm_response")
+    several = field(recorded, "llm_responses")
+    for index, response in enumerate(several if isinstance(several, list) else [several]):
+        paths[f"llm_recording.llm_responses[{index}]"] = response
+    return next((path for path, value in paths.items() if value is not None and not isinstance(value, dict)), None)
 
 
 def _events(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -48,7 +73,8 @@ def _events(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {**base, "author": "user", "content": content}
         begun.add(source.turn)
         if source.is_tool:
-            parts = [{"function_response": field(_tool_recording(entry), "tool_response")} for entry in same_source]
+            results = [field(_tool_recording(entry), "tool_response") for entry in same_source]
+            parts = [{"function_response": result} for result in results if isinstance(result, dict)]
             yield {**base, "content": {"role": "user", "parts": parts}}
         else:
             for entry in same_source:
@@ -56,15 +82,24 @@ def _events(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _model_events(entry: dict[str, Any], base: dict[str, Any], ids: _CallIds) -> Iterator[dict[str, Any]]:
-    for response in field(field(entry, "llm_recording"), "llm_responses") or ():
+    for response in _responses(field(entry, "llm_recording")):
         yield {**response, **base, "content": _content_with_ids(response, ids)}
+
+
+def _responses(recorded: Any) -> list[dict[str, Any]]:
+    several = field(recorded, "llm_responses")
+    responses = several if isinstance(several, list) else [field(recorded, "llm_response")]
+    return [response for response in responses if isinstance(response, dict)]
 
 
 def _source(entry: dict[str, Any]) -> _EntrySource:
     turn = field(entry, "user_message_index")
     author = field(entry, "agent_name")
-    is_tool = _tool_recording(entry) is not None
-    return _EntrySource(turn if isinstance(turn, int) else 0, str(author or "agent"), is_tool)
+    return _EntrySource(turn if isinstance(turn, int) else 0, str(author or "agent"), _is_tool(entry))
+
+
+def _is_tool(entry: dict[str, Any]) -> bool:
+    return _tool_recording(entry) is not None
 
 
 def _tool_recording(entry: dict[str, Any]) -> Any:
@@ -107,7 +142,8 @@ def _part_with_id(part: Any, ids: _CallIds) -> Any:
 def _user_content(entry: dict[str, Any]) -> Any:
     """The user's newest content in a model request. Function responses have the same role and do not count."""
     contents = field(field(field(entry, "llm_recording"), "llm_request"), "contents")
-    users = [content for content in contents or () if isinstance(content, dict) and content.get("role") == "user"]
+    known = contents if isinstance(contents, list) else []
+    users = [content for content in known if isinstance(content, dict) and content.get("role") == "user"]
     return next((content for content in reversed(users) if _has_no_responses(content)), None)
 
 

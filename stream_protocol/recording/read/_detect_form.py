@@ -10,7 +10,16 @@ PIECE: Final = 64 * 2**10
 _SQLITE: Final = b"SQLite format 3\0"
 _SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")
 """The beginning of an SSE stream, or of the HTTP head that ``curl --include`` writes before it."""
-_YAML_KEY: Final = re.compile(r"^(?:app_name|events|recordings) *:", re.MULTILINE)
+_YAML_KEY: Final = re.compile(
+    r"^(?:- +)?\{?(?:app_?name|events|recordings|sessions?|eval_?cases|eval_?(?:set_?)?id|conversation|author) *:",
+    re.MULTILINE | re.IGNORECASE,
+)
+_COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""The beginnings of files of gzip, zip, bzip2, xz and zstd."""
+
+
+_JSON_BEGINNINGS: Final = ("{", "[", '"{')
+"""The last one is JSON in a JSON string, which ADK 1 wrote."""
 
 
 class Form(Enum):
@@ -36,7 +45,7 @@ def detect_form(head: bytes) -> Form | None:
         return Form.YAML
     if _SSE_LINE.match(text):
         return Form.CAPTURE
-    return Form.JSON if text[:1] in ("{", "[") else None
+    return Form.JSON if text.startswith(_JSON_BEGINNINGS) else None
 
 
 def text_of(head: bytes) -> str:
@@ -49,4 +58,6 @@ def why_unknown(head: bytes) -> str:
     text = text_of(head)
     if not text:
         return "no events in it"
+    if head.startswith(_COMPRESSED):
+        return "it is compressed; unpack it first"
     return "not a text file" if "\0" in text or "\ufffd" in text[:-1] else "neither events nor a session"

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from stream_protocol.convert import WarnOnce
 from stream_protocol.recording.read._choose_session import choose_session, refuse_session
 from stream_protocol.recording.read._conformance import is_conformance, read_conformance
-from stream_protocol.recording.read._evalsets import eval_cases, read_eval_case
+from stream_protocol.recording.read._evalsets import eval_cases, is_eval_result, read_eval_case
 from stream_protocol.recording.read._lines import Lines
 from stream_protocol.recording.read._native_format import is_header, read_native
-from stream_protocol.recording.read._parsing import event_time, field, parse_json_text, parse_yaml_text
+from stream_protocol.recording.read._parsing import ItemLines, event_time, field, parse_json_text, parse_yaml_text
 from stream_protocol.recording.read._records import EventRecord, Record, RecordingError
+
+NO_LINES: Final[ItemLines] = MappingProxyType({})
 
 
 def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
@@ -38,27 +41,60 @@ def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Rec
 
 def read_yaml(lines: Lines, session: str | None) -> Iterator[Record]:
     """The records of a YAML document."""
-    return read_document(parse_yaml_text(lines.rest()), session)
+    document, item_lines = parse_yaml_text(lines.rest())
+    return read_document(document, session, item_lines)
 
 
-def read_document(document: Any, session: str | None) -> Iterator[Record]:
-    """The records of a session, an array of events, an evalset, one eval case, or a conformance test."""
+def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINES) -> Iterator[Record]:
+    """The records of a session or one of several, an array of events, an evalset, one eval case, or a conformance
+    test. ``lines``: where its items are in the file, if that is known."""
+    if isinstance(document, str):
+        document = parse_json_text(document.encode("utf-8", "surrogatepass"))
+    if is_eval_result(document):
+        raise RecordingError("the results of an evaluation, and no evalset")
     cases = eval_cases(document)
     if cases is not None:
         return read_eval_case(cases[choose_session([str(field(case, "eval_id")) for case in cases], session)])
     if is_conformance(document):
         refuse_session(session)
-        return read_conformance(document)
+        return read_conformance(document, lines)
+    sessions = _sessions(document)
+    if sessions is not None:
+        names = [str(field(one, "id")) for one in sessions]
+        document = sessions[choose_session(names, session)]
+    elif session is not None:
+        choose_session([str(document["id"])] if isinstance(document, dict) and "id" in document else [], session)
     events = document.get("events") if isinstance(document, dict) else document
     if not isinstance(events, list):
         raise RecordingError("neither events nor a session")
-    if session is not None:
-        choose_session([str(document["id"])] if isinstance(document, dict) and "id" in document else [], session)
-    return (EventRecord(number, value, event_time(value), "event") for number, value in enumerate(events, 1))
+    key = "events" if isinstance(document, dict) else ""
+    return (
+        EventRecord(number, value, event_time(value), "event", None if sessions else lines.get((key, number - 1)))
+        for number, value in enumerate(events, 1)
+    )
+
+
+def _sessions(document: Any) -> list[Any] | None:
+    """The sessions of a document that is a list of sessions, or that has one or several under a key."""
+    if isinstance(document, dict) and "events" not in document:
+        inner = document.get("sessions", [document["session"]] if "session" in document else None)
+    else:
+        inner = document
+    return inner if isinstance(inner, list) and inner and all(map(_is_session, inner)) else None
+
+
+def _is_session(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("events"), list) and "author" not in value
 
 
 def _is_document(value: dict[str, Any]) -> bool:
-    return "events" in value or eval_cases(value) is not None or is_conformance(value)
+    return (
+        "events" in value
+        or _sessions(value) is not None
+        or eval_cases(value) is not None
+        or is_eval_result(value)
+        or is_conformance(value)
+    )
 
 
 def _events_on_lines(first: dict[str, Any], first_number: int, lines: Lines) -> Iterator[EventRecord]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stream_protocol.recording.read._parsing import field
-from stream_protocol.recording.read._records import EventRecord
+from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 AGENT = "agent"
 """The author of events that have none in the evalset."""
@@ -27,9 +27,16 @@ def eval_cases(document: Any) -> list[dict[str, Any]] | None:
     return None if cases is None else [case for case in cases if isinstance(case, dict) and _turns(case)]
 
 
+def is_eval_result(document: Any) -> bool:
+    """Whether the document says how evaluations of an evalset went (``*.evalset_result.json``)."""
+    return field(document, "eval_set_result_id") is not None or field(document, "eval_case_results") is not None
+
+
 def read_eval_case(case: dict[str, Any]) -> Iterator[EventRecord]:
-    """The events of a case's turns."""
+    """The events of a case's turns. Raises ``RecordingError`` if none of them has an answer."""
     number = 0
+    if all(len(list(_events(turn))) < 2 for turn in _turns(case)):
+        raise RecordingError("no answer of an agent in its turns")
     for index, turn in enumerate(_turns(case), 1):
         invocation_id = field(turn, "invocation_id") or f"invocation-{index}"
         at = field(turn, "creation_timestamp") or 0.0

@@ -1,7 +1,9 @@
 """Parses JSON and YAML from files that somebody else may have made, and reads fields of what ADK wrote."""
 
 import json
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 import yaml
 
@@ -10,19 +12,24 @@ from stream_protocol.recording.read._records import RecordingError
 MAX_YAML_DEPTH: Final = 200
 """Levels of nesting. libyaml's composer recurses in C, where too many levels crash the process."""
 
+ItemLines: TypeAlias = Mapping[tuple[str, int], int]
+"""Key of a list in a document and index of an item -> the number of the item's first line. The key of a document that
+is a list is empty."""
+
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """PyYAML has no C loader where libyaml was missing when it was built."""
 
 
-def parse_json_text(text: bytes, first_line: int = 1) -> Any:
-    """Returns the JSON value of a text. ``first_line``: the number of its first line in the file.
+def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> Any:
+    """Returns the JSON value of a text. ``first_line`` and ``first_column``: where it begins in the file.
 
-    Raises ``RecordingError`` with the line of the mistake.
+    Raises ``RecordingError`` with the line and column of the mistake.
     """
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise RecordingError(f"line {first_line + error.lineno - 1} is not JSON") from None
+        column = error.colno + (first_column - 1 if error.lineno == 1 else 0)
+        raise RecordingError(f"line {first_line + error.lineno - 1}, column {column} is not JSON") from None
     except UnicodeDecodeError:
         raise RecordingError("not a text file") from None
     except RecursionError:
@@ -31,23 +38,23 @@ def parse_json_text(text: bytes, first_line: int = 1) -> Any:
         raise RecordingError(f"line {first_line} has a number that is too long") from None
 
 
-def parse_yaml_text(text: bytes) -> Any:
-    """Returns the value of a YAML document. Raises ``RecordingError`` with the line of the mistake.
+def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
+    """Returns the value of a YAML document, and the lines of its events.
 
-    Aliases are refused: ADK writes none, and a small document with aliases can fill the memory.
+    Raises ``RecordingError`` with the line and column of the mistake. Aliases are refused: ADK writes none, and a small
+    document with aliases can fill the memory.
     """
     try:
-        _check_nesting(text)
-        return yaml.load(text, _LOADER)  # noqa: S506 - both are safe loaders
+        lines = _scan(text)
+        return yaml.load(text, _LOADER), lines  # noqa: S506 - both are safe loaders
     except RecordingError:
         raise
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise RecordingError(f"line {mark.line + 1 if mark is not None else 1} is not YAML") from None
+        raise RecordingError(f"{_place(error.problem_mark or error.context_mark)} is not YAML") from None
     except (yaml.YAMLError, UnicodeDecodeError):
         raise RecordingError("not a text file") from None
     except ValueError:  # a date that does not exist
-        raise RecordingError("it has a value that YAML cannot read") from None
+        raise RecordingError(f"{_unreadable_value(text)} has a value that YAML cannot read") from None
 
 
 def field(value: Any, name: str) -> Any:
@@ -64,12 +71,63 @@ def event_time(event: Any) -> float | None:
     return float(at) if isinstance(at, int | float) and not isinstance(at, bool) else None
 
 
-def _check_nesting(text: bytes) -> None:
-    depth = 0
+@dataclass(slots=True)
+class _Collection:
+    """A list or mapping that is being scanned."""
+
+    is_list: bool
+    count: int = 0
+    """The nodes in it so far; in a mapping keys and values."""
+    key: str = ""
+    """The newest key of a mapping."""
+
+
+def _scan(text: bytes) -> ItemLines:
+    """Refuses aliases and too many levels. Returns the lines of the items of lists in the document."""
+    lines: dict[tuple[str, int], int] = {}
+    open_collections: list[_Collection] = []
     for event in yaml.parse(text, _LOADER):
         line = event.start_mark.line + 1 if event.start_mark is not None else 1
         if isinstance(event, yaml.AliasEvent):
             raise RecordingError(f"line {line} has a YAML alias, which no recording of ADK has")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_YAML_DEPTH:
+        if isinstance(event, yaml.CollectionEndEvent):
+            open_collections.pop()
+        elif isinstance(event, yaml.NodeEvent):
+            if open_collections:
+                _count_node(event, line, open_collections, lines)
+            if isinstance(event, yaml.CollectionStartEvent):
+                open_collections.append(_Collection(isinstance(event, yaml.SequenceStartEvent)))
+        if len(open_collections) > MAX_YAML_DEPTH:
             raise RecordingError(f"line {line} is nested too deeply")
+    return lines
+
+
+def _count_node(event: Any, line: int, parents: list[_Collection], lines: dict[tuple[str, int], int]) -> None:
+    parent = parents[-1]
+    if parent.is_list and len(parents) <= 2 and not (len(parents) == 2 and parents[0].is_list):
+        lines[parents[0].key, parent.count] = line
+    elif not parent.is_list and parent.count % 2 == 0:
+        parent.key = event.value if isinstance(event, yaml.ScalarEvent) else ""
+    parent.count += 1
+
+
+def _unreadable_value(text: bytes) -> str:
+    """Where the document has a value that cannot be constructed."""
+    loader = _LOADER(text)
+    nodes: list[Any] = [loader.get_single_node()]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, yaml.ScalarNode):
+            try:
+                loader.construct_object(node)
+            except ValueError:
+                return _place(node.start_mark)
+        elif isinstance(node, yaml.MappingNode):
+            nodes.extend(child for pair in reversed(node.value) for child in reversed(pair))
+        else:
+            nodes.extend(reversed(node.value))
+    return "it"
+
+
+def _place(mark: Any) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "line 1"

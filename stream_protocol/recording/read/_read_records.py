@@ -33,7 +33,7 @@ def _read_form(stream: IO[bytes], path: Path, session: str | None, warn: WarnOnc
     stream.seek(0)
     match detect_form(head):
         case Form.STORE:
-            return read_store(path, session)
+            return read_store(path, session, warn)
         case Form.CAPTURE:
             return read_capture(stream, session)
         case Form.YAML:

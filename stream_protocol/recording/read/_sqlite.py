@@ -1,6 +1,7 @@
-"""Reads the SQLite files of ADK's ``SqliteSessionService``, and of ``DatabaseSessionService`` from schema 1 on.
+"""Reads the SQLite files of ADK's ``SqliteSessionService`` and ``DatabaseSessionService``.
 
 Source: both services of google-adk 2.13. Both have the same tables ``sessions`` and ``events``; an event is JSON.
+An old store has columns for it: ``_old_stores``.
 Opening a store writes neither to its file nor to a file beside it.
 """
 
@@ -12,7 +13,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from stream_protocol.convert import WarnOnce
 from stream_protocol.recording.read._choose_session import choose_session
+from stream_protocol.recording.read._old_stores import is_old_store, read_old_events
 from stream_protocol.recording.read._parsing import event_time, parse_json_text
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
@@ -29,12 +32,15 @@ _EVENTS: Final = (
 )
 
 
-def read_store(path: Path, session: str | None) -> Iterator[EventRecord]:
+def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[EventRecord]:
     """The events of a session. ``session`` is its id, or ``app/user/id`` if several sessions have that id."""
     try:
         with closing(sqlite3.connect(_uri(path), uri=True, timeout=LOCK_TIMEOUT)) as store:
-            _check_schema(store)
+            columns = _event_columns(store)
             key = _session_key(store, session)
+            if "event_data" not in columns:
+                yield from read_old_events(store, columns, key, warn)
+                return
             for number, (data,) in enumerate(store.execute(_EVENTS, key), 1):
                 yield _record(number, data)
     except sqlite3.OperationalError as error:
@@ -53,13 +59,14 @@ def _uri(path: Path) -> str:
     return f"file:{quote(str(path.absolute()))}?mode=ro{immutable}"
 
 
-def _check_schema(store: sqlite3.Connection) -> None:
+def _event_columns(store: sqlite3.Connection) -> set[str]:
+    """The columns of the table with the events. Raises ``RecordingError`` if the tables are not ADK's."""
     columns = {name for (name,) in store.execute("SELECT name FROM pragma_table_info('events')")}
     keys = {name for (name,) in store.execute("SELECT name FROM pragma_table_info('sessions')")}
-    if not {"app_name", "user_id", "session_id"} <= columns or not {"app_name", "user_id", "id"} <= keys:
+    has_keys = {"app_name", "user_id", "session_id"} <= columns and {"app_name", "user_id", "id"} <= keys
+    if not has_keys or not ("event_data" in columns or is_old_store(columns)):
         raise RecordingError("an SQLite file, but not ADK's sessions")
-    if "event_data" not in columns:
-        raise RecordingError("the store has ADK's old schema 0; `adk migrate session` brings it up to date")
+    return columns
 
 
 def _session_key(store: sqlite3.Connection, session: str | None) -> tuple[str, str, str]:

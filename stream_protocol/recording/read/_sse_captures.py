@@ -36,7 +36,7 @@ def read_capture(stream: IO[bytes], session: str | None) -> Iterator[Record]:
 
 
 def _record(frame: SseEvent) -> EventRecord | EndRecord:
-    value = parse_json_text(frame.data.encode("utf-8", "surrogatepass"), frame.line)
+    value = parse_json_text(frame.data.encode("utf-8", "surrogatepass"), frame.line, len("data: ") + 1)
     if isinstance(value, dict) and isinstance(value.get("error"), str) and "author" not in value:
         return EndRecord("error", value["error"])
     return EventRecord(frame.line, value, event_time(value))

@@ -13,7 +13,7 @@ from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.runners import Runner
 from google.adk.workflow import BaseNode
 
-from stream_protocol.serving.adk_runner._runner import Target
+from stream_protocol.serving.adk_runner._runner import Target, live_model
 
 AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
 """For ``adk web``, a folder with one of these is an agent. So is a package with ``root_agent`` in ``__init__.py``."""
@@ -28,7 +28,8 @@ def load_target(name: str) -> Target:
 
     ``module:attr``: the module is imported with the working directory on ``sys.path``. A callable is called, and must
     return the target. Any other name is an agent folder as ``adk web`` knows it; its ``.env`` is read, and an agent in
-    it becomes an ``App`` of the folder's name. Raises ``TargetError``, also for whatever the imported code raises.
+    it becomes an ``App`` of the folder's name. Raises ``TargetError``, also for whatever the imported code raises, and
+    for agents whose models only do live runs.
     """
     try:
         target = _from_folder(Path(name)) if ":" not in name else _from_module(name)
@@ -37,6 +38,22 @@ def load_target(name: str) -> Target:
         raise TargetError(f"cannot load {name}: {type(error).__name__}: {text}") from error
     if not isinstance(target, (BaseNode, App, Runner)):
         raise TargetError(f"cannot load {name}: it is of type {type(target).__name__}, not an agent, App or Runner")
+    root = _root(target)
+    if root is not None and (found := live_model(root)) is not None:
+        agent, model = found
+        raise TargetError(
+            f"cannot run {name}: agent {agent!r} has the model {model}, which by its name answers only in live "
+            "(bidirectional) sessions; a chat needs a model that generates content"
+        )
+    return target
+
+
+def _root(target: Target) -> BaseNode | None:
+    match target:
+        case Runner():
+            return target.agent
+        case App():
+            return target.root_agent
     return target
 
 

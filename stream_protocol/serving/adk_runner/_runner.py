@@ -1,5 +1,6 @@
 """Makes an ADK ``Runner`` of an agent or app, with a default ``RunConfig``, and reads the tree of its agents."""
 
+import re
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
@@ -8,14 +9,18 @@ from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoo
 from google.adk.apps import App
 from google.adk.artifacts import InMemoryArtifactService
 from google.adk.memory import InMemoryMemoryService
+from google.adk.models import Gemini
 from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService, InMemorySessionService
+from google.adk.utils.model_name_utils import extract_model_name
 from google.adk.workflow import BaseNode, Workflow
 
 from stream_protocol.wire import StreamProtocolError
 
 Target: TypeAlias = BaseNode | App | Runner
 """An agent (or a workflow: any ADK node), an ``App``, or a ``Runner`` with services of the app's own choice."""
+
+_LIVE_MODEL: Final = re.compile(r"gemini-(?:.*-)?(?:live|native-audio)(?:-.*)?")
 
 TOOL_THREADS: Final = 32
 """Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
@@ -86,6 +91,19 @@ def delegation_tools(root: BaseNode) -> frozenset[str]:
 def agent_names(root: BaseNode) -> frozenset[str]:
     """The names of all agents and nodes of the tree."""
     return frozenset(node.name for node in _tree(root))
+
+
+def live_model(root: BaseNode) -> tuple[str, str] | None:
+    """The name of an agent of the tree, and of its model if that can only be talked to in live (bidirectional) runs.
+
+    Neither ADK nor Gemini says so before the first request: the model's name does, by Google's names for such models.
+    """
+    for agent in _tree(root):
+        model = agent.model if isinstance(agent, LlmAgent) else ""
+        name = extract_model_name(model.model if isinstance(model, Gemini) else model if isinstance(model, str) else "")
+        if _LIVE_MODEL.fullmatch(name):
+            return agent.name, name
+    return None
 
 
 def announces_user_message(root: BaseNode) -> bool:

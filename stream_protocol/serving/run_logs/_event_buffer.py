@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 from stream_protocol.wire import coalesce
@@ -135,9 +136,13 @@ class EventBuffer:
         """
         self._copied = count
 
+    def events(self) -> Iterator[bytes]:
+        """The response so far, in the events that are kept. Read them before the next ``append``; nothing is copied."""
+        return chain(self._joined, self._tail)
+
     def whole(self) -> list[bytes]:
         """The response so far, in as few events as possible."""
-        return coalesce([*self._joined, *self._tail])
+        return coalesce(self.events())
 
     def read(self, *, rebuild: bool = False) -> "RunReader":
         """Reads all events from the first on until the log is closed. Several events may come in one piece.

@@ -1,5 +1,6 @@
 """The one reading of a session's past: its exchanges, its calls, what is hidden, and what we keep on events."""
 
+from stream_protocol.session.transcript._beginnings import BeginningFinder
 from stream_protocol.session.transcript._external_calls import HIDDEN_FROM_MODEL, ExternalCall
 from stream_protocol.session.transcript._metadata import (
     EVENT_INTERVAL,
@@ -14,12 +15,14 @@ from stream_protocol.session.transcript._metadata import (
 from stream_protocol.session.transcript._omissions import OmissionFinder, Omissions, PageOrder
 from stream_protocol.session.transcript._transcript import Exchange, Transcript
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message, message_id
+from stream_protocol.session.transcript._user_speech import readable_event
 
 __all__ = [
     "EVENT_INTERVAL",
     "HIDDEN_FROM_MODEL",
     "METADATA_KEY",
     "STATE_PREFIX",
+    "BeginningFinder",
     "EventMetadata",
     "Exchange",
     "ExternalCall",
@@ -33,6 +36,7 @@ __all__ = [
     "is_repeated_fragment",
     "is_user_message",
     "message_id",
+    "readable_event",
     "shown_event",
     "update_metadata",
 ]

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.genai.types import Content
 
+from stream_protocol.convert import is_user_event
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
@@ -98,8 +100,8 @@ def shown_event(event: Event) -> Event:
 
 def is_repeated_fragment(event: Event) -> bool:
     """Whether a complete event repeats this fragment: it has no other parts than texts, and is none that we append. A
-    fragment without parts is one, too."""
-    if not event.partial or "streamed" in _stored_on(event):
+    fragment without parts is one, too. What the user says in a live run stays in its pieces."""
+    if not event.partial or is_user_event(event) or "streamed" in _stored_on(event):
         return False
     return all(part.text is not None for part in (event.content.parts if event.content is not None else None) or ())
 

@@ -16,10 +16,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.convert import is_user_event
+from stream_protocol.session.transcript._beginnings import BeginningFinder
 from stream_protocol.session.transcript._external_calls import external_calls
 from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
 from stream_protocol.session.transcript._omissions import OmissionFinder, PageOrder
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message
+from stream_protocol.session.transcript._user_speech import readable_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -86,16 +88,17 @@ class Transcript:
     """The conversation of a session, made from its stored events. It never changes."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        self.stored: Final = tuple(events)
-        """All events of the session."""
-        finder = OmissionFinder()
-        for _ in finder.watch(self.stored):
+        self.stored: Final = tuple(map(readable_event, events))
+        """All events of the session. What the user said in a live run is their content."""
+        finder, beginnings = OmissionFinder(), BeginningFinder()
+        for _ in beginnings.watch(finder.watch(self.stored)):
             pass
         omissions = finder.found()
+        self._beginnings = beginnings.found()
         order = PageOrder(omissions)
         standing = (shown for event in self.stored for shown in order.place(event))
         self._hidden = omissions.hidden_events
-        self._reader = TranscriptReader()
+        self._reader = TranscriptReader(self._beginnings)
         self.exchanges: Final = tuple(_read(standing, self._reader, self._hidden))
         """The exchanges as the conversation stands: what a rewind took back is gone."""
 
@@ -124,7 +127,7 @@ class Transcript:
 
     @cached_property
     def _as_if_not_rewound(self) -> tuple[Exchange, ...]:
-        return tuple(_read(self.stored, TranscriptReader(), self._hidden))
+        return tuple(_read(self.stored, TranscriptReader(self._beginnings), self._hidden))
 
     def begins_invocation(self, exchange: Exchange) -> bool:
         """Whether nothing before this exchange is of its invocation: whether it can be rewound by itself."""

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stream_protocol.convert import ABORTED, is_user_event
 from stream_protocol.convert.calls import CallKind, external_kind, gated_call
+from stream_protocol.session.transcript._beginnings import shows_something
 from stream_protocol.session.transcript._metadata import hidden_events
 
 if TYPE_CHECKING:
     from google.adk.events import Event
+
+
+UNNAMED: Final = "message"
+"""Stands for the invocation in the ids of messages that begin without one."""
 
 
 class Place(Enum):
@@ -29,18 +34,22 @@ class Place(Enum):
     HIDDEN = auto()
     """Of the newest exchange, but for the model alone."""
     OUTSIDE = auto()
-    """No part of the conversation: a compaction, a rewind, or an event of the user's without content."""
+    """No part of the conversation: a compaction, a rewind, an event of the user's without content, or an event beside
+    the conversation before its first message."""
 
 
 class TranscriptReader:
     """Finds the place of each event that no rewind took back (``Omissions`` tells which those are).
 
-    A user's message begins an exchange. If the user's events are missing, each new invocation does. Any other event of
-    the user's begins another response of the message; so does the result of a call that waited for approval, if the
-    answer is missing. All else goes on in the newest response.
+    A user's message begins an exchange. If the user's events are missing, each new invocation does, unless a call of
+    the newest message waits for an answer. Any other event of the user's begins another response of the message; so
+    does the result of a call that waited for approval, if the answer is missing. All else goes on in the newest
+    response: results, and events that are beside the conversation or name no invocation.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, beginnings: frozenset[str] | None = None) -> None:
+        """``beginnings``: what a ``BeginningFinder`` found in the conversation; without it each invocation counts."""
+        self._beginnings = beginnings
         self.message_id = ""
         """The id of the newest message; empty before the first one."""
         self._counts: Counter[str] = Counter()
@@ -49,16 +58,26 @@ class TranscriptReader:
         """Id of the response that answers a call -> id of that call. Of all calls so far, answered or not."""
         self._calls_to_approve: set[str] = set()
         """Ids of the calls of the newest message that wait for approval."""
+        self._unanswered: dict[str, str] = {}
+        """The part of ``_waiting_calls`` that is of the newest message, and waits still."""
         self._invocation: str | None = None
         """The invocation of the newest response."""
+        self._begun = False
+        """Whether a message or a recorded turn has begun."""
         self._has_user_events = False
         self._after_user_event = False
+        self._user_is_speaking = False
+        """Whether pieces of what the user says in a live run have come, and the whole has not."""
         self._ended = False
         """Whether the newest response is known to have ended."""
 
     def next_message_id(self, invocation_id: str) -> str:
         """The id of the next message that begins in this invocation."""
         return message_id(invocation_id, self._counts[invocation_id] + 1)
+
+    def begin_turn(self) -> None:
+        """A turn has begun that was recorded as one. So no event can come before the first message."""
+        self._begun = True
 
     def end_response(self) -> None:
         """The newest response has ended. What the agent does next begins a message, unless it shows an approval."""
@@ -67,6 +86,8 @@ class TranscriptReader:
     def read(self, event: Event) -> Place:
         """The place of the next event."""
         if not _is_conversation_event(event):
+            if event.input_transcription is not None and event.input_transcription.finished:
+                self._user_is_speaking = False  # an older ADK only says that the pieces are all
             return Place.OUTSIDE
         if event.id in hidden_events(event):
             return Place.HIDDEN
@@ -74,36 +95,57 @@ class TranscriptReader:
         place = self._find_place(event, by_user=by_user)
         if place is Place.NEW_MESSAGE:
             self._begin_message(event.invocation_id)
-        if place is not Place.SAME_RESPONSE:
+        if place is Place.OUTSIDE:
+            return place
+        if place is not Place.SAME_RESPONSE or not self._invocation:
             self._invocation = event.invocation_id
+            self._ended = False
         self._note_calls(event)
+        self._note_speech(event)
         self._has_user_events |= by_user
         self._after_user_event = by_user
-        self._ended = False
         return place
 
     def _find_place(self, event: Event, *, by_user: bool) -> Place:
         answers = self._take_answer(event, by_user=by_user)
-        if not self._counts or is_user_message(event):
-            return Place.NEW_MESSAGE
+        if is_user_message(event):
+            return Place.SAME_RESPONSE if self._user_is_speaking else Place.NEW_MESSAGE
+        if not self._begun:
+            return Place.NEW_MESSAGE if shows_something(event) or self._is_turn(event) else Place.OUTSIDE
         if by_user and self._after_user_event:
             return Place.SAME_RESPONSE  # one request can hold several answers, in events of their own
         if by_user or answers:
             return Place.NEW_RESPONSE
-        if self._ended or (event.invocation_id != self._invocation and not self._has_user_events):
-            return Place.NEW_MESSAGE
-        return Place.SAME_RESPONSE
+        return Place.NEW_MESSAGE if self._begins_run(event) else Place.SAME_RESPONSE
+
+    def _begins_run(self, event: Event) -> bool:
+        """Whether the event is the first of a run, though nothing of the user's comes before it."""
+        if self._ended:
+            return shows_something(event) or self._is_turn(event)
+        if self._has_user_events or self._unanswered or event.get_function_responses():
+            return False
+        return event.invocation_id != self._invocation != "" and self._is_turn(event)
+
+    def _is_turn(self, event: Event) -> bool:
+        """Whether the event's invocation is not beside the conversation."""
+        return bool(event.invocation_id) and (self._beginnings is None or event.invocation_id in self._beginnings)
 
     def _begin_message(self, invocation_id: str) -> None:
         self.message_id = self.next_message_id(invocation_id)
         self._counts[invocation_id] += 1
+        self._begun = True
         self._calls_to_approve.clear()
+        self._unanswered.clear()
 
     def _take_answer(self, event: Event, *, by_user: bool) -> bool:
         """Returns whether the event answers a call, or shows that one was approved. Ends the wait for its approval."""
         ids = {response.id for response in event.get_function_responses() if response.id}
         if not ids:
             return False
+        given = ids - event.actions.requested_tool_confirmations.keys() - event.actions.requested_auth_configs.keys()
+        for answer_id, call_id in tuple(self._unanswered.items()):
+            if given & {answer_id, call_id}:
+                del self._unanswered[answer_id]
         if by_user:
             answered = ids & self._waiting_calls.keys()
             self._calls_to_approve -= {self._waiting_calls[answer_id] for answer_id in answered}
@@ -119,10 +161,17 @@ class TranscriptReader:
             kind = external_kind(event, call)
             if kind is None or not call.id:
                 continue
-            self._waiting_calls[call.id] = call.id
+            call_id = call.id
             if kind is CallKind.APPROVAL:
-                self._waiting_calls[call.id] = call_id = gated_call(call.args or {}).get("id") or call.id
+                call_id = gated_call(call.args or {}).get("id") or call.id
                 self._calls_to_approve.add(call_id)
+            self._waiting_calls[call.id] = self._unanswered[call.id] = call_id
+
+    def _note_speech(self, event: Event) -> None:
+        if is_user_message(event):
+            self._user_is_speaking = bool(event.partial)
+        elif (event.turn_complete or event.interrupted) and not self._after_user_event:
+            self._user_is_speaking = False  # an older ADK does not repeat the whole
 
 
 def is_user_message(event: Event) -> bool:
@@ -142,5 +191,5 @@ def _is_conversation_event(event: Event) -> bool:
 
 
 def message_id(invocation_id: str, number: int) -> str:
-    """The id of the assistant message with this number, from 1, in its invocation."""
-    return invocation_id if number <= 1 else f"{invocation_id}.{number}"
+    """The id of the assistant message with this number, from 1, in its invocation, which may have no id."""
+    return (invocation_id or UNNAMED) + (f".{number}" if number > 1 else "")

@@ -1,6 +1,6 @@
 """What the AI SDK's client does: it reads a stream, checks each chunk, folds a message, and may send it again."""
 
-from stream_protocol.wire.client._auto_send import auto_send_helper
+from stream_protocol.wire.client._auto_send import auto_send_helper, is_sent_again
 from stream_protocol.wire.client._chunk_schema import Refusal, refusal
 from stream_protocol.wire.client._closing import close_stream, closing_events
 from stream_protocol.wire.client._message_chunks import message_to_chunks
@@ -25,6 +25,7 @@ __all__ = [
     "auto_send_helper",
     "close_stream",
     "closing_events",
+    "is_sent_again",
     "message_to_chunks",
     "parse_sse",
     "reduce_chunks",

@@ -1,38 +1,45 @@
-"""Whether the client sends the message again by itself: the two helpers that apps give to ``sendAutomaticallyWhen``.
+"""Whether the client sends the message again by itself: what apps give to ``sendAutomaticallyWhen``.
 
 Mirrors ``last-assistant-message-is-complete-with-tool-calls.ts`` and ``…-with-approval-responses.ts`` of ``vercel/ai``,
-read at ``ai@6.0.326`` and ``ai@7.0.173``. Both look only at the parts after the last ``step-start``.
+read at ``ai@6.0.326`` and ``ai@7.0.173``: these two helpers are the same in both, and look only at the parts after the
+last ``step-start``. Apps also join them with ``||``. Vercel's chatbot template has a predicate of its own (``vercel/
+chatbot``, ``hooks/use-active-chat.tsx``): it sends as soon as any part of the message has an approval response.
+
+The client asks when a response has ended without an error, and when an answer is given on the page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, cast
 
-from stream_protocol.wire._messages import ToolPart, UIPart, is_tool_part
-from stream_protocol.wire.client._tool_parts import step_start
+import orjson
+
+from stream_protocol.wire._errors import ClientStreamError
+from stream_protocol.wire._messages import ToolPart, UIMessage, UIPart, is_tool_part
+from stream_protocol.wire.client._chunk_schema import refusal
+from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, ToolParts, step_start
 
 TOOLS = "lastAssistantMessageIsCompleteWithToolCalls"
 APPROVALS = "lastAssistantMessageIsCompleteWithApprovalResponses"
 
+_DELTAS: Final = tuple(f'data: {{"type":"{kind}-delta"'.encode() for kind in ("text", "reasoning", "tool-input"))
+_FINISH: Final = b'data: {"type":"finish"'
+_CHANGES_NOTHING: Final = (b'data: {"type":"start-step"', b'data: {"type":"finish-step"', b'data: {"type":"abort"')
+_MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"')
+"""What every event has that can change whether the client sends."""
+
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
     """Returns the helper that sends a message with these parts when its response has ended, if one does."""
-    step = parts[step_start(parts) :]
-    if _calls_are_settled(step):
+    if calls_are_complete(parts):
         return TOOLS
-    calls = [part for part in step if is_tool_part(part)]
-    is_answered = any(call["state"] == "approval-responded" for call in calls)
-    settled = all(_is_settled(call) or call["state"] in ("approval-responded", "output-denied") for call in calls)
-    return APPROVALS if is_answered and settled else None
+    return APPROVALS if approvals_are_complete(parts) else None
 
 
-def _is_settled(call: ToolPart) -> bool:
-    """Whether the call has a final output or an error. To the client, a denied call has neither."""
-    return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))
-
-
-def _calls_are_settled(step: Sequence[UIPart]) -> bool:
+def calls_are_complete(parts: Sequence[UIPart]) -> bool:
+    """``lastAssistantMessageIsCompleteWithToolCalls`` for a message with these parts."""
     seen = False
     text_done = True
-    for part in step:
+    for part in parts[step_start(parts) :]:
         if is_tool_part(part) and not part.get("providerExecuted"):
             if not _is_settled(part):
                 return False
@@ -40,3 +47,88 @@ def _calls_are_settled(step: Sequence[UIPart]) -> bool:
         elif part["type"] == "text":
             text_done = text_done and part.get("state") == "done"
     return seen and text_done
+
+
+def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
+    """``lastAssistantMessageIsCompleteWithApprovalResponses`` for a message with these parts."""
+    calls = [part for part in parts[step_start(parts) :] if is_tool_part(part)]
+    return any_approval_is_answered(calls) and all(
+        _is_settled(call) or call["state"] in ("approval-responded", "output-denied") for call in calls
+    )
+
+
+def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
+    """The template's predicate, and that of apps which send denials, too."""
+    return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
+
+
+def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
+    """Whether a client with some of these predicates sends again by itself when this response has ended.
+
+    ``response``: its SSE events, one chunk each. ``continued``: the message that the response continues, as the client
+    sent it. So what the client would send holds nothing that it has not sent before, and it would go on for ever.
+
+    Only calls and steps are folded: texts are not parsed, and no value is kept. A step at the end counts if the client
+    has stored it, which it does with the next change of the message.
+    """
+    chunks: list[dict[str, Any]] = []
+    step_is_stored = True
+    for event in response:
+        step_is_stored = step_is_stored or _changes_message(event)
+        if event.startswith(_DELTAS) or not any(mark in event for mark in _MARKS):
+            continue
+        chunk = orjson.loads(event.removeprefix(b"data: "))
+        if chunk["type"] == "error" or refusal(chunk, ai_sdk=7) is not None:
+            return False
+        chunks.append(_without_values(chunk))
+        step_is_stored = step_is_stored and chunk["type"] != "start-step"
+    parts = list(_parts_that_count(continued, chunks)) if continued is not None else []
+    try:
+        _fold(parts, chunks if step_is_stored else chunks[:-1])
+    except ClientStreamError:
+        return False
+    folded = cast("list[UIPart]", parts)
+    return calls_are_complete(folded) or any_approval_is_answered(folded)
+
+
+def _changes_message(event: bytes) -> bool:
+    return not event.startswith(_CHANGES_NOTHING) and (not event.startswith(_FINISH) or b'"messageMetadata":' in event)
+
+
+def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> None:
+    calls = ToolParts(parts, ai_sdk=7)
+    for chunk in chunks:
+        if chunk["type"] == "start-step":
+            parts.append({"type": "step-start"})
+        elif (handle := TOOL_HANDLERS.get(chunk["type"])) is not None:
+            handle(calls, chunk)
+
+
+def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The calls that the chunks are about, and the last step. Of other calls that are alike one is enough.
+
+    So the time does not depend on how many a client sends.
+    """
+    changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
+    begin = step_start(message["parts"])
+    seen: set[object] = set()
+    for index, part in enumerate(message["parts"]):
+        if index == begin - 1:
+            yield {"type": "step-start"}
+        elif is_tool_part(part):
+            call_id, approval_id = part["toolCallId"], part.get("approval", {}).get("id")
+            look = (index < begin, part["state"], bool(part.get("preliminary")), bool(part.get("providerExecuted")))
+            key = call_id if call_id in changed or approval_id in changed else look
+            if key not in seen:
+                seen.add(key)
+                yield _without_values(part)
+
+
+def _without_values(part: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy without the values of a call, which may be large."""
+    return {**part, "input": None, "output": None}
+
+
+def _is_settled(call: ToolPart) -> bool:
+    """Whether the call has a final output or an error. To the client, a denied call has neither."""
+    return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))

@@ -132,7 +132,9 @@ async def test_a_chat_that_moves_to_another_node_harms_no_run(cluster: Cluster) 
 
 
 async def test_a_cluster_client_of_the_app_is_used_and_left_open(cluster: Cluster) -> None:
-    async with RedisCluster.from_url(cluster.nodes[1].url) as client:
+    async with RedisCluster.from_url(
+        cluster.nodes[1].url, socket_connect_timeout=HANG
+    ) as client:  # it waits as long to close
         log = RedisRunLog(client)
         owner, lease = await begin(log)
         owner.finish()

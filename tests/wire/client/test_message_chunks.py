@@ -2,11 +2,12 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from stream_protocol.wire import AiSdkVersion, StreamProtocolError
 from stream_protocol.wire.client import message_to_chunks
 from stream_protocol.wire.client._reducer import reduce_chunks
+from tests.examples import examples
 from tests.wire.random_streams import legal_stream
 
 NEVER_SAID = {"toolMetadata", "resultProviderMetadata", "inputEncoding", "citations"}
@@ -208,7 +209,7 @@ def tangled(message: Any) -> bool:
 
 
 @pytest.mark.parametrize("ai_sdk", BOTH)
-@settings(max_examples=300)
+@examples(300)
 @given(seed=st.integers(0, 2**32))
 def test_whatever_a_stream_builds_comes_back(seed: int, ai_sdk: AiSdkVersion) -> None:
     message = reduce_chunks(legal_stream(random.Random(seed), ai_sdk), ai_sdk=ai_sdk)

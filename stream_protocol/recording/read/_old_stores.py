@@ -1,0 +1,142 @@
+"""Reads the events of SQLite stores with schema 0, as ``DatabaseSessionService`` made them up to ADK 1.21.
+
+Source: ``schemas/v0.py`` of google-adk 2.13. An event's fields are columns, JSON where they are not plain. Its actions
+are pickled, and unpickling runs what is in the file: they are left out. Only the names of what they held are read.
+
+One thing in them is known without them. While a call waits for approval it has a placeholder for a result, which ADK
+tells by the actions; but the request for the approval is an event of its own.
+"""
+
+import pickletools
+import sqlite3
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from stream_protocol.convert import WarnOnce
+from stream_protocol.recording.read._parsing import field, parse_json_text
+from stream_protocol.recording.read._records import EventRecord, RecordingError
+
+_JSON: Final = (
+    "content",
+    "grounding_metadata",
+    "custom_metadata",
+    "usage_metadata",
+    "citation_metadata",
+    "input_transcription",
+    "output_transcription",
+    "long_running_tool_ids_json",
+)
+_PLAIN: Final = ("id", "invocation_id", "author", "branch", "error_code", "error_message", "timestamp")
+_FLAGS: Final = ("partial", "turn_complete", "interrupted")
+_ACTIONS: Final = "actions"
+
+_ACTION_FIELDS: Final = frozenset(
+    {
+        "skip_summarization",
+        "state_delta",
+        "artifact_delta",
+        "transfer_to_agent",
+        "escalate",
+        "requested_auth_configs",
+        "requested_tool_confirmations",
+        "compaction",
+        "end_of_agent",
+        "agent_state",
+        "rewind_before_invocation_id",
+    }
+)
+_MEMO: Final = frozenset({"MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
+_NOTHING: Final = frozenset({"NONE", "NEWFALSE"})
+
+
+def is_old_store(columns: Iterable[str]) -> bool:
+    """Whether the table ``events`` with these columns is one of schema 0."""
+    return {"id", "author", "content", "timestamp", _ACTIONS} <= {*columns}
+
+
+def read_old_events(
+    store: sqlite3.Connection, columns: Iterable[str], key: tuple[str, str, str], warn: WarnOnce
+) -> Iterator[EventRecord]:
+    """The events of a session, whose key is app, user and id. Warns of the actions that are left out."""
+    names = [name for name in (*_PLAIN, *_FLAGS, *_JSON, _ACTIONS) if name in {*columns}]
+    query = (
+        f"SELECT {', '.join(names)} FROM events"  # noqa: S608 - names of ours
+        " WHERE app_name = ? AND user_id = ? AND session_id = ? ORDER BY timestamp, rowid"
+    )
+    lost: dict[str, None] = {}
+    count = 0
+    asked: dict[str, dict[str, Any]] = {}
+    for number, row in enumerate(store.execute(query, key), 1):
+        values = dict(zip(names, row, strict=True))
+        held = _names_in(values.pop(_ACTIONS))
+        lost |= dict.fromkeys(held)
+        count += bool(held)
+        event = _event(values, number)
+        _mark_placeholders(event, asked)
+        yield EventRecord(number, event, event["timestamp"], "event")
+    if lost:
+        warn(
+            f"Left out the actions of {'1 event' if count == 1 else f'{count} events'}, which this store of schema 0 "
+            f"keeps pickled: {', '.join(lost)}. `adk migrate session` brings the store up to date, with them."
+        )
+
+
+def _event(values: dict[str, Any], number: int) -> dict[str, Any]:
+    event = {name: value for name, value in values.items() if value is not None and name not in _JSON}
+    event |= {name: bool(event[name]) for name in _FLAGS if name in event}
+    for name in _JSON:
+        if values.get(name) is not None:
+            event[name.removesuffix("_json")] = _json_value(values[name], f"event {number}, {name},")
+    event["timestamp"] = _seconds(event.get("timestamp"))
+    return event
+
+
+def _json_value(text: object, place: str) -> Any:
+    try:
+        return parse_json_text(text.encode() if isinstance(text, str) else b"")
+    except (RecordingError, UnicodeEncodeError):
+        raise RecordingError(f"{place} is not JSON") from None
+
+
+def _seconds(at: object) -> float:
+    """A point in time as the store has it: in UTC, as text or in seconds since 1970."""
+    try:
+        return datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp() if isinstance(at, str) else float(at)  # type: ignore[arg-type]  # what is no number raises
+    except (ValueError, TypeError):
+        return 0.0
+
+
+def _mark_placeholders(event: dict[str, Any], asked: dict[str, dict[str, Any]]) -> None:
+    """Marks the results that are placeholders. ``asked``: the arguments of each request for approval that is open."""
+    placeholders: dict[str, Any] = {}
+    parts = field(event.get("content"), "parts")
+    for part in parts if isinstance(parts, list) else ():
+        call, response = field(part, "function_call"), field(part, "function_response")
+        if field(call, "name") == "adk_request_confirmation" and isinstance(args := field(call, "args"), dict):
+            asked[str(field(call, "id"))] = args
+        elif event.get("author") == "user":
+            asked.pop(str(field(response, "id")), None)
+        elif isinstance(answered := field(response, "id"), str):
+            for args in asked.values():
+                if field(field(args, "original_function_call"), "id") == answered:
+                    placeholders[answered] = field(args, "tool_confirmation") or {}
+    if placeholders:
+        event["actions"] = {"requested_tool_confirmations": placeholders}
+
+
+def _names_in(pickled: object) -> list[str]:
+    """The names of the fields that pickled actions hold. The pickle is read as data: nothing of it is run."""
+    if not isinstance(pickled, bytes):
+        return []
+    names: list[str] = []
+    try:
+        steps = [(code.name, arg) for code, arg, _ in pickletools.genops(pickled) if code.name not in _MEMO]
+    except Exception:  # noqa: BLE001 - whatever the file has there
+        return ["unreadable ones"]
+    for (_, name), (value, _), (code, after) in zip(steps, steps[1:], steps[2:], strict=False):
+        has_no_items = value == "EMPTY_DICT" and (code == "SETITEMS" or after in _ACTION_FIELDS)
+        is_empty = value in _NOTHING or has_no_items
+        if name in _ACTION_FIELDS and name not in names and not is_empty:
+            names.append(name)
+    return names
