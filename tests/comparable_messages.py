@@ -15,7 +15,8 @@ def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
     """Returns copies of the messages in which a live client's and history's are equal.
 
     Calls whose arguments never completed are dropped, and so are the step that held nothing else, the empty metadata
-    of a message that such a step began, and every ``rawInput``. Parts of agents that ran in parallel are ordered by
+    of a message that such a step began, and every ``rawInput``. An approval that nobody answered before its call ended
+    is dropped. Parts of agents that ran in parallel are ordered by
     branch, parts without a branch (files, data) after them, and the steps between them are dropped.
     """
     return [_comparable(message) for message in messages]
@@ -30,7 +31,10 @@ def _comparable(message: UIMessage) -> UIMessage:
 
 
 def _ordered(parts: Sequence[_Part]) -> list[_Part]:
-    complete = [{key: value for key, value in part.items() if key != "rawInput"} for part in _complete(parts)]
+    complete = [
+        {key: value for key, value in part.items() if key != "rawInput" and not (key == "approval" and _is_moot(part))}
+        for part in _complete(parts)
+    ]
     return [part for stretch in _parallel_stretches(complete) for part in _by_branch(stretch)]
 
 
@@ -54,6 +58,10 @@ def _is_incomplete_call(part: _Part) -> bool:
     if not is_tool_part(cast("Any", part)):
         return False
     return part["state"] == "input-streaming" or part.get("errorText") == CALL_NOT_FINISHED_TEXT
+
+
+def _is_moot(part: _Part) -> bool:
+    return part["state"] in {"output-available", "output-error"} and part["approval"].get("approved") is None
 
 
 def _parallel_stretches(parts: Iterable[_Part]) -> Iterator[list[_Part]]:

@@ -1,13 +1,18 @@
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from stream_protocol.session import PageMessages
+from stream_protocol.wire import UIMessage
 from tests.examples import IN_A_HUNT, IN_EACH_RUN
+from tests.histories import Histories
 from tests.postgres import Postgres, postgres_server
 from tests.redis_server import RedisServer, redis_server
 
@@ -19,6 +24,7 @@ STORES = {"redis", "shared_redis", "cluster", "postgres"}
 """Fixtures that start a server; a parameter may have the name of one."""
 
 TESTS = Path(__file__).parent
+FIXTURES = TESTS.parent / "frontend-fixtures"
 
 FIRST = (
     "browser/test_demo_page.py",
@@ -90,6 +96,24 @@ def _place(item: pytest.Item) -> int:
 def rng(request: pytest.FixtureRequest) -> Random:
     """For what a test draws by chance."""
     return Random(f"{request.config.getoption(SEED_OPTION)} {request.node.name}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _valid_histories() -> Iterator[None]:
+    """Every history that a test reads passes ``validateUIMessages`` of both clients. Without Node nobody can say."""
+    histories = Histories()
+    make = PageMessages.messages
+
+    def noted(page: PageMessages, **options: Any) -> list[UIMessage]:
+        messages = make(page, **options)
+        histories.add(messages)
+        return messages
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(PageMessages, "messages", noted)
+        yield
+    if (node := shutil.which("node")) and (FIXTURES / "node_modules").is_dir():
+        assert histories.refused(node) == []
 
 
 @pytest.fixture

@@ -1,16 +1,11 @@
-// What clients say of a chat that a server sends when a page opens. One list of messages a line on stdin, and one list
-// of refusals a line on stdout, in the same order; it is empty if v6 and v7 take the messages.
+// Validates lists of messages with the real clients. One JSON object a line on stdin: {"ai": 6 | 7, "messages": [UIMessage]}
+// and one a line on stdout, in the same order: null, or why the list is refused.
 import { createInterface } from 'node:readline';
 
-const clients = { v6: await import('ai-v6'), v7: await import('ai-v7') };
-
-async function refusals(messages) {
-  const asked = Object.entries(clients).map(([version, { validateUIMessages }]) =>
-    validateUIMessages({ messages }).then(() => [], error => [`${version}: ${error.message}`]),
-  );
-  return (await Promise.all(asked)).flat();
-}
+const clients = { 6: await import('ai-v6'), 7: await import('ai-v7') };
 
 for await (const line of createInterface({ input: process.stdin })) {
-  console.log(JSON.stringify(await refusals(JSON.parse(line))));
+  const { ai, messages } = JSON.parse(line);
+  const { success, error } = await clients[ai].safeValidateUIMessages({ messages });
+  console.log(JSON.stringify(success ? null : error.message));
 }

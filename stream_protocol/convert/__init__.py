@@ -1,10 +1,18 @@
 """ADK events -> UI message chunks. Reads ADK objects by attribute and imports none of ADK."""
 
+from stream_protocol.convert._aggregates import compare, is_aggregate
 from stream_protocol.convert._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
 from stream_protocol.convert._converter import StreamProtocolConverter, chunk_conversion, sse_conversion
 from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
 from stream_protocol.convert._delegations import find_task_agents
-from stream_protocol.convert._endings import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError
+from stream_protocol.convert._endings import (
+    ABORTED,
+    DEFAULT_ERROR_TEXT,
+    FINISH_REASONS,
+    NO_CONTENT,
+    AgentRunError,
+    reports_error,
+)
 from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
 from stream_protocol.convert._options import (
     CONTROL_TOOLS,
@@ -15,6 +23,7 @@ from stream_protocol.convert._options import (
     options_to_json,
 )
 from stream_protocol.convert._provider_tools import CODE_EXECUTION
+from stream_protocol.convert._speakers import PartKind
 from stream_protocol.convert._steps import CALL_NOT_FINISHED_TEXT
 from stream_protocol.convert._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
 from stream_protocol.convert.events import (
@@ -51,14 +60,17 @@ __all__ = [
     "Ending",
     "EventOrDict",
     "NotAnEventError",
+    "PartKind",
     "Settings",
     "StreamProtocolConverter",
     "WarnOnce",
     "as_said",
     "chunk_conversion",
+    "compare",
     "fail_response",
     "find_task_agents",
     "hide_tools",
+    "is_aggregate",
     "is_relayed",
     "is_user_event",
     "iter_chunks",
@@ -68,6 +80,7 @@ __all__ = [
     "read_event",
     "read_events",
     "relay_marks",
+    "reports_error",
     "sse_conversion",
     "stream_chunks",
     "stream_sse",

@@ -4,17 +4,19 @@ A response is fed event by event and ends exactly once: ``finish``, ``fail`` or 
 computation over what was fed before, so the same events give the same chunks.
 
 An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what
-its speaker's fragments said, so only the difference is shown. A text that differs from what was streamed (a callback
-redacted it) is not shown a second time.
+its speaker's fragments said, so only the difference is shown. An aggregate that differs from what was streamed (a
+callback redacted it) is not shown a second time; what is not the aggregate of that stream is a response of its own.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from stream_protocol.convert._aggregates import NOTHING_STREAMED, compare, is_aggregate
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_output
-from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunSummary
+from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunSummary, reports_error
 from stream_protocol.convert._function_calls import FunctionCalls
 from stream_protocol.convert._function_responses import FunctionResponses
 from stream_protocol.convert._media import is_media, write_media
@@ -74,11 +76,12 @@ class Conversion(Generic[T]):
         self._speakers: dict[SpeakerKey, Speaker] = {NO_SPEAKER: self._speaker}
         self._part_ids = [count() for _ in PartKind]
         """The next part ids, by kind: ordinals in the message, so that the same events give the same bytes."""
-        self._registry = CallRegistry(sink)
+        self.warn = WarnOnce()
+        """Logs what is unexpected in the events."""
+        self._registry = CallRegistry(sink, self.warn)
         self._steps = Steps(sink, self._registry)
-        self._warn = WarnOnce()
         self._calls = FunctionCalls(settings, self._registry, self._steps)
-        self._responses = FunctionResponses(sink, settings, registry=self._registry, steps=self._steps, warn=self._warn)
+        self._responses = FunctionResponses(sink, settings, registry=self._registry, steps=self._steps, warn=self.warn)
         self._sources = Sources(sink)
         self._summary = RunSummary()
         self._complete_id: str | None = None
@@ -92,8 +95,12 @@ class Conversion(Generic[T]):
 
     def replay(self, past: Iterable["EventOrDict"]) -> None:
         """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
+        with self.warn.silenced():
+            self._replay(past)
+
+    def _replay(self, past: Iterable["EventOrDict"]) -> None:
         by_user = False
-        for event in read_events(past, self._warn):
+        for event in read_events(past, self.warn):
             after_user, by_user = by_user, is_user_event(event)
             if self._running and by_user and not after_user:  # it begins another response
                 self._end_replayed()
@@ -201,7 +208,7 @@ class Conversion(Generic[T]):
             fields = event.__dict__
             author, branch, path = fields["author"], fields["branch"], fields["node_info"].__dict__["path"]
         except (AttributeError, KeyError):  # costs nothing until there is a dictionary
-            event = read_event(event, self._warn)
+            event = read_event(event, self.warn)
             fields = event.__dict__
             author, branch, path = event.author, event.branch, event.node_info.path
         if not self._running:
@@ -210,7 +217,9 @@ class Conversion(Generic[T]):
         # fields in the instance's dict; reading them there costs a fourth of its attribute access.
         if author == USER:
             self._responses.add_user_event(event)
-            if event.error_code:  # of a node: an agent in task mode that fails after a user's message speaks as "user"
+            if reports_error(
+                event
+            ):  # of a node: an agent in task mode that fails after a user's message speaks as "user"
                 self._summary.add(event, has_content=False, any_shown=self._steps.response_has_content)
             return
         speaker = self._speaker
@@ -218,12 +227,17 @@ class Conversion(Generic[T]):
             speaker = self._change_speaker((author, branch, path), event)
         if (reason := fields["finish_reason"]) is not None:
             self._summary.add_finish_reason(reason.value, fields["model_version"])
+            if fields["partial"]:
+                speaker.finish_reason = reason.value
         if not fields["partial"]:
             if (speech := fields["output_transcription"]) is not None:
                 self._add_speech(event, speaker, speech)
             elif not self._responses.add_progress(event):
                 self._add_complete(as_said(without_sound(event)), speaker)
-        elif (content := fields["content"]) is not None:
+            return
+        if fields["error_code"] or fields["error_message"]:  # perhaps no complete event repeats it
+            self._summary.add_error(event, any_shown=self._steps.response_has_content)
+        if (content := fields["content"]) is not None:
             for part in content.__dict__["parts"] or ():
                 if speaker.deferred_parts:
                     speaker.deferred_parts.append(part)
@@ -232,7 +246,7 @@ class Conversion(Generic[T]):
                 if text := values["text"]:
                     thought = values["thought"]
                     kind = REASONING if thought else TEXT
-                    if speaker.kind is kind or self._open(speaker, kind):
+                    if speaker.kind is kind or self._open(speaker, kind, fields["model_version"]):
                         speaker.write(text)
                         speaker.remember(text)
                     if thought and part.thought_signature:
@@ -286,13 +300,14 @@ class Conversion(Generic[T]):
             speaker.speech.clear()
             self._end_speaker(speaker)
 
-    def _open(self, speaker: Speaker, kind: PartKind) -> bool:
-        """Opens a part of this kind for the speaker. Returns ``False`` if parts of this kind are not shown."""
+    def _open(self, speaker: Speaker, kind: PartKind, model: str | None = None) -> bool:
+        """Opens a part of this kind for the speaker. Returns ``False`` if parts of this kind are not shown. ``model``:
+        the one that streams the part."""
         if kind is REASONING and not self._settings.options["send_reasoning"]:
             speaker.close()
             return False
         self._steps.begin_content(speaker)
-        speaker.open(kind, str(next(self._part_ids[kind])))
+        speaker.open(kind, str(next(self._part_ids[kind])), model)
         return True
 
     def _add_complete(self, event: "Event", speaker: Speaker) -> None:
@@ -314,7 +329,7 @@ class Conversion(Generic[T]):
         self._summary.add(event, has_content=bool(parts), any_shown=self._steps.response_has_content)
         if parts:
             speaker.end_response()
-        elif event.finish_reason is not None or event.error_code or event.turn_complete or event.interrupted:
+        elif event.finish_reason is not None or reports_error(event) or event.turn_complete or event.interrupted:
             self._end_speaker(speaker)
         if event.turn_complete or event.interrupted:
             speaker.speech.clear()
@@ -344,7 +359,12 @@ class Conversion(Generic[T]):
 
     def _add_parts(self, event: "Event", speaker: Speaker, parts: list["Part"]) -> None:
         """Writes the parts of a complete event, without what was streamed of them."""
-        repeated = [_repeated_length(speaker, kind, parts) for kind in PART_KINDS]
+        streamed = [(kind, "".join(fragments)) for kind, fragments in speaker.streamed]
+        repetition = compare(parts, streamed)
+        if (repetition.differs or _leaves_out(parts, speaker)) and not self._is_aggregate(event, speaker):
+            self._end_speaker(speaker)
+            repetition = NOTHING_STREAMED
+        repeated = list(repetition.lengths)
         repeated_others = dict(speaker.streamed_others)
         call_ids = {part.function_call.id for part in parts if part.function_call is not None}
         for part in parts:
@@ -366,6 +386,10 @@ class Conversion(Generic[T]):
                 if part.thought_signature:
                     speaker.sign(part.thought_signature)
 
+    def _is_aggregate(self, event: "Event", speaker: Speaker) -> bool:
+        call_ids = [call_id for call_id, call in speaker.calls_by_id.items() if call in speaker.streaming_calls]
+        return is_aggregate(event, model=speaker.model, finish_reason=speaker.finish_reason, call_ids=call_ids)
+
     def _add_whole(self, speaker: Speaker, part: "Part", event: "Event | None") -> None:
         """Writes a part that never comes in pieces. ``event``: its event if that is complete, else ``None``."""
         if is_media(part):
@@ -373,22 +397,22 @@ class Conversion(Generic[T]):
             write_media(self._sink, part, event, self._settings.options["artifact_url"])
         elif (by_provider := provider_part(part)) is None:
             if not part.thought_signature:
-                self._warn(f"Skipped a part with {_content_of(part) or 'nothing in it'}")
+                self.warn(f"Skipped a part with {_content_of(part) or 'nothing in it'}")
         elif isinstance(by_provider, ProviderCall):
             self._calls.add_provider_call(speaker, by_provider)
         else:
             self._responses.add_provider_result(by_provider, speaker.calls_by_id)
 
 
+def _leaves_out(parts: list["Part"], speaker: Speaker) -> bool:
+    """Whether the speaker streamed files, or other parts than text and calls, that are not among these parts."""
+    if not speaker.streamed_others and not speaker.deferred_parts:
+        return False
+    streamed = Counter(speaker.streamed_others)
+    streamed.update(_content_of(part) for part in speaker.deferred_parts if not part.text and not part.function_call)
+    return any(content for content in streamed - Counter(map(_content_of, parts)))
+
+
 def _content_of(part: "Part") -> str:
     """Names what a part holds besides text."""
     return ", ".join(name for name, value in part if value is not None and name not in _NO_CONTENT)
-
-
-def _repeated_length(speaker: Speaker, kind: PartKind, parts: list["Part"]) -> int:
-    """How many characters of the complete event's text of this kind, from its beginning, are not written again."""
-    streamed = "".join(speaker.streamed[kind])
-    if not streamed:
-        return 0
-    whole = "".join(part.text or "" for part in parts if bool(part.thought) is (kind is REASONING))
-    return len(streamed) if whole.startswith(streamed) else len(whole)

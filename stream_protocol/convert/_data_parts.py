@@ -69,6 +69,11 @@ def write_confirmation(sink: Sink[Any], call_id: str, asked: "ToolConfirmation")
         sink.data("adk-confirmation", json_value({"toolCallId": call_id, **said}, lossy=True), data_id=call_id)
 
 
+def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
+    """Writes what a tool returned although its call was denied."""
+    sink.data("adk-denial", {"toolCallId": call_id, "output": json_value(response, lossy=True)}, data_id=call_id)
+
+
 def write_output(sink: Sink[Any], event: "Event") -> None:
     """Writes a workflow node's output that is in no content."""
     try:

@@ -42,12 +42,20 @@ DEFAULT_ERROR_TEXT = "An error occurred."
 
 
 class AgentRunError(Exception):
-    """A failure that ADK reported as an event (``error_code``, ``error_message``) rather than by raising."""
+    """A failure that ADK reported as an event (``error_code``, ``error_message``) rather than by raising.
 
-    def __init__(self, code: str, message: str | None) -> None:
-        super().__init__(f"{code}: {message}" if message else code)
+    It has a code, a message or both: a remote agent that cannot be reached gives no code.
+    """
+
+    def __init__(self, code: str | None, message: str | None) -> None:
+        super().__init__(": ".join(text for text in (code, message) if text))
         self.code = code
         self.message = message
+
+
+def reports_error(event: "Event") -> bool:
+    """Whether the event, or fragment, reports a failure, or a finish reason that ADK counts as one."""
+    return bool(event.error_code or event.error_message)
 
 
 class Usage:
@@ -114,14 +122,16 @@ class RunSummary:
             self.usage.add(event.usage_metadata)
         if event.model_version:
             self.model_id = event.model_version
-        if event.error_code:
-            self._add_error(event, event.error_code, any_shown=any_shown)
-        elif has_content and self._failures:
+        if has_content and self._failures:
             self._failures = [failure for failure in self._failures if not _recovers(event.branch, failure[0])]
+        if reports_error(event):
+            self.add_error(event, any_shown=any_shown)
         if event.interrupted or has_content:
             self._interrupted = bool(event.interrupted)
 
-    def _add_error(self, event: "Event", code: str, *, any_shown: bool) -> None:
+    def add_error(self, event: "Event", *, any_shown: bool) -> None:
+        """Takes the failure that an event or a fragment reports. ``any_shown``: as for ``add``."""
+        code = event.error_code or (event.finish_reason and event.finish_reason.value)
         if code == ABORTED:
             self.aborted = True
             self._failures.clear()  # tools may fail because they are stopped

@@ -74,6 +74,8 @@ class FunctionCalls:
         """Takes a complete call; a repeated one changes nothing. ``ids``: of all complete calls of this event."""
         call = _completed(speaker, function_call, ids)
         kind = external_kind(event, function_call)
+        if kind is not None:
+            self._hold_outer_calls(event)
         if kind is CallKind.APPROVAL:
             if call is not None and call.name == REQUEST_CONFIRMATION and not call.is_settled:
                 call.end_silently()  # it was streamed, as ADK itself never does
@@ -121,6 +123,18 @@ class FunctionCalls:
         if call.state is CallState.INPUT_STREAMING:
             self._complete_input(call, original.get("args", {}))
         self._registry.request_approval(request.id or self._registry.next_id(), call)
+
+    def _hold_outer_calls(self, event: "Event") -> None:
+        """Makes the calls wait in whose place a node acts that asks somebody now: they have not ended.
+
+        Its branch names them: ``<tool>@<call id>``, in each other. A call that delegates to a task-mode agent is not
+        held: its result may come turns later. An agent that has spoken has given its call an interim output already.
+        """
+        for link in (event.branch or "").split("."):
+            call_id = link.partition("@")[2]
+            call = self._registry.get(call_id) if call_id != event.isolation_scope else None
+            if call is not None and call.state is CallState.RUNNING:
+                call.await_credential()
 
     def _await_credential(self, request: "FunctionCall") -> None:
         """Takes ``adk_request_credential``: the call that needs the credential waits for it, no more for its tool."""

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation
-from stream_protocol.convert._endings import ABORTED
+from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation, write_denial
+from stream_protocol.convert._endings import ABORTED, reports_error
 from stream_protocol.convert._media import write_media
 from stream_protocol.convert._options import Settings
 from stream_protocol.convert._provider_tools import ProviderResult
@@ -15,6 +15,7 @@ from stream_protocol.convert.calls import (
     CallState,
     ToolCall,
     client_output,
+    external_kind,
     failure_text,
     is_confirmed,
 )
@@ -62,9 +63,12 @@ class FunctionResponses:
                 call.stop_waiting()
         elif call is not None:
             self._add_to_call(event, call, response)
-        if call is None:
-            # The client dies of an output whose call is in another message; history shows it where the call is.
-            self._warn(f"Skipped a response of `{response.name}` to a call outside this message")
+        elif event.author != USER and not self._settings.hides(response.name or ""):
+            # The client dies of an output whose call is in another message; history shows it where the call is. What
+            # comes in the user's name may well be late: an answer, or the result of a task agent.
+            self._warn(
+                f"Skipped a response of `{response.name}` to the call {response.id}, which is not in this message."
+            )
 
     def _add_to_call(self, event: "Event", call: ToolCall, response: "FunctionResponse") -> None:
         failed = failure_text(response.response) is not None
@@ -83,8 +87,7 @@ class FunctionResponses:
             if call.is_open:
                 call.await_credential(lacking=True)
         elif failed and call.gated and call.approved is False:
-            self._steps.add_output(call)
-            call.deny()
+            self._deny(call)
         else:  # also of a tool whose credential ADK does not ask for: again, or after an approval
             self._add_result(event, call, response, failed=failed)
 
@@ -112,7 +115,7 @@ class FunctionResponses:
 
         The branch of such an event ends in ``<tool>@<call id>``.
         """
-        if event.branch is None or event.error_code or (event.content is not None and event.content.role != "user"):
+        if event.branch is None or reports_error(event) or (event.content is not None and event.content.role != "user"):
             return False
         parts = (event.content.parts if event.content is not None else None) or []
         if any(part.function_call or part.function_response for part in parts):
@@ -140,7 +143,8 @@ class FunctionResponses:
         call = self._registry.get(event.isolation_scope)
         if call is None and event.branch is not None and event.content is not None and event.content.role == "model":
             call = self._registry.get(event.branch.rpartition("@")[2])
-        if call is not None and call.state is CallState.RUNNING:
+        asks = any(external_kind(event, one) is not None for one in event.get_function_calls())
+        if call is not None and call.state is CallState.RUNNING and not asks:
             self._add_interim(call, {"agent": event.author})
 
     def finalize_interim_outputs(self) -> None:
@@ -179,6 +183,12 @@ class FunctionResponses:
             return
         if call.state is CallState.INPUT_STREAMING:
             call.complete_input_so_far()
+        if call.approved is False:
+            # The tool has run after all, or asked by itself. To the client a denied call has no output.
+            write_denial(self._sink, call.id, response)
+            if not preliminary:
+                self._deny(call)
+            return
         if not preliminary and (text := failure_text(response)) is not None:
             self._fail(call, text)
             return
@@ -194,5 +204,12 @@ class FunctionResponses:
             call.answer(output)
 
     def _fail(self, call: ToolCall, error_text: str) -> None:
+        if call.approved is False:  # its run ended before it said so
+            self._deny(call)
+            return
         self._steps.add_output(call)
         call.fail(error_text)
+
+    def _deny(self, call: ToolCall) -> None:
+        self._steps.add_output(call)
+        call.deny()

@@ -45,8 +45,10 @@ class Speaker:
         "branch",
         "calls_by_id",
         "deferred_parts",
+        "finish_reason",
         "in_response",
         "kind",
+        "model",
         "path",
         "provider",
         "remember",
@@ -73,9 +75,13 @@ class Speaker:
         self.write: WriteDelta = _closed
         """Writes a delta of the open part."""
         self.remember: WriteDelta = _closed
-        """Appends to ``streamed`` of the open part's kind."""
-        self.streamed: list[list[str]] = [[] for _ in PartKind]
-        """The fragments of the current response, by kind."""
+        """Appends to the newest of ``streamed``."""
+        self.streamed: list[tuple[PartKind, list[str]]] = []
+        """The fragments of each part of the current response, in the order of the parts."""
+        self.model: str | None = None
+        """Which model has streamed them, if the fragments say so."""
+        self.finish_reason: str | None = None
+        """The finish reason in the fragments of the current response."""
         self.speech: list[str] = []
         """The pieces of what is being said in a live run."""
         self.streamed_others: dict[str, int] = {}
@@ -98,13 +104,16 @@ class Speaker:
         """Whether a step can't end now: a part or an input is open."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
 
-    def open(self, kind: PartKind, part_id: str) -> None:
-        """Opens a part. No part may be open."""
+    def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
+        """Opens a part. No part may be open. ``model``: the one that streams the part."""
         start = self._sink.text_start if kind is PartKind.TEXT else self._sink.reasoning_start
         self.write = start(part_id, self.provider)
         self.kind = kind
         self._part_id = part_id
-        self.remember = self.streamed[kind].append
+        fragments: list[str] = []
+        self.streamed.append((kind, fragments))
+        self.remember = fragments.append
+        self.model = model
 
     def sign(self, signature: bytes) -> None:
         """Keeps the thought signature for the end of the open part."""
@@ -131,8 +140,8 @@ class Speaker:
     def end_response(self) -> None:
         """Ends the current response: the next fragment begins another one."""
         self.close()
-        for fragments in self.streamed:
-            fragments.clear()
+        self.streamed.clear()
+        self.model = self.finish_reason = None
         self.streamed_others.clear()
         self.deferred_parts.clear()
         self.unfinished_calls += self.streaming_calls

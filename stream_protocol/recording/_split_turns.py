@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import count, groupby
+from itertools import groupby
 from typing import Final
 
 from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
-from stream_protocol.session import Omissions, Place, TranscriptReader, shown_event
+from stream_protocol.session import Omissions, PageOrder, Place, TranscriptReader, is_repeated_fragment, shown_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,15 @@ def _with_heads(
     items: Iterable[TurnItem], omissions: Omissions, splitter: _TurnSplitter
 ) -> Iterator[tuple[TurnHead, TurnItem]]:
     """Yields each item with the head of its turn. Leaves out the events that the page is not shown."""
-    numbers = count()
+    order = PageOrder(omissions)
     for item in items:
         match item:
-            case TimedEvent(event):
-                if omissions.is_rewound(next(numbers)):
-                    continue
-                shown = shown_event(event)
-                hidden = event.id in omissions.hidden_events
-                if (head := splitter.add_event(shown, hidden=hidden)) is not None:
-                    yield head, item if shown is event else replace(item, event=shown)
+            case TimedEvent():
+                for event in order.place(item.event):
+                    shown = shown_event(event)
+                    hidden = event.id in omissions.hidden_events
+                    if (head := splitter.add_event(shown, hidden=hidden)) is not None:
+                        yield head, item if shown is item.event else replace(item, event=shown)
             case TurnRecord():
                 yield splitter.begin_turn(item), item
             case EndRecord():
@@ -131,12 +130,6 @@ class _TurnSplitter:
         if hidden:
             return None
         self._ended = False
-        if not _is_text_fragment(event):
+        if not is_repeated_fragment(event):
             self._message.append(event)
         return self.head
-
-
-def _is_text_fragment(event: Event) -> bool:
-    """Whether the event is a fragment with no other parts than texts. A fragment without parts is one, too."""
-    parts = event.content.parts if event.content is not None else None
-    return bool(event.partial) and all(part.text is not None for part in parts or ())

@@ -81,7 +81,7 @@ class Job:
         The user's own event is the first. It has the invocation id, from which the message gets its id. So the message
         has its id before the model says anything.
         """
-        # A copy: `messages_before_response` and `store_interruption` need the session as it was before the run.
+        # A copy: `messages_before_response` and `complete_session` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_to_superseded_calls(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)

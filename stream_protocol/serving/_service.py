@@ -20,12 +20,12 @@ from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
 from stream_protocol.serving._run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving._sessions import (
+    complete_session,
     create_session,
     delete_session,
     find_session,
     restore_session,
     rewind_session,
-    store_interruption,
 )
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT, HookTimeoutError, in_time
 from stream_protocol.serving._worker_check import warn_of_other_workers
@@ -307,20 +307,20 @@ class ChatService:
             try:
                 await run.run_agent(job.events(run.abort_signal, run.request), job.start_response, job.recorder)
             finally:
-                await self._store_interruption(run, job)
+                await self._complete_session(run, job)
                 await self._notify(run, job)
 
-    async def _store_interruption(self, run: Run, job: Job) -> None:
-        """Stores what was shown of a run that was stopped or failed, if the run still holds the chat's lease."""
-        if run.outcome is None or run.outcome == "finish" or not run.holds_lease:
+    async def _complete_session(self, run: Run, job: Job) -> None:
+        """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease."""
+        if run.outcome is None or not run.holds_lease or (run.outcome == "finish" and run.output.is_stored):
             return
-        storing = store_interruption(self.runner, job.session, run.output, run.outcome, agent=job.runner.agent.name)
+        storing = complete_session(self.runner, job.session, run.output, run.outcome, agent=job.runner.agent.name)
         try:
             await in_time(self._hook_timeout, storing)
         except HookTimeoutError as error:
-            logger.error("What an interrupted run has shown was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
+            logger.error("What a run has shown was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
         except Exception:  # the chat must become free, whatever its store does
-            logger.exception("What an interrupted run has shown could not be stored.")
+            logger.exception("What a run has shown could not be stored.")
 
     async def _notify(self, run: Run, job: Job) -> None:
         if self._on_finish is not None and run.log.closed:

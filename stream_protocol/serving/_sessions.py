@@ -1,4 +1,4 @@
-"""The ADK sessions of chats: finds, creates, rewinds and deletes them; completes one after an interrupted run;
+"""The ADK sessions of chats: finds, creates, rewinds and deletes them; completes one after a run;
 restores one from the client's history."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifac
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving.adk_runner import agent_names
-from stream_protocol.session import Transcript, interruption_events, restore_client_history
+from stream_protocol.session import Transcript, completing_events, restore_client_history
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,17 +70,15 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
     return {key: {} for key in keys if state.get(key, {}) is None}
 
 
-async def store_interruption(
-    runner: Runner, before: Session, output: RunOutput, outcome: Ending, *, agent: str
-) -> None:
-    """Stores what a run that was stopped or failed has shown to the page and ADK has not stored.
+async def complete_session(runner: Runner, before: Session, output: RunOutput, outcome: Ending, *, agent: str) -> None:
+    """Stores what a run has shown to the page and ADK has not stored, and that it was interrupted if it was.
 
     ``before``: the session when the run began. ``agent``: the name of its root agent.
     """
     session = await find_session(runner, before.user_id, before.id)
     if session is None:
         return
-    for event in interruption_events(
+    for event in completing_events(
         Transcript(session.events),
         output,
         outcome,

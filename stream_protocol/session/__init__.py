@@ -11,7 +11,7 @@ from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, Inlin
 from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
 from stream_protocol.session._importing import messages_to_events
-from stream_protocol.session._interrupted_runs import RunOutput, interruption_events
+from stream_protocol.session._interrupted_runs import completing_events
 from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
@@ -20,6 +20,7 @@ from stream_protocol.session._run_input import (
     run_config_for_turn,
     user_content,
 )
+from stream_protocol.session._run_output import RunOutput
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, user_message
 from stream_protocol.session.transcript import (
@@ -29,9 +30,11 @@ from stream_protocol.session.transcript import (
     Exchange,
     OmissionFinder,
     Omissions,
+    PageOrder,
     Place,
     Transcript,
     TranscriptReader,
+    is_repeated_fragment,
     is_user_message,
     message_id,
     readable_event,
@@ -54,6 +57,7 @@ __all__ = [
     "OmissionFinder",
     "Omissions",
     "PageMessages",
+    "PageOrder",
     "Place",
     "RunOutput",
     "SavedFile",
@@ -62,9 +66,10 @@ __all__ = [
     "TranscriptReader",
     "answers_before_run",
     "artifact_path",
+    "completing_events",
     "fingerprint",
     "fold_response",
-    "interruption_events",
+    "is_repeated_fragment",
     "is_user_message",
     "message_id",
     "messages_to_events",

@@ -10,7 +10,7 @@ out, and so are the calls with which ADK itself steers agents or asks people: on
 
 import re
 from base64 import b64decode
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -113,13 +113,14 @@ class _HistoryBuilder:
             )
         )
 
-    def add_assistant_message(self, parts: Iterable[UIPart]) -> None:
+    def add_assistant_message(self, parts: Sequence[UIPart]) -> None:
         """Adds an assistant message. Each step is a model response, and the results of its calls follow it."""
+        denials = _denials(parts)
         for part in parts:
             if part["type"] == "step-start":
                 self._end_response()
             elif is_tool_part(part):
-                self._add_tool(part)
+                self._add_tool(part, denials)
             elif part["type"] == "file":
                 self._add_file(cast("FilePart", part))
             elif part["type"] in ("text", "reasoning"):
@@ -145,13 +146,13 @@ class _HistoryBuilder:
             else:
                 self._add_parts(part.get("providerMetadata"), adk_part(file))
 
-    def _add_tool(self, part: ToolPart) -> None:
+    def _add_tool(self, part: ToolPart, denials: Mapping[str, Any]) -> None:
         name, provider = tool_name(part), part.get("callProviderMetadata")
         if part.get("providerExecuted"):
             if name == CODE_EXECUTION:
                 self._add_parts(provider, *_code_parts(part))
             return
-        response = _response(part)
+        response = _response(part, denials)
         if response is None or not _is_complete(part) or not _is_tool_name(name):
             return
         call_id = self._call_id(part["toolCallId"])
@@ -197,7 +198,17 @@ def _is_complete(part: ToolPart) -> bool:
     return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
 
 
-def _response(part: ToolPart) -> dict[str, Any] | None:
+def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
+    """Call id -> what its tool returned although it was denied (``data-adk-denial``)."""
+    data = [cast("Any", part).get("data") for part in parts if part["type"] == "data-adk-denial"]
+    return {
+        one["toolCallId"]: one.get("output")
+        for one in data
+        if isinstance(one, dict) and isinstance(one.get("toolCallId"), str)
+    }
+
+
+def _response(part: ToolPart, denials: Mapping[str, Any]) -> dict[str, Any] | None:
     """The response that the model reads as the outcome of a call; ``None`` for a call without an outcome."""
     match part["state"]:
         case "output-available":
@@ -206,6 +217,8 @@ def _response(part: ToolPart) -> dict[str, Any] | None:
             return {"error": part.get("errorText", "")}
         case "approval-requested":
             return {"error": NOT_APPROVED_YET}
+        case "output-denied" if part["toolCallId"] in denials:
+            return _object(denials[part["toolCallId"]], "result")
         case "output-denied":
             return {"error": REJECTED}
         case "approval-responded" if part.get("approval", {}).get("approved") is False:

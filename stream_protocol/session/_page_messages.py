@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from stream_protocol.convert import chunk_conversion, is_user_event
 from stream_protocol.convert.calls import is_confirmed
 from stream_protocol.session._user_message import user_message
-from stream_protocol.session.transcript import EventMetadata, is_user_message
+from stream_protocol.session.transcript import EventMetadata, is_repeated_fragment, is_user_message
 from stream_protocol.wire import ClientStreamError
 from stream_protocol.wire.client import MessageReducer
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from stream_protocol.convert import Settings
     from stream_protocol.wire import AnyChunk, UIMessage
+
+_WITHOUT_QUESTION: Final = ("input-available", "output-available", "output-error")
+"""States of a call that nobody is asked about, or was before the call went on."""
 
 
 class PageMessages:
@@ -89,7 +92,7 @@ class _PageExchange:
         self._message_id = message_id
         self._settings = settings
         self._events: list[Event] = []
-        """Its complete events, and the pieces of what the user said in a live run."""
+        """Its events, without fragments that a complete event repeats."""
         self._late_events: list[Event] = []
         """Results for its calls that came in later exchanges."""
         self._call_ids: set[str | None] = set()
@@ -99,16 +102,17 @@ class _PageExchange:
         """The chunks that these events add to the message."""
         past = [*self._events, *self._late_events]
         conversion = chunk_conversion(past, self._message_id, self._settings)
-        for event in events:
-            conversion.feed(event)
-        if ends:
-            conversion.finish()
+        with conversion.warn.silenced():
+            for event in events:
+                conversion.feed(event)
+            if ends:
+                conversion.finish()
         return conversion.take()
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         """Folds a response."""
         self._fold(events, chunks)
-        self._events += [event for event in events if not event.partial or is_user_event(event)]
+        self._events += [event for event in events if not is_repeated_fragment(event)]
         self._call_ids.update(call.id for event in events for call in event.get_function_calls())
 
     def has_call(self, call_id: str | None) -> bool:
@@ -118,7 +122,8 @@ class _PageExchange:
         """Folds the results in these parts of an event that came while a later message was being written."""
         assert event.content is not None
         late = event.model_copy(update={"content": event.content.model_copy(update={"parts": parts})})
-        chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith("tool-output")]
+        of_calls = ("tool-output", "data-adk-denial")
+        chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith(of_calls)]
         self._fold([late], chunks)
         self._late_events.append(late)
 
@@ -131,6 +136,7 @@ class _PageExchange:
         if events and is_user_message(events[0]):
             yield user_message(events[0], events, self._settings.options["artifact_url"])
         if self._message is not None and not (running and all(map(is_user_event, events))):
+            _drop_unanswered_approvals(self._message)
             yield self._message
 
 
@@ -150,6 +156,17 @@ def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, setting
     folded = reducer.message
     del folded["parts"][shown:]
     return folded
+
+
+def _drop_unanswered_approvals(message: UIMessage) -> None:
+    """Takes the approval out of calls that ended before somebody answered it.
+
+    The client keeps it there, and refuses it when it validates messages (``validateUIMessages``).
+    """
+    parts: list[dict[str, Any]] = cast("Any", message["parts"])
+    for part in parts:
+        if part.get("state") in _WITHOUT_QUESTION and part.get("approval", {}).get("approved") is None:
+            part.pop("approval", None)
 
 
 def _apply_approvals(message: UIMessage | None, events: Iterable[Event]) -> UIMessage | None:

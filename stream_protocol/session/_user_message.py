@@ -136,9 +136,10 @@ def user_message(event: Event, exchange: Sequence[Event] = (), artifact_url: Art
     a saved file is its line of text.
     """
     event = _whole_speech(event, exchange)
-    parts = [_ui_part(part, artifact_url) for part in stored_parts(event, exchange)]
+    parts = [ui_part for part in stored_parts(event, exchange) if (ui_part := _ui_part(part, artifact_url))]
     message_id = EventMetadata.of(event).message_id or event.id
-    return cast("UIMessage", {"id": message_id, "role": "user", "parts": [part for part in parts if part]})
+    # A client refuses a user's message without a part when it validates messages (`validateUIMessages`).
+    return cast("UIMessage", {"id": message_id, "role": "user", "parts": parts or [_ui_text("")]})
 
 
 def _ui_part(part: types.Part | SavedFile, artifact_url: ArtifactUrl | None) -> dict[str, Any] | None:

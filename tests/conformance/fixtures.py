@@ -16,7 +16,7 @@ from stream_protocol.session import (
     METADATA_KEY,
     RunOutput,
     Transcript,
-    interruption_events,
+    completing_events,
     message_id,
     session_to_messages,
 )
@@ -147,7 +147,7 @@ def stored_session(fixture: Fixture) -> Session:
     for turn in fixture.turns:
         events_before_run = len(stored)
         stored += [_with_reasons(event, turn) for event in turn.events if not event.partial]
-        stored += _interruption_events(fixture, turn, stored, events_before_run)
+        stored += _sealing_events(fixture, turn, stored, events_before_run)
     return Session(id="chat", app_name="app", user_id="ann", events=stored)
 
 
@@ -159,7 +159,7 @@ def _with_reasons(event: Event, turn: Turn) -> Event:
     return event.model_copy(update={"custom_metadata": {METADATA_KEY: {"reasons": reasons}}})
 
 
-def _interruption_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], events_before_run: int) -> list[Event]:
+def _sealing_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], events_before_run: int) -> list[Event]:
     conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options))
     output = RunOutput()
     for event in turn.events:
@@ -170,7 +170,7 @@ def _interruption_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], 
     else:
         conversion.fail(RunRaisedError(turn.raised))
     assert conversion.outcome is not None
-    return interruption_events(
+    return completing_events(
         Transcript(stored), output, conversion.outcome, events_before_run=events_before_run, agent="root", now=0.0
     )
 

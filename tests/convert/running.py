@@ -174,9 +174,14 @@ def _judge_auto_send(parts: list[Fields], *, failed: bool) -> None:
         for part in parts
         if part["type"] == "tool-adk_request_credential"
     }
-    asked = [part for part in waiting if part["toolCallId"] not in needed]
+    acted_for = {link.partition("@")[2] for part in waiting for link in _branch(part).split(".")}
+    asked = [part for part in waiting if part["toolCallId"] not in needed | acted_for]
     assert all(part in last for part in asked), "an answer to this call would never be sent"
     assert not (asked and [part for part in waiting if part not in asked and part in last]), "nobody answers that one"
+
+
+def _branch(part: Fields) -> str:
+    return str(part.get("callProviderMetadata", {}).get("adk", {}).get("branch", ""))
 
 
 def _after_last_step(parts: list[Fields]) -> list[Fields]:

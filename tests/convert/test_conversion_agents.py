@@ -1,10 +1,10 @@
 """Several agents, workflow nodes, code and tools that the provider runs, and what this version does not know."""
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from google.adk.events import EventActions
+from google.adk.events import Event, EventActions
 from google.genai.types import (
     CodeExecutionResult,
     Content,
@@ -16,7 +16,8 @@ from google.genai.types import (
     VideoMetadata,
 )
 
-from stream_protocol import iter_chunks
+from stream_protocol import StreamProtocolConverter, iter_chunks
+from tests.batch import batch
 from tests.convert.building import (
     arg,
     call,
@@ -31,8 +32,9 @@ from tests.convert.building import (
     response,
     results,
     text,
+    user,
 )
-from tests.convert.running import body, inputs, kinds, only, outputs, run, texts
+from tests.convert.running import body, inputs, kinds, message_of, only, outputs, run, texts
 
 A: dict[str, Any] = {"author": "a", "branch": "par.a"}
 B: dict[str, Any] = {"author": "b", "branch": "par.b"}
@@ -194,3 +196,38 @@ def test_what_is_skipped_is_logged_once_a_response(caplog: pytest.LogCaptureFixt
     unknown = Part(video_metadata=VideoMetadata(fps=1))
     list(iter_chunks([event(unknown, unknown, Part()), fragment(unknown), event(Part())]))
     assert caplog.messages == ["Skipped a part with video_metadata", "Skipped a part with nothing in it"]
+
+
+INNER = {"author": "flow", "branch": "flow@A", "node_path": "root@1/flow@A/ask@1"}
+ASKED = event(call("adk_request_input", {"message": "Where?"}, "Q"), long_running_tool_ids={"Q"}, **INNER)
+
+
+@batch(
+    before={
+        "nothing": [],
+        "something that shows nothing": [event(state={"n": 1}, **INNER)],
+        "progress": [results(text("Looking"), **INNER)],
+    }
+)
+def test_a_tool_whose_node_waits_for_input_has_not_ended(before: list[Event]) -> None:
+    begun = [event(call("flow", {}, "A")), *before, ASKED]
+    chunks = run(begun)
+    assert outputs(chunks) == {}
+    page = message_of(chunks)
+    states = {part["toolCallId"]: part["state"] for part in cast("list[Any]", page["parts"]) if "toolCallId" in part}
+    assert states["Q"] == "input-available"
+    assert chunks[-1]["finishReason"] == "tool-calls"
+    answered = user(response("adk_request_input", {"result": "Oslo"}, "Q"))
+    after = [answered, event(output="Oslo", **INNER), results(response("flow", {"result": "Oslo"}, "A"))]
+    later = run(after, past=begun, onto=page)
+    assert outputs(later) == {"Q": "Oslo", "A": {"result": "Oslo"}}
+
+
+def test_a_tool_whose_node_waits_ends_with_a_run_that_is_stopped() -> None:
+    converter = StreamProtocolConverter()
+    for one in (event(call("flow", {}, "A")), ASKED):
+        converter.convert(one)
+    assert sorted(chunk["toolCallId"] for chunk in only(map(dict, converter.abort()), "tool-output-error")) == [
+        "A",
+        "Q",
+    ]

@@ -12,7 +12,8 @@ from google.genai.types import FinishReason, GenerateContentResponseUsageMetadat
 
 from stream_protocol import AnyChunk, StreamProtocolConverter, StreamProtocolError, iter_chunks
 from stream_protocol.convert import AgentRunError
-from tests.convert.building import arg, call, event, fragment, piece, response, results, text, thought, waiting
+from tests.batch import batch
+from tests.convert.building import arg, call, event, fragment, piece, response, results, text, thought, user, waiting
 from tests.convert.running import judge, kinds, message_of, only, outputs, run, texts
 
 MASKED = {"type": "error", "errorText": "An error occurred."}
@@ -217,6 +218,48 @@ def test_a_failure_that_only_an_event_reports_is_the_error() -> None:
     }
     assert {str(error) for error in seen} == {"UNAVAILABLE: try later"}
     assert all(isinstance(error, AgentRunError) and error.code == "UNAVAILABLE" for error in seen)
+
+
+@batch(
+    events={
+        "a message without a code, as of a remote agent": [event(error_message="unreachable")],
+        "a code without a message": [event(error_code="UNAVAILABLE")],
+        "after the words of the same event": [event(text("I tried."), error_message="unreachable")],
+        "after words": [event(text("Half")), event(error_message="unreachable")],
+        "on the last fragment": [fragment(text("Half")), fragment(error_message="unreachable")],
+        "on a fragment with words": [fragment(text("Half"), error_code="UNAVAILABLE")],
+        "of an agent that speaks as the user": [event(text("Half")), user(error_message="unreachable")],
+        "beside a branch that goes on": [
+            event(author="a", branch="p.a", error_message="unreachable"),
+            event(text("I go on."), author="b", branch="p.b"),
+        ],
+        "again after a recovery": [
+            event(error_message="first"),
+            event(text("I go on."), error_message="second"),
+        ],
+    }
+)
+def test_whatever_an_event_reports_as_a_failure_ends_the_response_with_an_error(events: list[Event]) -> None:
+    assert run(events)[-1] == MASKED
+
+
+@batch(
+    events={
+        "a message": [event(error_message="unreachable"), event(text("I go on."))],
+        "a fragment": [fragment(error_message="unreachable"), fragment(text("I go")), event(text("I go on."))],
+        "a finish reason on a fragment, and content": [
+            fragment(text(""), finish_reason="SAFETY", error_code="SAFETY"),
+            event(text("No."), finish_reason="SAFETY", error_code="SAFETY"),
+        ],
+    }
+)
+def test_a_failure_that_the_same_agent_outlives_is_no_error(events: list[Event]) -> None:
+    assert run(events)[-1]["type"] == "finish"
+
+
+def test_a_message_about_a_finish_reason_is_no_failure_if_something_was_said() -> None:
+    last = run([event(text("Half"), finish_reason="MAX_TOKENS", error_message="Too long.")])[-1]
+    assert last["finishReason"] == "length"
 
 
 def test_a_failure_after_which_the_model_goes_on_is_mended() -> None:

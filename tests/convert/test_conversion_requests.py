@@ -121,8 +121,20 @@ def test_a_denial_is_told_by_the_decision_and_not_by_its_words() -> None:
     assert kinds(only(continued(ASK, {"B": True}, [failed]), "tool")) == ["tool-output-error"]
 
 
-def test_a_tool_that_ran_although_it_was_denied_shows_what_it_did() -> None:
-    assert outputs(continued(ASK, {"B": False}, [PAID])) == {"A": {"ok": True}}
+def denial(output: Any) -> dict[str, Any]:
+    return {"type": "data-adk-denial", "id": "A", "data": {"toolCallId": "A", "output": output}}
+
+
+DENIED = {"type": "tool-output-denied", "toolCallId": "A"}
+
+
+def test_what_a_tool_did_although_it_was_denied_is_told_beside_the_denial() -> None:
+    """A client refuses messages in which a denied call has an output (``validateUIMessages``)."""
+    assert only(continued(ASK, {"B": False}, [PAID]), "tool", "data-") == [denial({"ok": True}), DENIED]
+
+
+def test_a_denied_call_whose_run_breaks_off_is_denied() -> None:
+    assert only(continued(ASK, {"B": False}, [event(error_message="no")]), "tool", "data-") == [DENIED]
 
 
 def dynamic(placeholder: dict[str, Any]) -> list[Event]:
@@ -139,9 +151,15 @@ def test_model_text_after_a_dynamic_confirmation_stays_in_its_step() -> None:
 
 
 @pytest.mark.parametrize("answer", [{"status": "not paid"}, {"error": "You said no."}])
-def test_what_a_dynamic_tool_says_to_a_denial_is_its_output(answer: dict[str, Any]) -> None:
+def test_what_a_dynamic_tool_says_to_a_denial_is_told_beside_it(answer: dict[str, Any]) -> None:
     chunks = continued(dynamic({"status": "asked"}), {"B": False}, [results(response("pay", answer, "A"))])
-    assert list(outputs(chunks).values()) in ([answer], [answer.get("error")])
+    assert only(chunks, "tool", "data-") == [denial(answer), DENIED]
+
+
+def test_progress_of_a_denied_tool_is_no_output_either() -> None:
+    progress = results(response("pay", {"n": 1}, "A", will_continue=True))
+    chunks = continued(dynamic({"status": "asked"}), {"B": False}, [progress, results(response("pay", {"n": 2}, "A"))])
+    assert only(chunks, "tool", "data-") == [denial({"n": 1}), denial({"n": 2}), DENIED]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 import pytest
 from google.adk.events import Event
-from google.genai.types import Part
+from google.genai.types import GenerateContentResponseUsageMetadata, Part
 
-from tests.convert.building import code, event, fragment, picture, ran, text, thought, user
+from tests.batch import batch
+from tests.convert.building import call, code, event, fragment, picture, ran, text, thought, user
 from tests.convert.running import body, kinds, only, run, texts
 
 CODE, RESULT = code(), ran("2")
@@ -44,6 +45,7 @@ def test_thought_repeated_in_final_is_not_text() -> None:
 
 
 STREAMED = [fragment(text("Hel")), fragment(text("lo"))]
+ENDED = [*STREAMED, fragment(text(""), finish_reason="STOP")]
 TWO_KINDS = [fragment(thought("Hm")), fragment(text("Hel"))]
 
 
@@ -54,8 +56,8 @@ TWO_KINDS = [fragment(thought("Hm")), fragment(text("Hel"))]
         pytest.param([event(text("Hello"), partial=False)], ["Hello"], [], id="NONE mode of LiteLlm"),
         pytest.param([*STREAMED, event(text("Hello world"))], ["Hello world"], [], id="longer"),
         pytest.param([*STREAMED, event(text("He"))], ["Hello"], [], id="shorter"),
-        pytest.param([*STREAMED, event(text("[redacted]"))], ["Hello"], [], id="redacted by a callback"),
-        pytest.param([*STREAMED, event(text("[redacted]"), text(" twice"))], ["Hello"], [], id="redacted, in parts"),
+        pytest.param([*ENDED, event(text("[redacted]"))], ["Hello"], [], id="redacted by a callback"),
+        pytest.param([*ENDED, event(text("[redacted]"), text(" twice"))], ["Hello"], [], id="redacted, in parts"),
         pytest.param([*STREAMED, event(text("He"), text("llo"))], ["Hello"], [], id="in other parts"),
         pytest.param([*STREAMED, event(text("He"), text("llo!"))], ["Hello!"], [], id="in other parts, and longer"),
         pytest.param([*STREAMED, event(text("Hello"), CODE, RESULT, text("2"))], ["Hello", "2"], [], id="code behind"),
@@ -78,6 +80,78 @@ def test_of_a_complete_event_only_what_was_not_streamed_is_shown(
     chunks = run(events)
     assert texts(chunks) == shown
     assert texts(chunks, "reasoning") == reasoned
+
+
+USAGE = GenerateContentResponseUsageMetadata(prompt_token_count=1)
+CUT = [fragment(text("Half"), finish_reason="SAFETY")]
+NAMED = [fragment(text("Half"), model_version="one")]
+
+
+@batch(
+    events={
+        "a callback answers for a model that failed": [*STREAMED, event(text("Sorry."))],
+        "and says that it is no fragment": [*STREAMED, event(text("Sorry."), partial=False)],
+        "and answers with another model": [
+            *NAMED,
+            event(text("Sorry."), model_version="two", partial=False, usage_metadata=USAGE, finish_reason="STOP"),
+        ],
+        "in thoughts": [fragment(thought("Half")), event(thought("Sorry."))],
+        "a callback answers for a model that was stopped": [*CUT, event(text("Sorry."), partial=False)],
+        "an agent says something else": [*STREAMED, event(text("Sorry."), text(" Again."))],
+    }
+)
+def test_what_is_not_the_aggregate_of_the_stream_is_a_response_of_its_own(events: list[Event]) -> None:
+    chunks = body(events)
+    assert len(texts(chunks) + texts(chunks, "reasoning")) == 2
+    assert kinds(chunks).count("start-step") == 2
+
+
+@batch(
+    events={
+        "the stream had come to its end": [*ENDED, event(text("[redacted]"))],
+        "it was changed in place": [*CUT, event(text("[redacted]"), finish_reason="SAFETY", error_code="SAFETY")],
+        "ADK says that it is no fragment, and what it cost": [
+            *STREAMED,
+            event(text("[redacted]"), partial=False, usage_metadata=USAGE),
+        ],
+        "a call in it was streamed": [
+            *STREAMED,
+            fragment(call("f", {"x": 1}, "A")),
+            event(text("[redacted]"), call("f", {"x": 1}, "A")),
+        ],
+    }
+)
+def test_an_aggregate_that_says_something_else_is_not_shown_on_top(events: list[Event]) -> None:
+    shown = texts(run(events))
+    assert len(shown) == 1
+    assert "[redacted]" not in shown[0]
+
+
+PLAN = "/*PLANNING*/ 1. Look.\n/*ACTION*/ Now. /*FINAL_ANSWER*/ It is 42."
+
+
+@batch(
+    events={
+        "all of it came as text": [fragment(text(PLAN)), event(thought(" 1. Look.\n Now. "), text(" It is 42."))],
+        "its beginning came as a thought": [
+            *(fragment(thought(" 1.")), fragment(text(" Look.\n/*ACTION*/ Now. /*FINAL_ANSWER*/ It is 42."))),
+            event(thought(" 1. Look.\n Now. "), text(" It is 42.")),
+        ],
+        "a plan alone": [fragment(text("/*PLANNING*/Look./*ACTION*/")), event(thought("Look."), partial=False)],
+        "without a mark": [fragment(text("Look. It is 42.")), event(thought("Look. "), text("It is 42."))],
+        "in tags": [fragment(text("<think>Look.</think>42")), event(thought("Look."), text("42"))],
+        "as text what was a thought": [fragment(thought("Look.")), event(text("Look."))],
+    }
+)
+def test_what_a_planner_sorts_into_thoughts_and_text_is_shown_once(events: list[Event]) -> None:
+    chunks = run(events)
+    shown = "".join(texts(chunks) + texts(chunks, "reasoning"))
+    assert (shown.count("Look."), shown.count("42")) in {(1, 1), (1, 0)}
+
+
+def test_an_answer_that_repeats_little_of_the_thoughts_is_shown() -> None:
+    chunks = run([fragment(thought("Yes, I could look, or not.")), event(text("Yes"), partial=False)])
+    assert texts(chunks) == ["Yes"]
 
 
 def test_a_thought_between_two_texts_makes_three_parts_in_order() -> None:

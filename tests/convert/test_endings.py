@@ -16,12 +16,18 @@ def test_every_reason_is_one_that_all_clients_know(reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "text"), [("try later", "UNAVAILABLE: try later"), (None, "UNAVAILABLE"), ("", "UNAVAILABLE")]
+    ("code", "message", "text"),
+    [
+        ("UNAVAILABLE", "try later", "UNAVAILABLE: try later"),
+        ("UNAVAILABLE", None, "UNAVAILABLE"),
+        ("UNAVAILABLE", "", "UNAVAILABLE"),
+        (None, "try later", "try later"),
+    ],
 )
-def test_a_failure_says_its_code_and_message(message: str | None, text: str) -> None:
-    error = AgentRunError("UNAVAILABLE", message)
+def test_a_failure_says_its_code_and_message(code: str | None, message: str | None, text: str) -> None:
+    error = AgentRunError(code, message)
     assert str(error) == text
-    assert (error.code, error.message) == ("UNAVAILABLE", message)
+    assert (error.code, error.message) == (code, message)
 
 
 def test_usage_that_nobody_told_is_none() -> None:

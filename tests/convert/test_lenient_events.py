@@ -11,6 +11,7 @@ from pydantic import model_validator
 
 from stream_protocol.convert import NotAnEventError, WarnOnce, read_event
 from stream_protocol.convert.events import _lenient_events
+from tests.batch import batch
 
 CALL = types.Part(function_call=types.FunctionCall(id="A", name="look", args={"novel": 1}))
 KNOWN = Event(
@@ -97,6 +98,39 @@ def test_a_value_that_an_enum_does_not_have_is_kept() -> None:
         event = read_event({**dumped(), "finishReason": "NOVEL"}, WarnOnce())
     assert event.finish_reason is not None
     assert event.finish_reason.value == "NOVEL"
+
+
+@batch(
+    change={
+        "a number for an enum": ({"finishReason": 7}, ["finishReason"]),
+        "several": (
+            {"finishReason": True, "usageMetadata": {"trafficType": 1, "promptTokenCount": 3}},
+            ["finishReason", "usageMetadata.trafficType"],
+        ),
+        "in a list": (
+            {"usage_metadata": {"prompt_tokens_details": [{"modality": 1}, {"modality": "TEXT"}, {"modality": {}}]}},
+            2 * ["usage_metadata.prompt_tokens_details.modality"],
+        ),
+        "beside one that is refused": ({"finishReason": [], "errorCode": 5}, ["finishReason", "errorCode"]),
+        "a key that is no text": ({"content": {"parts": [{"text": "hi"}, {1: 2}]}}, ["content.parts.1"]),
+        "in a part": (
+            {"content": {"parts": [{"text": "hi"}, {"executableCode": {"code": "1", "language": 3}}]}},
+            ["content.parts.executableCode.language"],
+        ),
+    }
+)
+def test_a_value_of_a_wrong_type_leaves_the_rest(change: tuple[dict[str, Any], list[str]]) -> None:
+    changed, fields = change
+    told: list[str] = []
+
+    class Told(WarnOnce):
+        def __call__(self, text: str) -> None:
+            told.append(text.removeprefix("Ignored the field ").split(",")[0])
+
+    event = read_event({**dumped(), **changed}, Told())
+    assert event.content is not None
+    assert "hi" in [part.text for part in event.content.parts or ()]
+    assert told == fields
 
 
 @pytest.mark.parametrize("reading", [dumped(), {**dumped(), "message": "hi", "state": 1, "content": {"parts": [3]}}])

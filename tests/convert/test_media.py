@@ -5,6 +5,7 @@ from google.adk.events import EventActions
 from google.genai.types import Blob, FileData, FunctionCall, FunctionResponse, FunctionResponsePart, Part
 
 from stream_protocol.convert._media import document_type, is_web_url
+from tests.batch import batch
 from tests.convert.building import arg, call, event, fragment, picture, piece, text, thought
 from tests.convert.running import body, kinds, only, run
 
@@ -117,6 +118,16 @@ def test_what_waits_after_a_file_whose_stream_breaks_off_is_shown_as_it_is(*, se
     assert [chunk["providerMetadata"]["google"] for chunk in chunks if chunk["type"] == "reasoning-end"] == (
         [{"thoughtSignature": "c2lnbmVk"}] if send_reasoning else []
     )
+
+
+@batch(linked=[False, True])
+def test_a_file_that_was_only_streamed_is_shown_before_an_answer_without_it(*, linked: bool) -> None:
+    events = [fragment(picture()), event(text("See."))]
+    chunks = body(events, artifact_url=(lambda *_: "/a") if linked else None)
+    assert kinds(chunks) == [
+        *("start-step", "file", "finish-step"),
+        *("start-step", "text-start", "text-delta", "text-end", "finish-step"),
+    ]
 
 
 def test_a_half_call_that_waits_after_a_file_whose_stream_breaks_off_is_not_shown() -> None:

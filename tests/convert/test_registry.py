@@ -1,9 +1,11 @@
 import logging
 
 import pytest
+from google.adk.events import Event
 
 from stream_protocol.convert.calls import CallRegistry, CallsById, ToolCall
 from stream_protocol.wire import ChunkSink
+from tests.batch import batch
 from tests.convert.building import AGENT, call, event, fragment, piece, response, results, text, user
 from tests.convert.running import inputs, outputs, run
 
@@ -166,4 +168,22 @@ def test_an_output_for_a_call_outside_the_message_is_never_sent(caplog: pytest.L
     stray = response("f", {"r": 1}, "elsewhere")
     chunks = run([user(stray), results(stray), results(response("f", {"r": 1})), event(text("Hi"), author=AGENT)])
     assert outputs(chunks) == {}
-    assert set(caplog.messages) == {"Skipped a response of `f` to a call outside this message"}
+    assert set(caplog.messages) == {
+        "Skipped a response of `f` to the call elsewhere, which is not in this message.",
+        "Skipped a response of `f` to the call None, which is not in this message.",
+    }
+
+
+@batch(
+    event={
+        "an answer of the user's, or of a backend": user(response("f", {"r": 1}, "A")),
+        "the result of a task agent": user(response("f", {"r": 1}, "A"), node_path="wf@1"),
+        "of a tool that is not shown": results(response("finish_task", {"r": 1})),
+        "of a run that was stopped": results(response("f", {"r": 1}, "A"), error_code="INVOCATION_ABORTED"),
+    }
+)
+def test_a_result_that_may_well_be_of_an_earlier_message_is_no_surprise(
+    event: Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert outputs(run([event])) == {}
+    assert caplog.messages == []

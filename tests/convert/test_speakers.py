@@ -52,7 +52,7 @@ def test_the_end_of_a_response_forgets_what_was_streamed(speaker: Speaker) -> No
     speaker.in_response = True
     speaker.end_response()
     assert (speaker.streamed, speaker.streamed_others, speaker.in_response, speaker.is_busy) == (
-        [[], []],
+        [],
         {},
         False,
         False,

@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 from tests.examples import examples
 from tests.properties.conversations import Act, Chat, Surroundings, actions, scripts, surroundings
 from tests.readings import STORES
+from tests.warned import warned
 
 pytestmark = pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning")  # of ADK's compaction
 
@@ -20,7 +21,7 @@ stores = st.sampled_from(["memory", "memory", *STORES])
 
 
 async def converse(script: list[Any], about: Surroundings, acts: list[Act], store: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, warned() as warnings:
         file = Path(folder, "chat.db") if store in STORES else None
         services = _services(store, Path(folder, "chat.db"))
         chat = Chat(script, about, services)
@@ -30,6 +31,7 @@ async def converse(script: list[Any], about: Surroundings, acts: list[Act], stor
                 await chat.assert_readings_agree(Path(folder), file)
             await chat.page.send("again")
             assert not any(chat.half_asked)
+            assert warnings == [], "nothing of this is unexpected"
         finally:
             await chat.aclose()
             for service in services:

@@ -454,8 +454,8 @@ def test_no_page_sends_by_itself(name: str, visits: dict[str, list[Seen]]) -> No
 
 @pytest.mark.node
 def test_clients_take_what_is_stored(visits: dict[str, list[Seen]]) -> None:
-    stored = [seen.stored for steps in visits.values() for seen in steps]
-    assert [refusals for refusals in run_script("validate-messages.mjs", stored) if refusals] == []
+    stored = [{"ai": ai, "messages": seen.stored} for ai in (6, 7) for steps in visits.values() for seen in steps]
+    assert [refusal for refusal in run_script("validate-messages.mjs", stored) if refusal] == []
 
 
 async def test_it_is_the_same_without_streaming() -> None:

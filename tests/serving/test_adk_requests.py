@@ -1,6 +1,7 @@
 """What people may answer, how often, and what comes of it: approvals, payloads, input, credentials."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -8,10 +9,12 @@ from google.adk.agents import LlmAgent
 from google.adk.auth.auth_credential import AuthCredential, AuthCredentialTypes, OAuth2Auth
 from google.adk.auth.auth_schemes import AuthScheme
 from google.adk.auth.auth_tool import AuthConfig
+from google.adk.events import RequestInput
 from google.adk.tools import request_input
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
-from pydantic import TypeAdapter
+from google.adk.workflow import START, Workflow
+from pydantic import BaseModel, TypeAdapter
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm
@@ -268,3 +271,30 @@ async def test_a_confirmation_that_the_model_made_up_asks_nobody_and_the_run_goe
     assert (await post(page.app, page.body(messages=[answered]))).status_code == 409
     await page.send("and now?")
     assert page.messages[-1]["parts"][-1]["text"] == "Go on."
+
+
+class Trip(BaseModel):
+    """What the workflow is given."""
+
+    month: str
+
+
+async def ask_where(node_input: Trip) -> AsyncGenerator[RequestInput, None]:
+    yield RequestInput(interrupt_id="where", message=f"Where to in {node_input.month}?", response_schema=None)
+
+
+def book(node_input: str) -> str:
+    return f"booked {node_input}"
+
+
+async def test_a_workflow_that_is_a_tool_and_asks_has_not_ended_before_it_is_answered() -> None:
+    flow: Any = Workflow(name="travel", description="Books.", edges=[(START, ask_where, book)], input_schema=Trip)
+    model = ScriptedLlm(turns=[Call("travel", {"month": "May"}), "Booked."])
+    page = Page(create_app(ChatService(LlmAgent(name="root", model=model, tools=[flow]))))
+    await page.send("go")
+    assert {part["type"] for part in page.parts("input-available")} == {"tool-travel", "tool-adk_request_input"}
+    await assert_stored_is_shown(page)
+    page.answer("adk_request_input", "Oslo")
+    await page.submit()
+    assert [part["output"] for part in page.parts("output-available")] == [{"result": "booked Oslo"}, "Oslo"]
+    await assert_stored_is_shown(page)

@@ -2,14 +2,16 @@
 
 from typing import Any
 
+from google.adk.agents.remote_a2a_agent import RemoteA2aAgent
 from google.genai import types
 
-from stream_protocol.serving import create_app
+from stream_protocol.serving import bind_socket, create_app
 from stream_protocol.testing import Call, Thought
 from tests.a2a_peers import NAME, peer
 from tests.comparable_messages import comparable
 from tests.conformance.chat_desk import Desk
 from tests.serving.chat_client import Message, Page
+from tests.serving.support import chat, chunks, post, said
 from tests.serving.watched import WatchedService
 
 
@@ -71,3 +73,13 @@ async def test_a_failure_of_the_peer_is_an_error_and_the_next_turn_works() -> No
         await page.send("again")
         assert shown(page.messages[-1]) == [("step-start", ""), ("text", "Fine.")]
     assert words(far.model.requests[-1].contents)[-1] == "again"
+
+
+async def test_a_peer_that_cannot_be_reached_is_an_error() -> None:
+    with bind_socket("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+    remote = RemoteA2aAgent(name=NAME, agent_card=f"http://127.0.0.1:{port}/.well-known/agent-card.json")
+    app = create_app(WatchedService(remote))
+    answer = chunks((await post(app, chat(said("hi")))).text)
+    assert answer[-1] == {"type": "error", "errorText": "An error occurred."}
+    await remote.cleanup()

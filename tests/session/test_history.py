@@ -1,5 +1,6 @@
 """Stored events -> messages, where no recorded conversation shows it."""
 
+from pathlib import Path
 from typing import Any, cast
 
 from google.adk.events import Event, EventActions
@@ -10,6 +11,7 @@ from google.genai import types
 from stream_protocol.session import session_to_messages
 from stream_protocol.wire import UIMessage
 from tests.comparable_messages import comparable
+from tests.readings import replays
 
 
 def event(author: str, *parts: types.Part, invocation: str = "e-1", **more: Any) -> Event:
@@ -65,6 +67,34 @@ def test_an_id_that_a_model_uses_again_is_the_newest_calls() -> None:
     ]
     outputs = [part["output"] for message in messages(*events) for part in message["parts"] if "output" in part]
     assert outputs == [{"n": 1}, {"n": 2}]
+
+
+def test_words_beside_an_answer_begin_a_message_and_the_answer_stays_with_its_call(tmp_path: Path) -> None:
+    answer = response("A", "where", result="Oslo")
+    asked = {"originalFunctionCall": {"id": "B", "name": "pay", "args": {}}, "toolConfirmation": {"confirmed": False}}
+    approval = types.Part(function_call=types.FunctionCall(id="P", name="adk_request_confirmation", args=asked))
+    events = [
+        event("user", words("go")),
+        event("root", call("A", "where"), call("B", "pay"), long_running_tool_ids={"A"}),
+        event("root", approval, long_running_tool_ids={"P"}),
+        event(
+            "user", answer, response("P", "adk_request_confirmation", confirmed=True), words("Quick!"), invocation="e-2"
+        ),
+        event("root", response("B", "pay", paid=1), invocation="e-2"),
+        event("root", words("Done."), invocation="e-2"),
+    ]
+    shown = messages(*events)
+    assert [(message["role"], message["id"]) for message in shown] == [
+        ("user", events[0].id),
+        ("assistant", "e-1"),
+        ("user", events[3].id),
+        ("assistant", "e-2"),
+    ]
+    calls = {part["toolCallId"]: part.get("output") for part in shown[1]["parts"] if "toolCallId" in part}
+    assert calls == {"A": "Oslo", "B": {"paid": 1}}
+    assert [[part["text"] for part in one["parts"] if "text" in part] for one in shown[2:]] == [["Quick!"], ["Done."]]
+    for form, replayed in replays(Session(id="c", app_name="a", user_id="u", events=events), tmp_path):
+        assert replayed == shown, form
 
 
 def test_rewinds_count_and_summaries_do_not() -> None:
@@ -159,3 +189,26 @@ def test_a_comparison_orders_parallel_speakers_and_nothing_else() -> None:
     assert comparable_parts(STEP, b, data, a, own) == [STEP, a, b, data, own]
     assert comparable_parts(STEP, b, own, STEP, a) == [STEP, b, own, STEP, a]
     assert comparable_parts(STEP, a, data, STEP, a, own) == [STEP, a, data, STEP, a, own]
+
+
+def test_a_users_message_has_a_part_whatever_it_holds() -> None:
+    """A client refuses one without (``validateUIMessages``)."""
+    code = types.Part(executable_code=types.ExecutableCode(code="1", language=types.Language.PYTHON))
+    message, *_ = messages(event("user", code))
+    assert message["parts"] == [{"type": "text", "text": ""}]
+
+
+def test_a_denied_call_with_an_output_keeps_both() -> None:
+    asked = {"originalFunctionCall": {"id": "A", "name": "pay", "args": {}}, "toolConfirmation": {"confirmed": False}}
+    approval = types.Part(function_call=types.FunctionCall(id="P", name="adk_request_confirmation", args=asked))
+    message = messages(
+        event("user", words("go")),
+        event("root", call("A", "pay")),
+        event("root", approval, long_running_tool_ids={"P"}),
+        event("user", response("P", "adk_request_confirmation", confirmed=False)),
+        event("root", response("A", "pay", paid=0)),
+    )[1]
+    (shown,) = [part for part in message["parts"] if "toolCallId" in part]
+    assert (shown["state"], shown["approval"]) == ("output-denied", {"id": "P", "approved": False})
+    (told,) = [part["data"] for part in message["parts"] if part["type"] == "data-adk-denial"]
+    assert told == {"toolCallId": "A", "output": {"paid": 0}}

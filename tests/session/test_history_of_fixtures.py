@@ -8,12 +8,12 @@ from stream_protocol.wire import AiSdkVersion, UIMessage
 from tests.batch import batch
 from tests.comparable_messages import comparable
 from tests.conformance.fixtures import VERSIONS, Fixture, fixture_names, load_fixture, stored_session
+from tests.warned import warned
 
 DIFFERENT = {
     "aggregate_reordered": "the stored order is that of the complete response",
     "code_executor": "the stored text is the one that the executor rewrote",
     "delegation_shown": "the events tell which call was a delegation, and these are hidden",
-    "error_recovered": "what an agent said before it failed is not stored, and the run went on",
     "litellm_cut_call": "nothing is stored but an error, which alone ends the response otherwise",
     "no_parts": "a fragment alone names the model",
     "old_first_fragment_misrouted": "ADK before 2.11 stored another id than it streamed",
@@ -34,6 +34,25 @@ def history(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[UIMessage]:
 def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[Any]:
     messages: list[Any] = json.loads(fixture.expected_path(ai_sdk).read_text(encoding="utf-8"))["messages"]
     return messages
+
+
+UNEXPECTED = {
+    "no_call_ids": ["ADK gave a function call no id; it is call_0", "ADK gave a function call no id; it is call_1"],
+    "no_ids": 2 * ["ADK gave a function call no id; it is call_0", "ADK gave a function call no id; it is call_1"],
+    "unknown_part": ["Skipped a part with video_metadata"],
+}
+"""What is warned of when the conversation is live: once for each call, by each response. Of all else nothing is."""
+
+
+@batch(name=fixture_names())
+def test_only_the_unexpected_is_warned_of_and_not_again_when_it_is_read_later(name: str) -> None:
+    fixture = load_fixture(name)
+    with warned() as live:
+        fixture.convert(6)
+    stored = stored_session(fixture)
+    with warned() as later:
+        session_to_messages(stored, **fixture.options_for(6))
+    assert (live, later) == (UNEXPECTED.get(name, []), [])
 
 
 @batch(name=NAMES, ai_sdk=VERSIONS)

@@ -123,6 +123,13 @@ def test_an_outcome_is_a_response(part: dict[str, Any], response: dict[str, Any]
     assert answer(STEP, part)[1] == ("root", [{"adk-A": response}])
 
 
+@pytest.mark.parametrize(("output", "response"), [({"paid": 0}, {"paid": 0}), ("no", {"result": "no"})])
+def test_what_a_denied_tool_returned_is_its_response(output: Any, response: dict[str, Any]) -> None:
+    told = {"type": "data-adk-denial", "data": {"toolCallId": "A", "output": output}}
+    of_others = [{"type": "data-adk-denial", "data": data} for data in (None, {}, {"toolCallId": 3})]
+    assert answer(STEP, tool(state="output-denied"), told, *of_others)[1] == ("root", [{"adk-A": response}])
+
+
 @pytest.mark.parametrize(
     "part",
     [

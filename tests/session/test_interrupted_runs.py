@@ -1,4 +1,4 @@
-"""The events that are appended after an interrupted run: when, by whom, and what page and model read of them."""
+"""The events that are appended after a run: when, by whom, and what page and model read of them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.convert import Ending
-from stream_protocol.session import RunOutput, Transcript, interruption_events
+from stream_protocol.session import RunOutput, Transcript, completing_events
 
 
 def event(author: str, *parts: types.Part, **more: Any) -> Event:
@@ -34,7 +34,7 @@ def appended(
     for one in [*stored, *fragments]:
         if one not in unseen:
             output.add(one)
-    return interruption_events(Transcript(stored), output, outcome, events_before_run=0, agent="root", now=2.0)
+    return completing_events(Transcript(stored), output, outcome, events_before_run=0, agent="root", now=2.0)
 
 
 def test_times_are_strictly_later_than_all_that_is_stored() -> None:
@@ -72,7 +72,7 @@ def test_a_call_that_an_agent_works_on_stays_open_after_an_error() -> None:
 
 def test_nothing_is_appended_to_a_run_that_stored_nothing() -> None:
     transcript = Transcript([USER])
-    assert interruption_events(transcript, RunOutput(), "error", events_before_run=1, agent="root", now=2.0) == []
+    assert completing_events(transcript, RunOutput(), "error", events_before_run=1, agent="root", now=2.0) == []
 
 
 def test_a_stored_event_that_never_came_is_hidden_from_the_page() -> None:
@@ -99,3 +99,51 @@ def test_the_model_alone_reads_again_what_adk_keeps_from_it_with_an_approval() -
     (exchange,) = Transcript([*stored, added]).exchanges
     assert exchange.events == tuple(stored)
     assert appended([*stored, added], "abort") == []
+
+
+def test_what_was_only_streamed_is_read_where_the_page_was_shown_it() -> None:
+    half = event("a", types.Part(text="Half"), partial=True)
+    whole, last = event("b", types.Part(text="B")), event("a", types.Part(text="Sorry"))
+    output = RunOutput()
+    for one in (USER, half, whole, last):
+        output.add(one)
+    stored = [USER, whole, last]
+    (added,) = completing_events(Transcript(stored), output, "finish", events_before_run=0, agent="root", now=2.0)
+    assert (added.author, added.error_code) == ("a", None)
+    (exchange,) = Transcript([*stored, added]).exchanges
+    assert [one.author for one in exchange.events] == ["user", "a", "b", "a"]
+    assert exchange.events[1].partial
+
+
+def test_what_was_shown_before_an_event_that_is_not_there_stays_where_it_is_stored() -> None:
+    half = event("a", types.Part(text="Half"), partial=True)
+    output = RunOutput()
+    for one in (USER, half, event("b", types.Part(text="B"))):
+        output.add(one)
+    (added,) = completing_events(Transcript([USER]), output, "finish", events_before_run=0, agent="root", now=2.0)
+    assert added.custom_metadata == {"adk_ui_stream": {"sealed": "finish", "streamed": True}}
+    added.custom_metadata["adk_ui_stream"]["before"] = "gone"
+    (exchange,) = Transcript([USER, added]).exchanges
+    assert [one.author for one in exchange.events] == ["user", "a"]
+
+
+def test_after_an_error_the_events_that_say_so_are_the_last_of_the_page() -> None:
+    """Else the answer that stands between them would look like a recovery."""
+    half = event("a", types.Part(text="Half"), partial=True)
+    other = event("b", types.Part(text="B"))
+    output = RunOutput()
+    for one in (USER, half, other):
+        output.add(one)
+    added = completing_events(Transcript([USER, other]), output, "error", events_before_run=0, agent="root", now=2.0)
+    assert [(one.author, one.error_code) for one in added] == [("a", None), ("b", "RUN_FAILED")]
+
+
+def test_a_run_whose_words_are_all_stored_needs_no_event() -> None:
+    output = RunOutput()
+    for one in (USER, event("a", types.Part(text="Hi"), partial=True), event("a", types.Part(text="Hi"))):
+        output.add(one)
+    assert output.is_stored
+    output.add(event("a", types.Part(text=""), partial=True))
+    assert output.is_stored
+    output.add(event("a", types.Part(text="more"), partial=True))
+    assert not output.is_stored

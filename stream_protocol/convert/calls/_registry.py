@@ -9,7 +9,7 @@ unknown id answers the oldest of those calls that came without one.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Any
 
 from stream_protocol.convert.calls._tool_call import ToolCall
@@ -24,8 +24,9 @@ CallsById = MutableMapping[str, ToolCall]
 class CallRegistry:
     """All calls of a message, in the order in which they came."""
 
-    def __init__(self, sink: Sink[Any]) -> None:
+    def __init__(self, sink: Sink[Any], warn: Callable[[str], object] = logger.warning) -> None:
         self._sink = sink
+        self._warn = warn
         self._by_id: dict[str, ToolCall] = {}
         self._unsettled: dict[str, ToolCall] = {}
         """Calls that were not settled when ``unsettled`` last looked; read them by that."""
@@ -51,7 +52,7 @@ class CallRegistry:
         if adk_id:
             return self._next_of(adk_id)
         call_id = self.next_id()
-        logger.warning("ADK gave a function call no id; it is %s", call_id)
+        self._warn(f"ADK gave a function call no id; it is {call_id}")
         return call_id
 
     def _next_of(self, adk_id: str) -> str:

@@ -35,7 +35,7 @@ class CallState(IntEnum):
     APPROVAL_REQUESTED = 4
     """The client was asked for approval."""
     AWAITING_CREDENTIAL = 5
-    """Its tool waits until somebody has signed in."""
+    """Its tool waits until somebody has signed in, or has answered the node that acts in its place."""
     AWAITING_CLIENT = 6
     """The client, or a backend, gives the output."""
     INTERIM = 7
@@ -355,7 +355,8 @@ class ToolCall:
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
-        """Waits until somebody has signed in. ``lacking``: the tool itself has said that it needs a credential."""
+        """Waits until somebody has signed in, or has answered the node that acts in its place. ``lacking``: the tool
+        itself has said that it needs a credential."""
         self.state = self._next("request credential")
         self.lacks_credential = self.lacks_credential or lacking
 

@@ -6,14 +6,14 @@ rest of the event is read.
 Importing this module loads ADK.
 """
 
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
 from google.adk.events import Event
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from typing_extensions import override
 
 from stream_protocol.convert.events._event_dicts import NotAnEventError
 from stream_protocol.convert.events._warnings import WarnOnce
@@ -26,6 +26,14 @@ _FIELDS: Final = frozenset(Event.model_fields) | {field.alias for field in Event
 _ARGUMENTS: Final = frozenset({"message", "state", "route", "node_path"}) - _FIELDS
 """Arguments of the constructor of ``Event`` that are not fields. ADK never writes them to an event's JSON. So such
 a key is a field of another version."""
+
+_TYPE_ERRORS: Final = (AttributeError, TypeError)
+"""What google-genai's enums raise for a number, and pydantic for a key that is no text."""
+
+_ANY_EVENT: Final = {"author": "agent"}
+"""What every event must have."""
+
+_UNREADABLE: Final = "whose value the installed ADK cannot read"
 
 
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
@@ -40,25 +48,25 @@ def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
     try:
         try:
             return Event.model_validate(readable)
-        except ValidationError as error:
-            return _read_rest(deepcopy(readable), error, warn)
+        except (ValidationError, *_TYPE_ERRORS):
+            return _read_rest(deepcopy(readable), warn)
     except RecursionError:
         raise NotAnEventError("it is nested too deeply") from None
-    except (AttributeError, TypeError):  # of google-genai's enums for a number, of pydantic for a key that is no text
-        reason = "has a value or key of a type that the installed ADK cannot read"
-        raise NotAnEventError(f"{_refused_field(readable)} {reason}") from None
 
 
-def _read_rest(value: dict[str, Any], error: ValidationError, warn: WarnOnce) -> Event:
-    """Reads the event without what this error and later ones are about. Removes that from ``value``."""
-    while _remove_refused(value, error, warn):
+def _read_rest(value: dict[str, Any], warn: WarnOnce) -> Event:
+    """Reads the event without what the installed ADK refuses. Removes that from ``value``."""
+    for location in [*_of_wrong_types(value, lambda part: {**_ANY_EVENT, **part}, [])]:
+        warn(f"Ignored the field {location}, {_UNREADABLE}.")
+        del location.container[location.key]
+    while True:
         try:
             return Event.model_validate(value)
-        except ValidationError as next_error:
-            error = next_error
-    first = error.errors()[0]
-    where = _path(first["loc"])
-    raise NotAnEventError(f"{where}: {first['msg']}" if where else first["msg"])
+        except ValidationError as error:
+            if not _remove_refused(value, error, warn):
+                first = error.errors()[0]
+                where = _path(first["loc"])
+                raise NotAnEventError(f"{where}: {first['msg']}" if where else first["msg"]) from None
 
 
 def _path(steps: tuple[int | str, ...]) -> str:
@@ -66,21 +74,34 @@ def _path(steps: tuple[int | str, ...]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
-def _refused_field(value: dict[str, Any]) -> str:
-    """The path of the field for which ADK's model raises what is no ``ValidationError``."""
-    key = next((key for key, item in value.items() if _is_refused(key, item)), "it")
-    parts = value[key].get("parts") if isinstance(value.get(key), dict) else None
-    numbered = enumerate(parts if isinstance(parts, list) else ())
-    place = next((f".parts[{index}]" for index, part in numbered if _is_refused(key, {"parts": [part]})), "")
-    return _printable(str(key)) + place
+def _of_wrong_types(
+    value: dict[Any, Any] | list[Any], within: Callable[[Any], dict[str, Any]], names: list[str]
+) -> Iterator["_Location"]:
+    """Finds the innermost values whose type raises one of ``_TYPE_ERRORS``, which does not say where it is.
+
+    ``within``: makes an event of this container's value. So each value is tried without the others. The last in a list
+    comes first, so that the others keep their index.
+    """
+    items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
+    for key, item in items:
+
+        def alone(inner: Any, key: Any = key) -> dict[str, Any]:
+            return within({key: inner} if isinstance(value, dict) else [inner])
+
+        if not _is_of_wrong_type(alone(item)):
+            continue
+        inner_names = [*names, str(key)] if isinstance(value, dict) else names
+        inside = [*_of_wrong_types(item, alone, inner_names)] if isinstance(item, dict | list) else []
+        yield from inside or [_Location(value, key, inner_names)]
 
 
-def _is_refused(key: str, item: Any) -> bool:
+def _is_of_wrong_type(value: dict[str, Any]) -> bool:
     try:
-        with suppress(ValidationError):
-            Event.model_validate({"author": "agent", key: item})
-    except (AttributeError, TypeError):
+        Event.model_validate(value)
+    except _TYPE_ERRORS:
         return True
+    except ValidationError:
+        pass
     return False
 
 
@@ -91,7 +112,9 @@ def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnc
         path = item["loc"][:-1] if item["type"] == MISSING else item["loc"]
         if (location := _locate(value, path)) is not None:
             locations[id(location.container), location.key] = location
-            warn(_ignored(location, item))
+            is_unknown = item["type"] == "extra_forbidden"
+            reason = "which the installed ADK does not know" if is_unknown else _UNREADABLE
+            warn(f"Ignored the field {location}, {reason}.")
     # From the end of a list to its beginning, so that the others keep their index.
     for location in sorted(locations.values(), key=lambda each: each.index, reverse=True):
         del location.container[location.key]
@@ -113,6 +136,10 @@ class _Location:
     def index(self) -> int:
         """The index in a list; -1 in a dict."""
         return self.key if isinstance(self.key, int) else -1
+
+    @override
+    def __str__(self) -> str:
+        return ".".join(map(_printable, self.names))
 
 
 def _locate(value: Any, path: tuple[int | str, ...]) -> _Location | None:
@@ -142,12 +169,6 @@ def _find_key(value: Any, step: int | str) -> int | str | None:
 
 def _without_case(key: str) -> str:
     return key.replace("_", "").lower()
-
-
-def _ignored(location: _Location, error: ErrorDetails) -> str:
-    is_unknown = error["type"] == "extra_forbidden"
-    reason = "which the installed ADK does not know" if is_unknown else "whose value the installed ADK cannot read"
-    return f"Ignored the field {'.'.join(map(_printable, location.names))}, {reason}."
 
 
 def _printable(key: str) -> str:

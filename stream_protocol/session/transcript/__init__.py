@@ -8,10 +8,11 @@ from stream_protocol.session.transcript._metadata import (
     STATE_PREFIX,
     EventMetadata,
     SentFile,
+    is_repeated_fragment,
     shown_event,
     update_metadata,
 )
-from stream_protocol.session.transcript._omissions import OmissionFinder, Omissions
+from stream_protocol.session.transcript._omissions import OmissionFinder, Omissions, PageOrder
 from stream_protocol.session.transcript._transcript import Exchange, Transcript
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message, message_id
 from stream_protocol.session.transcript._user_speech import readable_event
@@ -27,10 +28,12 @@ __all__ = [
     "ExternalCall",
     "OmissionFinder",
     "Omissions",
+    "PageOrder",
     "Place",
     "SentFile",
     "Transcript",
     "TranscriptReader",
+    "is_repeated_fragment",
     "is_user_message",
     "message_id",
     "readable_event",

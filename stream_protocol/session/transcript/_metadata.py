@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.genai.types import Content
 
+from stream_protocol.convert import is_user_event
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
@@ -54,6 +56,10 @@ class EventMetadata:
     """On an event that we append: the ids of stored events that are hidden from the page."""
     shown_content: Mapping[str, Any] | None = None
     """On an event that we append: the content that the page is shown, as JSON. The stored one is for the model."""
+    streamed: bool = False
+    """On an event that we append: whether the page was shown it in fragments, which no complete event repeats."""
+    before: str | None = None
+    """On an event that we append: the id of the stored event before which the page was shown it."""
 
     @classmethod
     def of(cls, event: Event) -> Self:
@@ -76,10 +82,28 @@ def hidden_events(event: Event) -> tuple[str, ...]:
     return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
 
 
+def moved_before(event: Event) -> str | None:
+    """``EventMetadata.of(event).before``, faster: as ``hidden_events``."""
+    return EventMetadata.of(event).before if "before" in _stored_on(event) else None
+
+
 def shown_event(event: Event) -> Event:
-    """The event with the content that the page was shown."""
-    shown = EventMetadata.of(event).shown_content if "told" in _stored_on(event) else None
-    return event if shown is None else event.model_copy(update={"content": Content.model_validate(shown)})
+    """The event as the page was shown it."""
+    if not {"told", "streamed"} & _stored_on(event).keys():
+        return event
+    metadata = EventMetadata.of(event)
+    changes: dict[str, Any] = {"partial": True} if metadata.streamed else {}
+    if metadata.shown_content is not None:
+        changes["content"] = Content.model_validate(metadata.shown_content)
+    return event.model_copy(update=changes)
+
+
+def is_repeated_fragment(event: Event) -> bool:
+    """Whether a complete event repeats this fragment: it has no other parts than texts, and is none that we append. A
+    fragment without parts is one, too. What the user says in a live run stays in its pieces."""
+    if not event.partial or is_user_event(event) or "streamed" in _stored_on(event):
+        return False
+    return all(part.text is not None for part in (event.content.parts if event.content is not None else None) or ())
 
 
 def _stored_on(event: Event) -> dict[str, Any]:
@@ -97,6 +121,8 @@ def _to_stored(metadata: EventMetadata) -> dict[str, Any]:
         "sealed": metadata.outcome,
         "untold": list(metadata.hidden_events),
         "told": None if metadata.shown_content is None else dict(metadata.shown_content),
+        "streamed": metadata.streamed,
+        "before": metadata.before,
     }
     return {key: value for key, value in keys.items() if value}
 
@@ -122,6 +148,10 @@ def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
                 fields["hidden_events"] = tuple(value)
             case "told", dict():
                 fields["shown_content"] = value
+            case "streamed", bool():
+                fields["streamed"] = value
+            case "before", str():
+                fields["before"] = value
     return fields
 
 

@@ -1,20 +1,22 @@
-"""Which events of a conversation its page does not show any more.
+"""Which events of a conversation its page does not show any more, and which it was shown earlier than they are stored.
 
-An event is taken back, or hidden from the page, by one that comes later. So events are read twice: first to note what
-is omitted, then to read the rest. ``Transcript`` does so with events in memory, a replay with a file.
+An event is taken back, or hidden from the page, by one that comes later; and what was streamed and not stored is
+appended when its run has ended. So events are read twice: first to note all that, then to read them in the page's
+order. ``Transcript`` does so with events in memory, a replay with a file.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from math import inf
 from typing import TYPE_CHECKING
 
-from stream_protocol.session.transcript._metadata import hidden_events
+from stream_protocol.session.transcript._metadata import hidden_events, moved_before
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from google.adk.events import Event
 
@@ -27,11 +29,32 @@ class Omissions:
     """The ids of the events that are hidden from the page."""
     rewound: tuple[range, ...] = ()
     """The numbers of the events that rewinds took back, in order, without overlap."""
+    moved: Mapping[str, Sequence[Event]] = field(default_factory=dict)
+    """Id of an event -> the events, stored later, that the page was shown before it."""
 
     def is_rewound(self, number: int) -> bool:
         """Whether a rewind took back the event with this number."""
         later = bisect_right(self.rewound, number, key=lambda numbers: numbers.start)
         return later > 0 and number in self.rewound[later - 1]
+
+
+class PageOrder:
+    """Puts the events of a conversation in the order in which the page was shown them."""
+
+    def __init__(self, omissions: Omissions) -> None:
+        self._omissions = omissions
+        self._numbers = count()
+        self._moved = dict(omissions.moved)
+        """Those of the moved events that were not read yet."""
+
+    def place(self, event: Event) -> Iterator[Event]:
+        """Yields what the page was shown in the place of the next stored event: often that event alone."""
+        if self._omissions.is_rewound(next(self._numbers)):
+            return
+        yield from self._moved.pop(event.id, ())
+        before = moved_before(event)
+        if before is None or before in self._moved:
+            yield event
 
 
 class OmissionFinder:
@@ -43,6 +66,7 @@ class OmissionFinder:
 
     def __init__(self) -> None:
         self._hidden: set[str] = set()
+        self._moved: dict[str, list[Event]] = {}
         self._first_events: dict[str, int] = {}
         """Invocation id -> the number of its first event."""
         self._rewinds: list[tuple[int, str]] = []
@@ -52,6 +76,8 @@ class OmissionFinder:
         """Yields the same events."""
         for number, event in enumerate(events):
             self._hidden.update(hidden_events(event))
+            if (before := moved_before(event)) is not None:
+                self._moved.setdefault(before, []).append(event)
             if event.invocation_id:
                 self._first_events.setdefault(event.invocation_id, number)
             if event.actions.rewind_before_invocation_id:
@@ -60,7 +86,7 @@ class OmissionFinder:
 
     def found(self) -> Omissions:
         """What is omitted, when all events have been read."""
-        return Omissions(frozenset(self._hidden), tuple(reversed([*self._taken_back()])))
+        return Omissions(frozenset(self._hidden), tuple(reversed([*self._taken_back()])), self._moved)
 
     def _taken_back(self) -> Iterator[range]:
         """Yields from the last to the first."""

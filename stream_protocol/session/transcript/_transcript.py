@@ -19,7 +19,7 @@ from stream_protocol.convert import is_user_event
 from stream_protocol.session.transcript._beginnings import BeginningFinder
 from stream_protocol.session.transcript._external_calls import external_calls
 from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
-from stream_protocol.session.transcript._omissions import OmissionFinder
+from stream_protocol.session.transcript._omissions import OmissionFinder, PageOrder
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message
 from stream_protocol.session.transcript._user_speech import readable_event
 
@@ -91,10 +91,12 @@ class Transcript:
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. What the user said in a live run is their content."""
         finder, beginnings = OmissionFinder(), BeginningFinder()
-        numbered = [*enumerate(beginnings.watch(finder.watch(self.stored)))]
+        for _ in beginnings.watch(finder.watch(self.stored)):
+            pass
         omissions = finder.found()
         self._beginnings = beginnings.found()
-        standing = (event for number, event in numbered if not omissions.is_rewound(number))
+        order = PageOrder(omissions)
+        standing = (shown for event in self.stored for shown in order.place(event))
         self._hidden = omissions.hidden_events
         self._reader = TranscriptReader(self._beginnings)
         self.exchanges: Final = tuple(_read(standing, self._reader, self._hidden))

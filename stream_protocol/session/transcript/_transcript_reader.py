@@ -175,11 +175,13 @@ class TranscriptReader:
 
 
 def is_user_message(event: Event) -> bool:
-    """Whether the event is what the user said, which begins an exchange, and not an answer to one of the agent's
-    calls."""
+    """Whether the event is what the user said, which begins an exchange, and not only an answer to one of the agent's
+    calls. Up to ADK 1.x one event could be both."""
     if not is_user_event(event) or event.content is None or not event.content.parts:
         return False
-    return not any(part.function_response for part in event.content.parts)
+    parts = event.content.parts
+    says_something = any(part.text or part.inline_data or part.file_data for part in parts)
+    return says_something or not any(part.function_response for part in parts)
 
 
 def _is_conversation_event(event: Event) -> bool:

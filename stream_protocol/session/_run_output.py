@@ -1,0 +1,190 @@
+"""What a run has shown to the page, compared with what ADK has stored of it: fragments that nothing stored repeats."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from google.adk.events import Event
+from google.genai import types
+
+from stream_protocol.convert import ABORTED, PartKind, compare, is_aggregate, is_user_event, reports_error
+from stream_protocol.session.transcript import update_metadata
+
+_Speaker = tuple[str, str | None, str]
+"""Author, branch and node path of an event."""
+
+
+class _Stream:
+    """What a speaker streamed between two of its complete events."""
+
+    def __init__(self, begin: int) -> None:
+        self.begin: Final = begin
+        """How many complete events the page had been shown before it."""
+        self.fragments: list[Event] = []
+        self.ended = False
+        """Whether a complete event of the speaker came after it."""
+        self._repeated: set[bool | None] = set()
+        """Of its texts (``False``) and thoughts (``True``) those that the complete event repeats."""
+
+    @property
+    def parts(self) -> list[types.Part]:
+        """All of it, as the page was shown it."""
+        return _joined_parts(part for event in self.fragments for part in _parts(event))
+
+    def parts_for_model(self) -> list[types.Part]:
+        """What the model has not in a stored event. Code is left out: some models refuse code without its result."""
+        return [
+            part
+            for part in self.parts
+            if not _is_code(part) and not (part.text and bool(part.thought) in self._repeated)
+        ]
+
+    def end(self, event: Event) -> bool:
+        """Ends it by the speaker's complete event. Returns whether the page was shown some of it that is not stored.
+
+        An aggregate that a callback changed is meant to replace what was streamed.
+        """
+        self.ended = True
+        streamed, said = self.parts, _parts(event)
+        texts = [(PartKind(bool(part.thought)), part.text) for part in streamed if part.text]
+        unrepeated = compare(said, texts).unrepeated
+        self._repeated = {bool(kind) for kind in PartKind if kind not in unrepeated}
+        if not unrepeated and all(part in said for part in streamed if not part.text):
+            return False
+        is_failure = not said and reports_error(event)
+        return is_failure or not self._is_changed_to(event)
+
+    def _is_changed_to(self, event: Event) -> bool:
+        return is_aggregate(
+            event,
+            model=next((one.model_version for one in self.fragments if one.model_version), None),
+            finish_reason=next((one.finish_reason.value for one in self.fragments if one.finish_reason), None),
+            call_ids={call.id for one in self.fragments for call in one.get_function_calls() if call.id},
+        )
+
+
+class RunOutput:
+    """How page and session differ about a run: what was shown and is not stored, and what is stored and hidden."""
+
+    def __init__(self) -> None:
+        self._open: dict[_Speaker, _Stream] = {}
+        """The streams that no complete event has ended yet."""
+        self._unrepeated: list[_Stream] = []
+        """Those that a complete event ended without repeating them."""
+        self._shown: dict[str, None] = {}
+        """The ids of the complete events that the page was shown, in order."""
+
+    def add(self, event: Event) -> None:
+        """Takes an event of the run that the page was shown."""
+        speaker = _speaker(event)
+        if event.partial:
+            if (stream := self._open.get(speaker)) is None:
+                stream = self._open[speaker] = _Stream(len(self._shown))
+            stream.fragments.append(event)
+            return
+        self._shown[event.id] = None
+        if event.content is not None or event.finish_reason is not None or reports_error(event):
+            ended = self._open.pop(speaker, None)
+            if ended is not None and ended.end(event):
+                self._unrepeated.append(ended)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether all that the page was shown is stored."""
+        return not self._unstored()
+
+    def hidden(self, stored: Iterable[Event]) -> list[Event]:
+        """Those of the run's stored events that the page was not shown.
+
+        They came after the end of the response, or not at all: a run can be cancelled while ADK stores an event.
+        """
+        return [
+            event
+            for event in stored
+            if event.id not in self._shown and event.error_code != ABORTED and not is_user_event(event)
+        ]
+
+    def unstored_events(self, of_run: Sequence[Event], hidden: Iterable[Event]) -> list[Event]:
+        """Events with what the page was shown and ADK has not stored, in the order in which it came.
+
+        ``of_run``: the stored events of the run. ``hidden``: those that the page was not shown.
+        """
+        stored_ids = {event.id for event in of_run}
+        hidden_speakers = {_speaker(event) for event in hidden if event.content is not None}
+        return [
+            _streamed_event(
+                stream,
+                before=next((shown for shown in [*self._shown][stream.begin :] if shown in stored_ids), None),
+                for_model=stream.ended or _speaker(stream.fragments[0]) not in hidden_speakers,
+            )
+            for stream in self._unstored()
+        ]
+
+    def _unstored(self) -> list[_Stream]:
+        streams = [*self._unrepeated, *self._open.values()]
+        return sorted((stream for stream in streams if stream.parts), key=lambda stream: stream.begin)
+
+
+def _streamed_event(stream: _Stream, *, before: str | None, for_model: bool) -> Event:
+    """An event with a stream that the page was shown. ``before``: the id of the event that the page was shown next.
+
+    ``for_model``: whether the model reads it. If the speaker's complete event was stored after the end of the response,
+    the model reads that.
+    """
+    parts = stream.parts_for_model() if for_model else []
+    last = stream.fragments[-1]
+    event = event_like(last, types.Content(role="model", parts=parts) if parts else None)
+    shown = types.Content(role="model", parts=stream.parts)
+    update_metadata(
+        event,
+        streamed=True,
+        before=before,
+        shown_content=None if parts == stream.parts else shown.model_dump(mode="json", exclude_none=True),
+    )
+    if last.finish_reason is not None:  # only such a fragment tells the page which model it is
+        event.model_version, event.finish_reason = last.model_version, last.finish_reason
+    return event
+
+
+def _is_code(part: types.Part) -> bool:
+    return part.executable_code is not None or part.code_execution_result is not None
+
+
+def event_like(template: Event, content: types.Content | None) -> Event:
+    """An event of the template's speaker."""
+    return Event(
+        author=template.author,
+        branch=template.branch,
+        invocation_id=template.invocation_id,
+        isolation_scope=template.isolation_scope,
+        node_info=template.node_info.model_copy(),
+        content=content,
+    )
+
+
+def _parts(event: Event) -> list[types.Part]:
+    return (event.content.parts if event.content is not None else None) or []
+
+
+def _speaker(event: Event) -> _Speaker:
+    return event.author, event.branch, event.node_info.path
+
+
+def _joined_parts(parts: Iterable[types.Part]) -> list[types.Part]:
+    """Neighbouring texts, and neighbouring thoughts, as one part each; files and code as they are.
+
+    Fragments of calls are left out: they are useless without the rest.
+    """
+    joined: list[types.Part] = []
+    for part in parts:
+        newest = joined[-1] if joined and joined[-1].text else None
+        if part.inline_data is not None or part.file_data is not None or _is_code(part):
+            joined.append(part)
+            continue
+        if part.text and (newest is None or bool(newest.thought) is not bool(part.thought)):
+            newest = types.Part(text="", thought=part.thought)
+            joined.append(newest)
+        if newest is not None:
+            newest.text = f"{newest.text}{part.text or ''}"
+            if part.thought or not part.text:  # the signature of a text comes on a later part without text
+                newest.thought_signature = part.thought_signature or newest.thought_signature
+    return joined

@@ -1,0 +1,32 @@
+"""What the package warns of while something runs. ``caplog`` would keep it for the whole of a test."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from typing_extensions import override
+
+
+class _Texts(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno == logging.WARNING:
+            self.texts.append(record.getMessage())
+
+
+@contextmanager
+def warned() -> Iterator[list[str]]:
+    """The warnings of the readers of events, as they come."""
+    handler = _Texts()
+    readers = [logging.getLogger(f"stream_protocol.{package}") for package in ("convert", "session", "recording")]
+    for reader in readers:
+        reader.addHandler(handler)
+    try:
+        yield handler.texts
+    finally:
+        for reader in readers:
+            reader.removeHandler(handler)
