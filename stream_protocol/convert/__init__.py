@@ -1,7 +1,7 @@
 """ADK events -> UI message chunks. Reads ADK objects by attribute and imports none of ADK."""
 
 from stream_protocol.convert._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
-from stream_protocol.convert._converter import StreamProtocolConverter, chunk_conversion, sse_conversion
+from stream_protocol.convert._converter import StreamProtocolConverter, call_ids, chunk_conversion, sse_conversion
 from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
 from stream_protocol.convert._delegations import find_task_agents
 from stream_protocol.convert._endings import ABORTED, DEFAULT_ERROR_TEXT, FINISH_REASONS, NO_CONTENT, AgentRunError
@@ -14,7 +14,7 @@ from stream_protocol.convert._options import (
     options_from_json,
     options_to_json,
 )
-from stream_protocol.convert._provider_tools import CODE_EXECUTION
+from stream_protocol.convert._provider_tools import CODE_EXECUTION, ProviderCall, ProviderResult, provider_part
 from stream_protocol.convert._steps import CALL_NOT_FINISHED_TEXT
 from stream_protocol.convert._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
 from stream_protocol.convert.events import (
@@ -47,9 +47,12 @@ __all__ = [
     "Ending",
     "EventOrDict",
     "NotAnEventError",
+    "ProviderCall",
+    "ProviderResult",
     "Settings",
     "StreamProtocolConverter",
     "WarnOnce",
+    "call_ids",
     "chunk_conversion",
     "fail_response",
     "find_task_agents",
@@ -59,6 +62,7 @@ __all__ = [
     "iter_sse",
     "options_from_json",
     "options_to_json",
+    "provider_part",
     "read_event",
     "read_events",
     "sse_conversion",

@@ -11,14 +11,15 @@ from stream_protocol.convert._steps import Steps
 from stream_protocol.convert.calls import (
     REQUEST_CREDENTIAL,
     CallRegistry,
-    CallsById,
     CallState,
+    SpeakerKey,
     ToolCall,
     client_output,
     failure_text,
     is_confirmed,
+    is_placeholder,
 )
-from stream_protocol.convert.events import USER, WarnOnce
+from stream_protocol.convert.events import USER, WarnOnce, is_user_event
 from stream_protocol.wire import Sink, UnrepresentableValueError, json_value
 
 if TYPE_CHECKING:
@@ -40,21 +41,25 @@ class FunctionResponses:
 
     def add_user_event(self, event: "Event") -> None:
         """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
+        if is_user_event(event):
+            self._registry.begin_run()
         for part in (event.content.parts if event.content is not None else None) or ():
             response = part.function_response
             if response is None:
                 continue
             call = self._registry.approval(response.id)
             if call is None:
-                self.add_response(event, response, {})
+                self.add_response(event, response, None)
             elif call.state is CallState.APPROVAL_REQUESTED:
                 approved = is_confirmed(response.response)
                 if approved is not None:
                     call.answer_approval(approved=approved, write_response=self._settings.options["ai_sdk"] == 7)
 
-    def add_response(self, event: "Event", response: "FunctionResponse", known: CallsById) -> None:
-        """Takes a function response: a result, or a placeholder for one. ``known``: the calls of the speaker."""
-        call = self._registry.answered_by(response.id, response.name or "", known)
+    def add_response(self, event: "Event", response: "FunctionResponse", speaker: SpeakerKey | None) -> None:
+        """Takes a function response: a result, or a placeholder for one. ``speaker``: ``None`` for the user."""
+        call = self._registry.answered_by(
+            event, speaker, response.id, response.name or "", is_placeholder=is_placeholder(event, response)
+        )
         if event.error_code == ABORTED:
             # ADK closed the call with its run. The end of the response writes its error, as for every other call.
             call = self._registry.approval(response.id) or call
@@ -97,9 +102,9 @@ class FunctionResponses:
             for media in () if call.hidden else response.parts or ():
                 write_media(self._sink, media, event, self._settings.options["artifact_url"])
 
-    def add_provider_result(self, result: ProviderResult, known: CallsById) -> None:
-        """Takes the result of a tool that the model's provider ran. ``known``: the calls of the speaker."""
-        call = self._registry.answered_by(result.id, result.name, known)
+    def add_provider_result(self, event: "Event | None", result: ProviderResult, speaker: SpeakerKey) -> None:
+        """Takes the result of a tool that the model's provider ran. ``event``: ``None`` for a fragment."""
+        call = self._registry.answered_by(event, speaker, result.id, result.name)
         if call is not None:
             self._add_output(call, result.output)
 
@@ -114,7 +119,7 @@ class FunctionResponses:
         if any(part.function_call or part.function_response for part in parts):
             return False  # an agent that runs in the tool's place uses tools of its own
         head, _, call_id = event.branch.rpartition("@")
-        call = self._registry.get(call_id)
+        call = self._registry.find(call_id, event.author)
         if call is None or not call.is_open or not call.name == event.author == head.rpartition(".")[2]:
             return False
         write_artifacts(self._sink, event, self._settings)
@@ -133,9 +138,9 @@ class FunctionResponses:
         Its result comes when that agent is done, which can be in a later response: a task agent may need several
         messages, and any agent may ask something first.
         """
-        call = self._registry.get(event.isolation_scope)
+        call = self._registry.find(event.isolation_scope, event.author)
         if call is None and event.branch is not None and event.content is not None and event.content.role == "model":
-            call = self._registry.get(event.branch.rpartition("@")[2])
+            call = self._registry.find(event.branch.rpartition("@")[2], event.author)
         if call is not None and call.state is CallState.RUNNING:
             self._add_interim(call, {"agent": event.author})
 

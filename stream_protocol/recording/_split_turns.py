@@ -8,8 +8,9 @@ from typing import Final
 from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions
+from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
-from stream_protocol.session import Omissions, Place, TranscriptReader, shown_event
+from stream_protocol.session import CallReader, Omissions, Place, TranscriptReader, shown_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class TurnHead:
     """The earlier events of the message if this turn continues one, without text fragments."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The converter's options that were recorded with the turn."""
+    call_ids: CallIds = NO_IDS
+    """The ids under which the page knows the calls of earlier messages."""
 
 
 NOTHING_OMITTED: Final = Omissions()
@@ -88,6 +91,11 @@ class _TurnSplitter:
         self._has_turn_records = False
         self._ended = False
         """Whether the newest turn had its ``EndRecord``, and no event came after it."""
+        self._call_ids = CallIds()
+        """The ids under which the page knows the calls so far."""
+        self._ids_before = NO_IDS
+        """Those of the calls before the newest message."""
+        self._calls = CallReader(self._call_ids)
         self._message: list[Event] = []
         """The events of the assistant's message so far, without text fragments: a complete event repeats their text."""
 
@@ -95,15 +103,15 @@ class _TurnSplitter:
         """Begins a recorded turn. If it has the id of the newest message, it continues that message."""
         self._has_turn_records, self._ended = True, False
         if not turn.message_id or turn.message_id != self.head.message_id:
-            self._message = []
-        self.head = TurnHead(turn.message_id, tuple(self._message), turn.options)
+            self._begin_message()
+        self._begin_head(turn.message_id, turn.options)
         return self.head
 
     def end_turn(self) -> TurnHead:
         """Returns the turn that ends: the newest one. An end directly after an end is that of a turn without events."""
         if self._ended:
-            self._message = []
-            self.head = TurnHead("")
+            self._begin_message()
+            self._begin_head("")
         self._ended = True
         self._reader.end_response()
         return self.head
@@ -117,16 +125,25 @@ class _TurnSplitter:
             case Place.HIDDEN | Place.OUTSIDE:
                 return None
             case Place.NEW_MESSAGE if not self._has_turn_records:
-                self._message = []
-                self.head = TurnHead(self._reader.message_id)
+                self._begin_message()
+                self._begin_head(self._reader.message_id)
             case Place.NEW_RESPONSE if not self._has_turn_records:
-                self.head = TurnHead(self.head.message_id, tuple(self._message))
+                self._begin_head(self.head.message_id)
         if hidden:
             return None
         self._ended = False
+        self._calls.read(event)
         if not _is_text_fragment(event):
             self._message.append(event)
         return self.head
+
+    def _begin_message(self) -> None:
+        self._message = []
+        self._ids_before = self._call_ids.copy()
+        self._calls = CallReader(self._call_ids)
+
+    def _begin_head(self, message_id: str, options: ConverterOptions | None = None) -> None:
+        self.head = TurnHead(message_id, tuple(self._message), options or {}, self._ids_before)
 
 
 def _is_text_fragment(event: Event) -> bool:

@@ -150,7 +150,10 @@ class ChatService:
             job = await self._in_time(plan_job(key, request, overrides))
             if isinstance(job, NothingToRun):
                 options = self._options_for(request.id, overrides.artifact_base)
-                return _iterate(list(iter_sse(job.events, past=job.past, message_id=job.message_id, **options)))
+                repeated = iter_sse(
+                    job.events, past=job.past, message_id=job.message_id, taken_ids=job.call_ids, **options
+                )
+                return _iterate(list(repeated))
             claimed.open()
             self._start(claimed, job, claim.pop_all())
             return claimed.log.read()

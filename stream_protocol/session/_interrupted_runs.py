@@ -5,7 +5,8 @@ calls it left without a response, and that it was interrupted at all. With the e
 next prompt agree with what the page showed.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from google.adk.events import Event
@@ -21,8 +22,15 @@ from stream_protocol.convert import (
     Ending,
     is_user_event,
 )
-from stream_protocol.convert.calls import external_kind
-from stream_protocol.session.transcript import EVENT_INTERVAL, HIDDEN_FROM_MODEL, Exchange, Transcript, update_metadata
+from stream_protocol.session.transcript import (
+    EVENT_INTERVAL,
+    HIDDEN_FROM_MODEL,
+    Exchange,
+    StoredCall,
+    StoredResponse,
+    Transcript,
+    update_metadata,
+)
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
 """``error_code`` of the events after an error. After an abort or a timeout they have ADK's own code, ``ABORTED``, which
@@ -135,17 +143,15 @@ def _is_code(part: types.Part) -> bool:
 
 def _missing_responses(exchange: Exchange, error_text: str, *, closes_pending: bool) -> Iterator[Event]:
     """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls."""
-    answered = {response.id for event in exchange.stored for response in event.get_function_responses()}
     delegated = {event.isolation_scope for event in exchange.stored}
-    for event in exchange.stored:
-        open_calls = [
-            call
-            for call in event.get_function_calls()
-            if call.id not in answered
-            and (closes_pending or (external_kind(event, call) is None and call.id not in delegated))
-        ]
-        if open_calls:
-            yield _responses_event(event, [(call, {"error": error_text}) for call in open_calls])
+    unanswered = (
+        call
+        for call in exchange.calls
+        if not (call.responses or call.has_placeholder)
+        and (closes_pending or (call.kind is None and call.call.id not in delegated))
+    )
+    for _, calls in groupby(unanswered, key=lambda call: call.index):
+        yield _responses_event([(call, {"error": error_text}) for call in calls])
 
 
 def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
@@ -154,27 +160,29 @@ def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
     ADK closes the calls of a stopped run in one event, and hides that from the model if an approval is among them.
     These events are hidden from the page, which has the responses already.
     """
+    unread = (
+        call
+        for call in exchange.calls
+        if call.call.name not in HIDDEN_FROM_MODEL and call.responses and not any(map(_is_readable, call.responses))
+    )
+    for _, calls in groupby(unread, key=lambda call: call.index):
+        copy = _responses_event([(call, call.responses[-1].response.response) for call in calls])
+        update_metadata(copy, hidden_events=(copy.id,))
+        yield copy
+
+
+def _is_readable(response: StoredResponse) -> bool:
+    return not any(one.name in HIDDEN_FROM_MODEL for one in response.event.get_function_responses())
+
+
+def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
+    """An event with the responses to calls of one event."""
     responses = [
-        (response, any(one.name in HIDDEN_FROM_MODEL for one in event.get_function_responses()))
-        for event in exchange.stored
-        for response in event.get_function_responses()
+        types.FunctionResponse(id=stored.call.id, name=stored.call.name, response=outcome)
+        for stored, outcome in outcomes
     ]
-    for_model = {response.id for response, hidden in responses if not hidden}
-    missing = {one.id: one.response for one, hidden in responses if hidden and one.id not in for_model}
-    for event in exchange.stored:
-        calls = [call for call in event.get_function_calls() if call.id in missing]
-        readable = [(call, missing[call.id]) for call in calls if call.name not in HIDDEN_FROM_MODEL]
-        if readable:
-            copy = _responses_event(event, readable)
-            update_metadata(copy, hidden_events=(copy.id,))
-            yield copy
-
-
-def _responses_event(event: Event, outcomes: Iterable[tuple[types.FunctionCall, dict[str, Any] | None]]) -> Event:
-    """An event with the responses to calls of ``event``."""
-    responses = [types.FunctionResponse(id=call.id, name=call.name, response=outcome) for call, outcome in outcomes]
     content = types.Content(role="user", parts=[types.Part(function_response=response) for response in responses])
-    return _event_like(event, content)
+    return _event_like(outcomes[0][0].event, content)
 
 
 def _event_like(template: Event, content: types.Content | None) -> Event:

@@ -1,6 +1,7 @@
 """The one reading of a session's past: its exchanges, its calls, what is hidden, and what we keep on events."""
 
-from stream_protocol.session.transcript._external_calls import HIDDEN_FROM_MODEL, ExternalCall
+from stream_protocol.session.transcript._exchange_calls import CallReader, StoredCall, StoredResponse
+from stream_protocol.session.transcript._external_calls import HIDDEN_FROM_MODEL, ExternalCall, external_calls
 from stream_protocol.session.transcript._metadata import (
     EVENT_INTERVAL,
     METADATA_KEY,
@@ -19,6 +20,7 @@ __all__ = [
     "HIDDEN_FROM_MODEL",
     "METADATA_KEY",
     "STATE_PREFIX",
+    "CallReader",
     "EventMetadata",
     "Exchange",
     "ExternalCall",
@@ -26,8 +28,11 @@ __all__ = [
     "Omissions",
     "Place",
     "SentFile",
+    "StoredCall",
+    "StoredResponse",
     "Transcript",
     "TranscriptReader",
+    "external_calls",
     "is_user_message",
     "message_id",
     "shown_event",
