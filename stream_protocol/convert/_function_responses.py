@@ -57,7 +57,7 @@ class FunctionResponses:
 
     def add_response(self, event: "Event", response: "FunctionResponse", speaker: SpeakerKey | None) -> None:
         """Takes a function response: a result, or a placeholder for one. ``speaker``: ``None`` for the user."""
-        call = self._registry.answered_by(
+        call, waits = self._registry.answered_by(
             event, speaker, response.id, response.name or "", is_placeholder=is_placeholder(event, response)
         )
         if event.error_code == ABORTED:
@@ -66,21 +66,21 @@ class FunctionResponses:
             if call is not None and call.is_open:
                 call.stop_waiting()
         elif call is not None:
-            self._add_to_call(event, call, response)
+            self._add_to_call(event, call, response, waits=waits)
         if call is None:
             # The client dies of an output whose call is in another message; history shows it where the call is.
             self._warn(f"Skipped a response of `{response.name}` to a call outside this message")
 
-    def _add_to_call(self, event: "Event", call: ToolCall, response: "FunctionResponse") -> None:
+    def _add_to_call(self, event: "Event", call: ToolCall, response: "FunctionResponse", *, waits: bool) -> None:
         failed = failure_text(response.response) is not None
-        confirmation = event.actions.requested_tool_confirmations.get(response.id or "")
+        confirmation = event.actions.requested_tool_confirmations.get(response.id or "") if waits else None
         if confirmation is not None:
             # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
             if not failed:
                 write_confirmation(self._sink, call.id, confirmation)
             if call.is_open:
                 call.announce_approval(gated=failed)
-        elif response.id in event.actions.requested_auth_configs and not call.lacks_credential:
+        elif waits and not call.lacks_credential:
             if call.is_open:
                 call.await_credential(lacking=True)
         elif failed and call.gated and call.approved is False:
@@ -104,7 +104,7 @@ class FunctionResponses:
 
     def add_provider_result(self, event: "Event | None", result: ProviderResult, speaker: SpeakerKey) -> None:
         """Takes the result of a tool that the model's provider ran. ``event``: ``None`` for a fragment."""
-        call = self._registry.answered_by(event, speaker, result.id, result.name)
+        call, _ = self._registry.answered_by(event, speaker, result.id, result.name)
         if call is not None:
             self._add_output(call, result.output)
 

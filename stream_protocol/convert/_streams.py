@@ -5,7 +5,16 @@ bytes, one SSE event an item, ``data: [DONE]`` last. An event may be a dictionar
 """
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import aclosing, nullcontext
 from typing import Any, TypeVar, Unpack
 

@@ -131,9 +131,7 @@ def _plan_user_turn(request: ChatRequest, message: UIMessage, transcript: Transc
     else:
         files = _saved_files(request.id, transcript.versions(message["id"]))
         said = texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
-    return _new_user_turn(
-        said, message["id"], exchange.call_ids, rewind_before=exchange.stored[0].invocation_id
-    )
+    return _new_user_turn(said, message["id"], exchange.call_ids, rewind_before=exchange.stored[0].invocation_id)
 
 
 def _new_user_turn(
@@ -197,9 +195,7 @@ def _agent_waits_for(call: ExternalCall, answered: Iterable[ExternalCall]) -> bo
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:
         return False
-    return any(
-        call.response_index == other.response_index or call.answer_id == other.answer_id for other in answered
-    )
+    return any(call.response_index == other.response_index or call.answer_id == other.answer_id for other in answered)
 
 
 def _answered_before(

@@ -80,10 +80,7 @@ class Fixture:
 
     def convert(self, ai_sdk: AiSdkVersion) -> list[list[AnyChunk]]:
         """The chunks of each turn."""
-        return [
-            list(iter_chunks(turn.run(), **turn.place(), **self.options_for(ai_sdk)))
-            for turn in self.turns
-        ]
+        return [list(iter_chunks(turn.run(), **turn.place(), **self.options_for(ai_sdk))) for turn in self.turns]
 
     def options_for(self, ai_sdk: AiSdkVersion) -> ConverterOptions:
         return {**self.options, "ai_sdk": ai_sdk}

@@ -7,7 +7,6 @@ from stream_protocol.wire import ChunkSink
 from tests.convert.building import AGENT, call, event, fragment, piece, response, results, text, user
 from tests.convert.running import inputs, outputs, run
 
-
 ONE: SpeakerKey = ("a", None, "")
 OTHER: SpeakerKey = ("b", None, "")
 
@@ -68,10 +67,10 @@ def test_a_response_without_an_id_answers_its_own_speakers_call_first() -> None:
     others, own = calls.new(None, OTHER), calls.new(None, ONE)
     for call_of_both in (others, own):
         announce(call_of_both)
-    assert calls.answered_by(None, ONE, None, "f") is own
+    assert calls.answered_by(None, ONE, None, "f") == (own, False)
     own.fail_input("cut")
-    assert calls.answered_by(None, ONE, None, "f") is others
-    assert calls.answered_by(None, ONE, None, "g") is None
+    assert calls.answered_by(None, ONE, None, "f") == (others, False)
+    assert calls.answered_by(None, ONE, None, "g") == (None, False)
 
 
 def test_a_call_waits_from_when_it_was_shown_until_it_is_answered() -> None:

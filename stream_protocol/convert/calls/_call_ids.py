@@ -34,7 +34,7 @@ class CallIds(Collection[str]):
         yield from self._places
 
     def __contains__(self, call_id: object) -> bool:
-        return isinstance(call_id, str) and self._has(call_id, len(self))
+        return isinstance(call_id, str) and self.has_among(call_id, len(self))
 
     def copy(self) -> "CallIds":
         """The ids as they are now: what either gives later, the other does not have. It takes no time."""
@@ -49,7 +49,7 @@ class CallIds(Collection[str]):
         return call_id
 
     def _numbered(self, adk_id: str) -> str:
-        number = self._newest_number(adk_id, len(self))
+        number = self.newest_number(adk_id, len(self))
         call_id = adk_id
         while call_id == adk_id or call_id in self:
             number += 1
@@ -57,19 +57,19 @@ class CallIds(Collection[str]):
         self._numbers.setdefault(adk_id, []).append((len(self), number))
         return call_id
 
-    def _has(self, call_id: str, count: int) -> bool:
+    def has_among(self, call_id: str, count: int) -> bool:
         """Whether the id is among the first ``count``."""
         if (place := self._places.get(call_id)) is not None:
             return place < count
-        return self._earlier is not None and self._earlier._has(call_id, min(count, self._begin))
+        return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
 
-    def _newest_number(self, adk_id: str, count: int) -> int:
+    def newest_number(self, adk_id: str, count: int) -> int:
         """The highest number among the first ``count``. So no number is tried twice."""
         numbers = self._numbers.get(adk_id, [])
         if (later := bisect_left(numbers, (count,))) > 0:
             return numbers[later - 1][1]
         if self._earlier is not None:
-            return self._earlier._newest_number(adk_id, min(count, self._begin))
+            return self._earlier.newest_number(adk_id, min(count, self._begin))
         return 1 if adk_id else -1
 
 

@@ -6,7 +6,7 @@ on what a client was sent, since stored events have neither.
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from stream_protocol.convert.calls._call_ids import CallIds
 
@@ -34,6 +34,15 @@ class KnownCall:
     """How many it had; a placeholder is none."""
     approvals: int = 0
     """How often a person was asked to approve it."""
+
+
+class Answered(NamedTuple):
+    """What a response means."""
+
+    call: KnownCall | None
+    """The call that it answers; ``None`` if that is in no event of the message."""
+    is_placeholder: bool
+    """Whether it only says that the call waits."""
 
 
 class KnownCalls:
@@ -104,8 +113,9 @@ class KnownCalls:
 
     def answered(
         self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool = False
-    ) -> KnownCall | None:
+    ) -> Answered:
         """The call of a tool that a response answers. ``speaker``: who gives it; ``None`` for the user.
+        ``is_placeholder``: whether the event says so of its id.
 
         Of several calls under one id it is the speaker's own, else that of the same tool, else the one with the fewest
         responses, and the oldest of these: so responses come in the order of their calls. A call that has its response
@@ -120,10 +130,13 @@ class KnownCalls:
             default=None,
         )
         if known is None or (known.responses and _differ(known.name, name)):
-            return None
+            return Answered(None, is_placeholder)
         self._mention(event, known)
+        # Of several calls under one id ADK has asked about one: the others have their results.
+        if is_placeholder and not known.approvals:
+            is_placeholder = not any(one.approvals and not one.responses for one in calls)
         known.responses += not is_placeholder
-        return known
+        return Answered(known, is_placeholder)
 
     def _mention(self, event: object, known: KnownCall) -> None:
         if event is not self._event:

@@ -80,13 +80,16 @@ class CallRegistry:
         name: str,
         *,
         is_placeholder: bool = False,
-    ) -> ToolCall | None:
-        """The call of a tool that a function response answers: see ``KnownCalls.answered``."""
+    ) -> tuple[ToolCall | None, bool]:
+        """The call of a tool that a function response answers, and whether that is a placeholder.
+
+        See ``KnownCalls.answered``.
+        """
         if adk_id and not self._known.under(adk_id):
             unnamed = (call for call in self.unsettled() if call.id in self._without_id)
             self.alias(adk_id, self._oldest(unnamed, name, speaker))
-        known = self._known.answered(event, speaker, adk_id, name, is_placeholder=is_placeholder)
-        return self._call(known) if adk_id else self._oldest(self.unsettled(), name, speaker)
+        known, waits = self._known.answered(event, speaker, adk_id, name, is_placeholder=is_placeholder)
+        return self._call(known) if adk_id else self._oldest(self.unsettled(), name, speaker), waits
 
     def _call(self, known: KnownCall | None) -> ToolCall | None:
         return None if known is None else self._calls[known.id][0]
@@ -119,4 +122,3 @@ class CallRegistry:
         """The call whose newest approval request has this id. An answer to an older request is ignored."""
         call = self._approvals.get(approval_id) if approval_id else None
         return call if call is not None and call.approval_id == approval_id else None
-

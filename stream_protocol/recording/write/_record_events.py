@@ -35,9 +35,9 @@ def record(
 ) -> AsyncGenerator[E, None]:
     """Yields the same events, or dictionaries, and adds them as one turn to the recording at ``path``.
 
-    ``past``, ``message_id``, ``taken_ids`` and ``options`` are those of ``StreamProtocolConverter``. Give the same values
-    as to the converter of the events: its chunks are recorded, too. ``request``: the client's request body if there is one.
-    ``redact``: the app's own redaction; see ``Redact``.
+    ``past``, ``message_id``, ``taken_ids`` and ``options`` are those of ``StreamProtocolConverter``. Give the same
+    values as to the converter of the events: its chunks are recorded, too. ``request``: the client's request body if
+    there is one. ``redact``: the app's own redaction; see ``Redact``.
 
     If the file cannot be written, that is logged and the events go on. If the reader stops early, ``events`` is closed.
     """

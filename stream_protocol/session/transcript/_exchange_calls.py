@@ -122,13 +122,11 @@ class CallReader:
         else:
             self._known.answered(event, speaker, part.id, part.name)
 
-    def _add_response(
-        self, event: Event, speaker: SpeakerKey | None, response: types.FunctionResponse
-    ) -> None:
+    def _add_response(self, event: Event, speaker: SpeakerKey | None, response: types.FunctionResponse) -> None:
         waits = is_placeholder(event, response)
         call = self._approvals.get(response.id or "")
         if call is None:
-            known = self._known.answered(event, speaker, response.id, response.name or "", is_placeholder=waits)
+            known, waits = self._known.answered(event, speaker, response.id, response.name or "", is_placeholder=waits)
             call = self._by_known.get(known) if known is not None else None
         if call is None:
             return
