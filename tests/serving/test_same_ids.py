@@ -302,7 +302,7 @@ async def ask_first(tool_context: ToolContext) -> dict[str, Any]:
 
 async def test_what_a_tool_asks_is_about_its_own_call(tmp_path: Path) -> None:
     calls = [Call("look", {"city": "Oslo"}, id="0"), Call("ask_first", id="1"), Call("pay", {"amount": 1}, id="2")]
-    house = House(agent_with(*[calls, "Asked.", "Done."] * 2, tools=[look, ask_first, PAY]), WHOLE)
+    house = House(agent_with(*[calls, "Done."] * 2, tools=[look, ask_first, PAY]), WHOLE)
     for words in ("one", "two"):
         await house.page.send(words)
         await house.agree(tmp_path)

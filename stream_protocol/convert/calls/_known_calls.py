@@ -52,6 +52,8 @@ class KnownCalls:
         self._ids = ids
         self._calls: dict[str, list[KnownCall]] = {}
         """By ADK's ids."""
+        self._without_id: list[KnownCall] = []
+        """The calls for which ADK has given no id."""
         self._run = 0
         self._event: object = None
         """The newest event that has mentioned a call."""
@@ -66,10 +68,14 @@ class KnownCalls:
         """Adds a call. ``shown``: whether it needs an id in the client."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
+        if not adk_id:
+            self._without_id.append(known)
         return known
 
     def alias(self, adk_id: str, known: KnownCall) -> None:
         """Makes ``adk_id`` an id of the call, besides those that it has."""
+        if adk_id != known.id and known in self._without_id:
+            self._without_id.remove(known)
         calls = self._calls.setdefault(adk_id, [])
         if known not in calls:
             calls[:-MAX_ANSWERED] = [one for one in calls[:-MAX_ANSWERED] if not one.responses]
@@ -119,11 +125,15 @@ class KnownCalls:
 
         Of several calls under one id it is the speaker's own, else that of the same tool, else the one with the fewest
         responses, and the oldest of these: so responses come in the order of their calls. A call that has its response
-        takes none of another tool: that is for an earlier message.
+        takes none of another tool: that is for an earlier message. An unknown id is that of the oldest call of the tool
+        that came without one.
         """
-        if not adk_id:  # of some call: which one, only the converter knows
-            self.begin_run()
-        calls = self.under(adk_id or "")
+        if not adk_id:
+            self.begin_run()  # it answers some call, so what comes later repeats none; which one, the converter finds
+            return Answered(None, is_placeholder)
+        if adk_id not in self._calls and (nameless := self._oldest_without_id(speaker, name)) is not None:
+            self.alias(adk_id, nameless)
+        calls = self.under(adk_id)
         known = min(
             [one for one in calls if one.speaker == speaker] or calls,
             key=lambda one: (self._is_mentioned(event, one), _differ(one.name, name), one.responses, -one.approvals),
@@ -137,6 +147,10 @@ class KnownCalls:
             is_placeholder = not any(one.approvals and not one.responses for one in calls)
         known.responses += not is_placeholder
         return Answered(known, is_placeholder)
+
+    def _oldest_without_id(self, speaker: SpeakerKey | None, name: str) -> KnownCall | None:
+        waiting = (one for one in self._without_id if one.name == name and one.args is not None and not one.responses)
+        return min(waiting, key=lambda one: one.speaker != speaker, default=None)
 
     def _mention(self, event: object, known: KnownCall) -> None:
         if event is not self._event:

@@ -1,13 +1,12 @@
 """The call registry: every tool call of a message, with the state that the client knows it in.
 
 ADK's id for a call can be missing, can differ from fragment to fragment (before 2.11) or between fragments and the
-finished call (models that give no ids), and can come again. Which call an id means is found by ``KnownCalls``. A tool's
-name decides only where an id is missing: a response without an id answers the oldest unanswered call of that name, and
-a response with an unknown id answers the oldest of those calls that came without one.
+finished call (models that give no ids), and can come again. Which call an id means is found by ``KnownCalls``. A
+response without an id answers the oldest unsettled call of its tool.
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from stream_protocol.convert.calls._call_ids import CallIds
@@ -30,26 +29,21 @@ class CallRegistry:
         self._unsettled: dict[str, ToolCall] = {}
         """Calls that were not settled when ``unsettled`` last looked; read them by that."""
         self._approvals: dict[str, ToolCall] = {}
-        self._without_id: set[str] = set()
-        """The calls for which ADK has given no id."""
 
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
     ) -> ToolCall:
         """Adds a call under a client id of its own. ``name``: the tool, if that is known."""
         known = self._known.new(adk_id, speaker, name)
-        if not adk_id:
-            self._without_id.add(known.id)
-            if not provider_executed:
-                logger.warning("ADK gave a function call no id; it is %s", known.id)
+        if not (adk_id or provider_executed):
+            logger.warning("ADK gave a function call no id; it is %s", known.id)
         call = self._unsettled[known.id] = ToolCall(self._sink, known.id, provider_executed=provider_executed)
         self._calls[known.id] = call, known
         return call
 
-    def alias(self, adk_id: str | None, call: ToolCall | None) -> None:
-        """Makes ``adk_id`` an id of the call, if there are both."""
-        if adk_id and call is not None:
-            self._without_id.discard(call.id)
+    def alias(self, adk_id: str | None, call: ToolCall) -> None:
+        """Makes ``adk_id`` an id of the call, if there is one."""
+        if adk_id:
             self._known.alias(adk_id, self._calls[call.id][1])
 
     def complete(self, event: object, call: ToolCall, name: str, args: dict[str, Any]) -> None:
@@ -85,18 +79,15 @@ class CallRegistry:
 
         See ``KnownCalls.answered``.
         """
-        if adk_id and not self._known.under(adk_id):
-            unnamed = (call for call in self.unsettled() if call.id in self._without_id)
-            self.alias(adk_id, self._oldest(unnamed, name, speaker))
         known, waits = self._known.answered(event, speaker, adk_id, name, is_placeholder=is_placeholder)
-        return self._call(known) if adk_id else self._oldest(self.unsettled(), name, speaker), waits
+        return self._call(known) if adk_id else self._oldest_unsettled(name, speaker), waits
 
     def _call(self, known: KnownCall | None) -> ToolCall | None:
         return None if known is None else self._calls[known.id][0]
 
-    def _oldest(self, calls: Iterable[ToolCall], name: str, speaker: SpeakerKey | None) -> ToolCall | None:
-        """The oldest of these calls that has the name; the speaker's own come first."""
-        named = (call for call in calls if call.name == name)
+    def _oldest_unsettled(self, name: str, speaker: SpeakerKey | None) -> ToolCall | None:
+        """The oldest unsettled call that has the name; the speaker's own come first."""
+        named = (call for call in self.unsettled() if call.name == name)
         return min(named, key=lambda call: self._calls[call.id][1].speaker != speaker, default=None)
 
     def unsettled(self) -> list[ToolCall]:
