@@ -173,9 +173,11 @@ def _continued(speaker: Speaker, fragment: "FunctionCall", mentioned: list[ToolC
 
 def _completed(speaker: Speaker, complete: "FunctionCall", ids: Collection[str | None]) -> ToolCall | None:
     """The call of which fragments came and this is the whole; ``None`` if there is none."""
-    claimed = {call_id: speaker.calls_by_id.get(call_id) for call_id in ids if call_id}
     calls = speaker.streaming_calls + speaker.unfinished_calls
     streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
+    if not streamed:
+        return None
+    claimed = {call_id: speaker.calls_by_id.get(call_id) for call_id in ids if call_id}
     if complete.id and (same_id := claimed[complete.id]) in streamed:
         return same_id
     unclaimed = (call for call in streamed if call not in claimed.values())

@@ -57,7 +57,7 @@ class KnownCalls:
         self._run = 0
         self._event: object = None
         """The newest event that has mentioned a call."""
-        self._mentioned: list[KnownCall] = []
+        self._mentioned: set[KnownCall] = set()
         """The calls that this event has mentioned so far: the next one under the same id is another."""
 
     def begin_run(self) -> None:
@@ -156,7 +156,7 @@ class KnownCalls:
         if event is not self._event:
             self._event = event
             self._mentioned.clear()
-        self._mentioned.append(known)
+        self._mentioned.add(known)
 
     def _is_mentioned(self, event: object, known: KnownCall) -> bool:
         return event is self._event and known in self._mentioned
