@@ -15,6 +15,7 @@ from google.adk.a2a.utils.agent_to_a2a import to_a2a
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.remote_a2a_agent import RemoteA2aAgent
 from google.adk.runners import Runner
+from google.adk.workflow import Workflow
 from starlette.applications import Starlette
 
 from stream_protocol.serving import bind_socket
@@ -29,7 +30,9 @@ Step: TypeAlias = "Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent | E
 
 
 @contextmanager
-def served_peer(agent: BaseAgent, *, artifacts: bool = False, executor: AgentExecutor | None = None) -> Iterator[str]:
+def served_peer(
+    agent: BaseAgent | Workflow, *, artifacts: bool = False, executor: AgentExecutor | None = None
+) -> Iterator[str]:
     """The agent, served by ``to_a2a``: the address of its card.
 
     ``artifacts``: it is run by the newer of ADK's executors, which sends artifacts where the other one sends messages.
@@ -53,7 +56,7 @@ def served_peer(agent: BaseAgent, *, artifacts: bool = False, executor: AgentExe
 
 
 @asynccontextmanager
-async def peer(agent: BaseAgent, **served: Any) -> AsyncIterator[RemoteA2aAgent]:
+async def peer(agent: BaseAgent | Workflow, **served: Any) -> AsyncIterator[RemoteA2aAgent]:
     """The agent, as another one reaches it. ``served``: as for ``served_peer``."""
     with served_peer(agent, **served) as card:
         async with httpx.AsyncClient(timeout=HANG) as client:

@@ -5,7 +5,8 @@
 // A step does one thing on a page, the newest unless it names one (`page: 0` is the first):
 //   {text, stopAt?, offline?}                 types it; stops as soon as a part of the answer is in the state `stopAt`
 //   {approve: tool, approved, reason?, payload?, clicks?}   answers the first question about the tool
-//   {answer: tool, output}, {answer: tool, state: "output-error", errorText}
+//   {answer: tool, call?, output}, {answer: tool, call?, state: "output-error", errorText}: `call` is the first of the tool
+//                                             in the chat, or the one with that number, from 0
 //   {send: true}                              sends what was answered, though something is still open
 //   {regenerate: index | null}, {edit: index, text}
 //   {reload: true}                            opens another page, with what the server has stored
@@ -69,8 +70,8 @@ async function act(chat, step, payloads) {
   if ('stopAt' in step) return sendAndStop(chat, step);
   if ('approve' in step) return approve(chat, step, payloads);
   if ('answer' in step) {
-    const { answer, ...given } = step;
-    return chat.addToolOutput({ toolCallId: find(chat, answer).toolCallId, ...given });
+    const { answer, call = 0, ...given } = step;
+    return chat.addToolOutput({ toolCallId: find(chat, answer, { call }).toolCallId, ...given });
   }
   if ('regenerate' in step) return chat.regenerate(step.regenerate === null ? {} : { messageId: idAt(chat, step.regenerate) });
   if ('edit' in step) return chat.sendMessage({ text: step.text, messageId: idAt(chat, step.edit) });
@@ -86,16 +87,16 @@ async function sendAndStop(chat, { text, stopAt }) {
 
 /** A payload waits with the page until the chat sends, which may be when something else is answered. */
 async function approve(chat, { approve: tool, approved, reason, payload, clicks = 1 }, payloads) {
-  const { id } = find(chat, tool, 'approval-requested').approval;
+  const { id } = find(chat, tool, { state: 'approval-requested' }).approval;
   if (payload !== undefined) payloads[id] = payload;
   await Promise.all(Array.from({ length: clicks }, () => chat.addToolApprovalResponse({ id, approved, reason })));
 }
 
 const idAt = (chat, index) => chat.messages[index].id;
 
-function find(chat, tool, state) {
+function find(chat, tool, { state, call = 0 }) {
   const parts = chat.messages.flatMap(message => message.parts);
-  const part = parts.find(part => part.type === `tool-${tool}` && (state === undefined || part.state === state));
+  const part = parts.filter(part => part.type === `tool-${tool}` && (state === undefined || part.state === state))[call];
   if (part === undefined) throw new Error(`${tool} is not to be answered: ${JSON.stringify(parts)}`);
   return part;
 }

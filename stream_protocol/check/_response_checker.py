@@ -7,6 +7,7 @@ read it.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, cast
 
@@ -237,6 +238,9 @@ class ResponseChecker:
             if self._reducer.tools.find(call_id) is not None:
                 text = f"{kind} for call {short_json(call_id)}, which is in an earlier step already."
                 yield Problem(Rule.CALL_RESTARTED, text)
+            elif call_id in self._earlier_calls:
+                text = f"{kind} for call {short_json(call_id)}, whose id a call of an earlier message has."
+                yield Problem(Rule.CALL_ID_REUSED, text)
         elif kind != "tool-input-error" and (part["type"] == "dynamic-tool") != chunk.get("dynamic", False):
             text = f"{kind} for call {short_json(call_id)} and the chunk before it differ in `dynamic`."
             yield Problem(Rule.DYNAMIC_MISMATCH, text)
@@ -257,6 +261,12 @@ class ResponseChecker:
             # The AI SDK's own v6 server sends both for an invalid call.
             text = f"{kind} for call {short_json(call_id)}, which is {part['state']} already."
             yield Problem(Rule.OUTPUT_TWICE, text)
+
+    @cached_property
+    def _earlier_calls(self) -> frozenset[str]:
+        """The ids of the calls in the client's other messages."""
+        parts = (part for message in self._earlier for part in message["parts"])
+        return frozenset(part["toolCallId"] for part in parts if is_tool_part(part))
 
     def _open_texts(self) -> Iterator[str]:
         for kind in ("text", "reasoning"):

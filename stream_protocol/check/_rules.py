@@ -136,6 +136,11 @@ class Rule(StrEnum):
         Severity.ERROR,
         "A call that had got further starts again: its result or request is lost, or it is shown twice.",
     )
+    CALL_ID_REUSED = (
+        "call-id-reused",
+        Severity.WARNING,
+        "A call has the id of one in an earlier message: if that is still shown, the page's output for it goes there.",
+    )
     STEP_WHILE_PENDING = (
         "step-while-pending",
         Severity.ERROR,

@@ -2,7 +2,7 @@
 
 from stream_protocol.convert._aggregates import compare, is_aggregate
 from stream_protocol.convert._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
-from stream_protocol.convert._converter import StreamProtocolConverter, chunk_conversion, sse_conversion
+from stream_protocol.convert._converter import StreamProtocolConverter, call_ids, chunk_conversion, sse_conversion
 from stream_protocol.convert._data_parts import DATA_WIDGET_PROVIDER
 from stream_protocol.convert._delegations import find_task_agents
 from stream_protocol.convert._endings import (
@@ -22,7 +22,7 @@ from stream_protocol.convert._options import (
     options_from_json,
     options_to_json,
 )
-from stream_protocol.convert._provider_tools import CODE_EXECUTION
+from stream_protocol.convert._provider_tools import CODE_EXECUTION, ProviderCall, ProviderResult, provider_part
 from stream_protocol.convert._speakers import PartKind
 from stream_protocol.convert._steps import CALL_NOT_FINISHED_TEXT
 from stream_protocol.convert._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
@@ -61,10 +61,13 @@ __all__ = [
     "EventOrDict",
     "NotAnEventError",
     "PartKind",
+    "ProviderCall",
+    "ProviderResult",
     "Settings",
     "StreamProtocolConverter",
     "WarnOnce",
     "as_said",
+    "call_ids",
     "chunk_conversion",
     "compare",
     "fail_response",
@@ -77,6 +80,7 @@ __all__ = [
     "iter_sse",
     "options_from_json",
     "options_to_json",
+    "provider_part",
     "read_event",
     "read_events",
     "relay_marks",

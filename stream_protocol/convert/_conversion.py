@@ -23,9 +23,9 @@ from stream_protocol.convert._media import is_media, write_media
 from stream_protocol.convert._options import Settings
 from stream_protocol.convert._provider_tools import ProviderCall, provider_part
 from stream_protocol.convert._sources import Sources
-from stream_protocol.convert._speakers import NO_SPEAKER, PartKind, Speaker, SpeakerKey
+from stream_protocol.convert._speakers import NO_SPEAKER, PartKind, Speaker
 from stream_protocol.convert._steps import Steps
-from stream_protocol.convert.calls import CallRegistry
+from stream_protocol.convert.calls import CallIds, CallRegistry, SpeakerKey
 from stream_protocol.convert.events import (
     USER,
     WarnOnce,
@@ -64,7 +64,8 @@ T = TypeVar("T")
 class Conversion(Generic[T]):
     """One response of an agent, written to a sink."""
 
-    def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None = None) -> None:
+    def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
+        """``call_ids``: those of the chat's earlier messages."""
         self._sink = sink
         self.queue, self.take = sink.queue, sink.take
         """What the response has written and nobody has taken: see ``Sink``."""
@@ -78,7 +79,7 @@ class Conversion(Generic[T]):
         """The next part ids, by kind: ordinals in the message, so that the same events give the same bytes."""
         self.warn = WarnOnce()
         """Logs what is unexpected in the events."""
-        self._registry = CallRegistry(sink, self.warn)
+        self._registry = CallRegistry(sink, call_ids, self.warn)
         self._steps = Steps(sink, self._registry)
         self._calls = FunctionCalls(settings, self._registry, self._steps)
         self._responses = FunctionResponses(sink, settings, registry=self._registry, steps=self._steps, warn=self.warn)
@@ -378,7 +379,7 @@ class Conversion(Generic[T]):
                 self._calls.add_complete(event, speaker, part, part.function_call, call_ids)
             else:
                 if part.function_response is not None:
-                    self._responses.add_response(event, part.function_response, speaker.calls_by_id)
+                    self._responses.add_response(event, part.function_response, speaker.key)
                 elif part.text is None and repeated_others.get(content := _content_of(part), 0) > 0:
                     repeated_others[content] -= 1
                 elif part.text is None:
@@ -401,7 +402,7 @@ class Conversion(Generic[T]):
         elif isinstance(by_provider, ProviderCall):
             self._calls.add_provider_call(speaker, by_provider)
         else:
-            self._responses.add_provider_result(by_provider, speaker.calls_by_id)
+            self._responses.add_provider_result(event, by_provider, speaker.key)
 
 
 def _leaves_out(parts: list["Part"], speaker: Speaker) -> bool:

@@ -1,12 +1,13 @@
 """The public converter, one instance for each response, and how a ``Conversion`` is made."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar, Unpack
 
 from stream_protocol.convert._conversion import Conversion
 from stream_protocol.convert._options import ConverterOptions, Settings
+from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.convert.events import EventOrDict
-from stream_protocol.wire import AnyChunk, ChunkSink, Sink, SseSink, TransformedSink
+from stream_protocol.wire import AnyChunk, ChunkSink, Sink, SseSink, StreamProtocolError, TransformedSink
 
 T = TypeVar("T")
 
@@ -22,6 +23,10 @@ class StreamProtocolConverter:
     ``past`` are the earlier events of the same message, for a response that continues one (an approval was answered, a
     client tool gave its output): calls, ids, sources and usage go on from there, and nothing of it is sent again.
 
+    ``taken_ids`` are the ids of the tool calls in the chat's earlier messages. The client takes the first call with an
+    id, so a call whose id is among them, or was used before in this message, is ``<id>.2``, ``<id>.3``, … A call for
+    which ADK has no id is ``call_0``, ``call_1``, …
+
     It sees one event at a time, so it cannot know which calls are delegations to a task-mode agent: see
     ``hidden_tools``.
 
@@ -33,9 +38,10 @@ class StreamProtocolConverter:
         *,
         past: Iterable[EventOrDict] = (),
         message_id: str | None = None,
+        taken_ids: Collection[str] = (),
         **options: Unpack[ConverterOptions],
     ) -> None:
-        self._conversion = chunk_conversion(past, message_id, Settings(**options))
+        self._conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
         self._feed: Callable[[Any], None] = self._conversion.feed
         self._take = self._conversion.take
 
@@ -61,26 +67,37 @@ class StreamProtocolConverter:
         return self._take()
 
 
-def chunk_conversion(past: Iterable[EventOrDict], message_id: str | None, settings: Settings) -> Conversion[AnyChunk]:
-    """A conversion to dictionaries."""
-    return _conversion(ChunkSink(), past, message_id, settings)
+def call_ids(taken_ids: Collection[str]) -> CallIds:
+    """The ids of earlier calls. Raises ``StreamProtocolError`` for a text: its letters are not meant."""
+    if isinstance(taken_ids, str):
+        raise StreamProtocolError(f"`taken_ids` is a collection of ids, not {taken_ids!r}")
+    return CallIds(taken_ids)
 
 
-def sse_conversion(past: Iterable[EventOrDict], message_id: str | None, settings: Settings) -> Conversion[bytes]:
-    """A conversion to SSE events."""
-    return _conversion(SseSink(), past, message_id, settings)
+def chunk_conversion(
+    past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
+) -> Conversion[AnyChunk]:
+    """A conversion to dictionaries. ``call_ids``: those of the chat's earlier messages."""
+    return _conversion(ChunkSink(), past, message_id, settings, call_ids)
+
+
+def sse_conversion(
+    past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
+) -> Conversion[bytes]:
+    """A conversion to SSE events. ``call_ids``: those of the chat's earlier messages."""
+    return _conversion(SseSink(), past, message_id, settings, call_ids)
 
 
 def _conversion(
-    sink: Sink[T], past: Iterable[EventOrDict], message_id: str | None, settings: Settings
+    sink: Sink[T], past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds
 ) -> Conversion[T]:
     transform = settings.options["transform"]
     if transform is None:
-        conversion = Conversion(sink, settings, message_id)
+        conversion = Conversion(sink, settings, message_id, call_ids)
         conversion.replay(past)
         return conversion
     transformed = TransformedSink(sink)
-    conversion = Conversion(transformed, settings, message_id)
+    conversion = Conversion(transformed, settings, message_id, call_ids)
     conversion.replay(past)
     transformed.transform = transform  # only now: the hook saw the past when it was written
     return conversion

@@ -56,9 +56,11 @@ class FunctionCalls:
         if call is None or call not in speaker.streaming_calls:
             call = _continued(speaker, fragment, self._mentioned)
             if call is None:
-                call = self._registry.new(adk_id, speaker.calls_by_id)
+                call = self._registry.new(adk_id, speaker.key)
                 speaker.streaming_calls.append(call)
-            self._registry.alias(adk_id, call, speaker.calls_by_id)
+            if adk_id:
+                self._registry.alias(adk_id, call)
+                speaker.calls_by_id[adk_id] = call
         self._mentioned.append(call)
         if call.provider is None or part.thought_signature:
             _sign(call, speaker, part)
@@ -72,57 +74,59 @@ class FunctionCalls:
         self, event: "Event", speaker: Speaker, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
     ) -> None:
         """Takes a complete call; a repeated one changes nothing. ``ids``: of all complete calls of this event."""
+        adk_id, name, args = function_call.id, function_call.name or "", function_call.args or {}
         call = _completed(speaker, function_call, ids)
         kind = external_kind(event, function_call)
         if kind is not None:
             self._hold_outer_calls(event)
         if kind is CallKind.APPROVAL:
-            if call is not None and call.name == REQUEST_CONFIRMATION and not call.is_settled:
+            if call is not None and call.name == REQUEST_CONFIRMATION:
                 call.end_silently()  # it was streamed, as ADK itself never does
                 speaker.remove_call(call)
-            self._request_approval(speaker, function_call)
+            self._request_approval(speaker, adk_id or "", args)
             return
         if kind is CallKind.CREDENTIAL:
-            self._await_credential(function_call)
-        if call is not None and call.is_open:
-            return
-        if call is None or call.is_settled:
-            call = self._registry.new(function_call.id, speaker.calls_by_id)
-        self._registry.alias(function_call.id, call, speaker.calls_by_id)
+            self._await_credential(args)
+        if call is None:
+            if self._registry.is_repeated(event, speaker.key, adk_id, name, args):
+                return
+            call = self._registry.new(adk_id, speaker.key)
+        self._registry.alias(adk_id, call)
+        self._registry.complete(event, call, name, args)
+        if adk_id:
+            speaker.calls_by_id[adk_id] = call
         speaker.remove_call(call)
         _sign(call, speaker, part)
-        name = function_call.name or ""
         if call.state is CallState.UNNAMED:
             self._announce(speaker, call, name)
-        self._complete_input(call, function_call.args or {})
+        self._complete_input(call, args)
         if kind is not None:
             call.await_client()
 
     def add_provider_call(self, speaker: Speaker, provider_call: ProviderCall) -> None:
         """Takes a call of a tool that the model's provider runs, such as code execution. It comes complete."""
-        adk_id = provider_call.id or self._registry.next_id()
-        call = self._registry.new(adk_id, speaker.calls_by_id, provider_executed=True)
+        call = self._registry.new(provider_call.id, speaker.key, provider_call.name, provider_executed=True)
         call.sign(speaker.provider, None)
         self._announce(speaker, call, provider_call.name)
         self._complete_input(call, provider_call.input)
 
-    def _request_approval(self, speaker: Speaker, request: "FunctionCall") -> None:
+    def _request_approval(self, speaker: Speaker, approval_id: str, args: dict[str, Any]) -> None:
         """Takes ADK's ``adk_request_confirmation``: asks for approval of the call that it gates, and shows that first.
 
         A confirmation is never shown as a call of its own, neither its fragments nor one that the model made up.
         """
-        original = gated_call(request.args or {})
-        call_id: str | None = original.get("id")
-        call = speaker.calls_by_id.get(call_id or "") or self._registry.get(call_id)
+        original = gated_call(args)
+        call = self._registry.gated_by(speaker.key, original)
         if call is None:
-            call = self._registry.new(call_id, speaker.calls_by_id)
+            call = self._registry.new(original.get("id"), speaker.key)
         if not call.is_shown:
             call.reveal()
             call.sign(call.provider or speaker.provider, None)
             self._show(speaker, call, call.name or original.get("name", ""))
         if call.state is CallState.INPUT_STREAMING:
+            self._registry.complete(None, call, original.get("name", ""), original.get("args", {}))
             self._complete_input(call, original.get("args", {}))
-        self._registry.request_approval(request.id or self._registry.next_id(), call)
+        self._registry.request_approval(approval_id, call)
 
     def _hold_outer_calls(self, event: "Event") -> None:
         """Makes the calls wait in whose place a node acts that asks somebody now: they have not ended.
@@ -132,13 +136,13 @@ class FunctionCalls:
         """
         for link in (event.branch or "").split("."):
             call_id = link.partition("@")[2]
-            call = self._registry.get(call_id) if call_id != event.isolation_scope else None
+            call = self._registry.find(call_id) if call_id != event.isolation_scope else None
             if call is not None and call.state is CallState.RUNNING:
                 call.await_credential()
 
-    def _await_credential(self, request: "FunctionCall") -> None:
+    def _await_credential(self, args: dict[str, Any]) -> None:
         """Takes ``adk_request_credential``: the call that needs the credential waits for it, no more for its tool."""
-        call = self._registry.get(credential_input(request.args or {}).get("functionCallId"))
+        call = self._registry.find(credential_input(args).get("functionCallId"))
         if call is not None and call.is_open:
             call.await_credential()
 
@@ -166,7 +170,7 @@ class FunctionCalls:
         """What a browser may see of a credential request, with the id under which it knows the call that needs it."""
         visible = credential_input(args if isinstance(args, dict) else {})
         match visible:
-            case {"functionCallId": str(adk_id)} if (call := self._registry.get(adk_id)) is not None:
+            case {"functionCallId": str(adk_id)} if (call := self._registry.find(adk_id)) is not None:
                 return {**visible, "functionCallId": call.id}
         return visible
 
@@ -182,10 +186,15 @@ def _continued(speaker: Speaker, fragment: "FunctionCall", mentioned: list[ToolC
 
 
 def _completed(speaker: Speaker, complete: "FunctionCall", ids: Collection[str | None]) -> ToolCall | None:
-    """The call that a complete call repeats; ``None`` for a new call."""
-    if complete.id and (same_id := speaker.calls_by_id.get(complete.id)) is not None:
+    """The call of which fragments came and this is the whole; ``None`` if there is none."""
+    calls = speaker.streaming_calls + speaker.unfinished_calls
+    streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
+    if not streamed:
+        return None
+    claimed = {call_id: speaker.calls_by_id.get(call_id) for call_id in ids if call_id}
+    if complete.id and (same_id := claimed[complete.id]) in streamed:
         return same_id
-    unclaimed = (call for call in speaker.streaming_calls + speaker.unfinished_calls if call.id not in ids)
+    unclaimed = (call for call in streamed if call not in claimed.values())
     return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
 

@@ -11,15 +11,16 @@ from stream_protocol.convert._steps import Steps
 from stream_protocol.convert.calls import (
     REQUEST_CREDENTIAL,
     CallRegistry,
-    CallsById,
     CallState,
+    SpeakerKey,
     ToolCall,
     client_output,
     external_kind,
     failure_text,
     is_confirmed,
+    is_placeholder,
 )
-from stream_protocol.convert.events import USER, WarnOnce
+from stream_protocol.convert.events import USER, WarnOnce, is_user_event
 from stream_protocol.wire import Sink, UnrepresentableValueError, json_value
 
 if TYPE_CHECKING:
@@ -41,28 +42,32 @@ class FunctionResponses:
 
     def add_user_event(self, event: "Event") -> None:
         """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
+        if is_user_event(event):
+            self._registry.begin_run()
         for part in (event.content.parts if event.content is not None else None) or ():
             response = part.function_response
             if response is None:
                 continue
             call = self._registry.approval(response.id)
             if call is None:
-                self.add_response(event, response, {})
+                self.add_response(event, response, None)
             elif call.state is CallState.APPROVAL_REQUESTED:
                 approved = is_confirmed(response.response)
                 if approved is not None:
                     call.answer_approval(approved=approved, write_response=self._settings.options["ai_sdk"] == 7)
 
-    def add_response(self, event: "Event", response: "FunctionResponse", known: CallsById) -> None:
-        """Takes a function response: a result, or a placeholder for one. ``known``: the calls of the speaker."""
-        call = self._registry.answered_by(response.id, response.name or "", known)
+    def add_response(self, event: "Event", response: "FunctionResponse", speaker: SpeakerKey | None) -> None:
+        """Takes a function response: a result, or a placeholder for one. ``speaker``: ``None`` for the user."""
+        call, waits = self._registry.answered_by(
+            event, speaker, response.id, response.name or "", is_placeholder=is_placeholder(event, response)
+        )
         if event.error_code == ABORTED:
             # ADK closed the call with its run. The end of the response writes its error, as for every other call.
             call = self._registry.approval(response.id) or call
             if call is not None and call.is_open:
                 call.stop_waiting()
         elif call is not None:
-            self._add_to_call(event, call, response)
+            self._add_to_call(event, call, response, waits=waits)
         elif event.author != USER and not self._settings.hides(response.name or ""):
             # The client dies of an output whose call is in another message; history shows it where the call is. What
             # comes in the user's name may well be late: an answer, or the result of a task agent.
@@ -70,20 +75,16 @@ class FunctionResponses:
                 f"Skipped a response of `{response.name}` to the call {response.id}, which is not in this message."
             )
 
-    def _add_to_call(self, event: "Event", call: ToolCall, response: "FunctionResponse") -> None:
+    def _add_to_call(self, event: "Event", call: ToolCall, response: "FunctionResponse", *, waits: bool) -> None:
         failed = failure_text(response.response) is not None
-        confirmation = event.actions.requested_tool_confirmations.get(response.id or "")
+        confirmation = event.actions.requested_tool_confirmations.get(response.id or "") if waits else None
         if confirmation is not None:
             # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
             if not failed:
                 write_confirmation(self._sink, call.id, confirmation)
             if call.is_open:
                 call.announce_approval(gated=failed)
-        elif (
-            response.id in event.actions.requested_auth_configs
-            and not call.lacks_credential
-            and (call.state is CallState.AWAITING_CREDENTIAL or not call.is_open)
-        ):
+        elif waits and not call.lacks_credential and (call.state is CallState.AWAITING_CREDENTIAL or not call.is_open):
             if call.is_open:
                 call.await_credential(lacking=True)
         elif failed and call.gated and call.approved is False:
@@ -104,9 +105,9 @@ class FunctionResponses:
             for media in () if call.hidden else response.parts or ():
                 write_media(self._sink, media, event, self._settings.options["artifact_url"])
 
-    def add_provider_result(self, result: ProviderResult, known: CallsById) -> None:
-        """Takes the result of a tool that the model's provider ran. ``known``: the calls of the speaker."""
-        call = self._registry.answered_by(result.id, result.name, known)
+    def add_provider_result(self, event: "Event | None", result: ProviderResult, speaker: SpeakerKey) -> None:
+        """Takes the result of a tool that the model's provider ran. ``event``: ``None`` for a fragment."""
+        call, _ = self._registry.answered_by(event, speaker, result.id, result.name)
         if call is not None:
             self._add_output(call, result.output)
 
@@ -121,7 +122,7 @@ class FunctionResponses:
         if any(part.function_call or part.function_response for part in parts):
             return False  # an agent that runs in the tool's place uses tools of its own
         head, _, call_id = event.branch.rpartition("@")
-        call = self._registry.get(call_id)
+        call = self._registry.find(call_id, event.author)
         if call is None or not call.is_open or not call.name == event.author == head.rpartition(".")[2]:
             return False
         write_artifacts(self._sink, event, self._settings)
@@ -140,9 +141,9 @@ class FunctionResponses:
         Its result comes when that agent is done, which can be in a later response: a task agent may need several
         messages, and any agent may ask something first.
         """
-        call = self._registry.get(event.isolation_scope)
+        call = self._registry.find(event.isolation_scope, event.author)
         if call is None and event.branch is not None and event.content is not None and event.content.role == "model":
-            call = self._registry.get(event.branch.rpartition("@")[2])
+            call = self._registry.find(event.branch.rpartition("@")[2], event.author)
         asks = any(external_kind(event, one) is not None for one in event.get_function_calls())
         if call is not None and call.state is CallState.RUNNING and not asks:
             self._add_interim(call, {"agent": event.author})

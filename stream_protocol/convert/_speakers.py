@@ -12,15 +12,12 @@ from base64 import b64encode
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert.calls import CallsById, ToolCall
+from stream_protocol.convert.calls import SpeakerKey, ToolCall
 from stream_protocol.wire import ProviderMetadata, Sink, WriteDelta
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import Part
-
-SpeakerKey = tuple[str, str | None, str]
-"""Author, branch, node path."""
 
 NO_SPEAKER: SpeakerKey = ("", None, "")
 """The key of events that do not say who speaks."""
@@ -47,6 +44,7 @@ class Speaker:
         "deferred_parts",
         "finish_reason",
         "in_response",
+        "key",
         "kind",
         "model",
         "path",
@@ -61,6 +59,7 @@ class Speaker:
     )
 
     def __init__(self, key: SpeakerKey, sink: Sink[Any]) -> None:
+        self.key = key
         self.author, self.branch, self.path = key
         adk: dict[str, Any] = {"author": self.author}
         if self.branch is not None:
@@ -90,8 +89,8 @@ class Speaker:
         """Fragments that wait for the complete event: a file that may have been saved by then, and all after it."""
         self.artifact_events: list[Event] = []
         """Events without content that name artifacts. The content from which these were saved is still to come."""
-        self.calls_by_id: CallsById = {}
-        """All calls of this speaker."""
+        self.calls_by_id: dict[str, ToolCall] = {}
+        """The newest calls of this speaker, by the ids that fragments have for them."""
         self.streaming_calls: list[ToolCall] = []
         """Calls of the current response whose complete event is still to come."""
         self.unfinished_calls: list[ToolCall] = []

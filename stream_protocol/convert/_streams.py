@@ -5,12 +5,21 @@ bytes, one SSE event an item, ``data: [DONE]`` last. An event may be a dictionar
 """
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import aclosing, nullcontext
 from typing import Any, TypeVar, Unpack
 
 from stream_protocol.convert._conversion import Conversion
-from stream_protocol.convert._converter import chunk_conversion, sse_conversion
+from stream_protocol.convert._converter import call_ids, chunk_conversion, sse_conversion
 from stream_protocol.convert._delegations import find_task_agents
 from stream_protocol.convert._options import ConverterOptions, Settings, hide_tools
 from stream_protocol.convert.events import EventOrDict, WarnOnce, read_events
@@ -26,14 +35,15 @@ def stream_chunks(
     *,
     past: Iterable[EventOrDict] = (),
     message_id: str | None = None,
+    taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> AsyncIterator[AnyChunk]:
-    """The chunks of a run. ``past``, ``message_id`` and options are those of ``StreamProtocolConverter``.
+    """The chunks of a run. All but ``events`` is as for ``StreamProtocolConverter``.
 
     An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer stops
     early, ``events`` is closed when this iterator is.
     """
-    return _stream(chunk_conversion(past, message_id, Settings(**options)), events, [])
+    return _stream(chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids)), events, [])
 
 
 def stream_sse(
@@ -41,10 +51,11 @@ def stream_sse(
     *,
     past: Iterable[EventOrDict] = (),
     message_id: str | None = None,
+    taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> AsyncIterator[bytes]:
     """``stream_chunks`` as bytes, ready for a response with ``SSE_HEADERS``; faster than encoding its chunks."""
-    return _stream(sse_conversion(past, message_id, Settings(**options)), events, [SSE_DONE])
+    return _stream(sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids)), events, [SSE_DONE])
 
 
 def iter_chunks(
@@ -52,6 +63,7 @@ def iter_chunks(
     *,
     past: Iterable[EventOrDict] = (),
     message_id: str | None = None,
+    taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[AnyChunk]:
     """``stream_chunks`` over a synchronous iterable.
@@ -60,7 +72,7 @@ def iter_chunks(
     are hidden.
     """
     past, events, settings = _read(past, events, options)
-    return _iterate(chunk_conversion(past, message_id, settings), events, [])
+    return _iterate(chunk_conversion(past, message_id, settings, call_ids(taken_ids)), events, [])
 
 
 def iter_sse(
@@ -68,11 +80,12 @@ def iter_sse(
     *,
     past: Iterable[EventOrDict] = (),
     message_id: str | None = None,
+    taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[bytes]:
     """``stream_sse`` over a synchronous iterable; a list or tuple is taken for a run that is over."""
     past, events, settings = _read(past, events, options)
-    return _iterate(sse_conversion(past, message_id, settings), events, [SSE_DONE])
+    return _iterate(sse_conversion(past, message_id, settings, call_ids(taken_ids)), events, [SSE_DONE])
 
 
 def _read(

@@ -20,6 +20,7 @@ from stream_protocol.convert import (
     find_task_agents,
     read_event,
 )
+from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
@@ -51,6 +52,8 @@ class RecordedTurn:
     """How the response ended, if that was recorded. Otherwise the events say it."""
     failure: str = ""
     """The text of the exception that the run raised, if it was recorded."""
+    call_ids: CallIds = NO_IDS
+    """The ids under which the page knows the calls of earlier messages."""
 
 
 @dataclass(frozen=True)
@@ -165,4 +168,5 @@ def _collect_turn(head: TurnHead, items: list[TurnItem]) -> RecordedTurn:
         options=head.options,
         end=end.end if end is not None else None,
         failure=end.failure if end is not None else "",
+        call_ids=head.call_ids,
     )

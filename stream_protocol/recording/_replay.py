@@ -57,7 +57,7 @@ def replay_sse(
     """
     for head, items in turns:
         settings = _settings(head, delegated, options)
-        yield from _convert(sse_conversion(head.past, head.message_id, settings), items)
+        yield from _convert(sse_conversion(head.past, head.message_id, settings, head.call_ids), items)
         yield SSE_DONE
 
 
@@ -79,10 +79,11 @@ def replay_messages(
     for number, (head, items) in enumerate(turns, 1):
         settings = _settings(head, delegated, options)
         if not head.past:
-            page.begin_exchange(head.message_id, settings)
+            page.begin_exchange(head.message_id, settings, head.call_ids)
         turn_items = list(items)
         events = [item.event for item in turn_items if isinstance(item, TimedEvent)]
-        page.add_response(events, _convert(chunk_conversion(head.past, head.message_id, settings), turn_items))
+        conversion = chunk_conversion(head.past, head.message_id, settings, head.call_ids)
+        page.add_response(events, _convert(conversion, turn_items))
         if number == turn:
             return [message for message in page.newest_messages() if not head.past or message["role"] == "assistant"]
     if turn is not None:

@@ -10,8 +10,17 @@ from typing import Final
 from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions
+from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
-from stream_protocol.session import Omissions, PageOrder, Place, TranscriptReader, is_repeated_fragment, shown_event
+from stream_protocol.session import (
+    CallReader,
+    Omissions,
+    PageOrder,
+    Place,
+    TranscriptReader,
+    is_repeated_fragment,
+    shown_event,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,8 @@ class TurnHead:
     """The earlier events of the message if this turn continues one, without text fragments."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The converter's options that were recorded with the turn."""
+    call_ids: CallIds = NO_IDS
+    """The ids under which the page knows the calls of earlier messages."""
 
 
 NOTHING_OMITTED: Final = Omissions()
@@ -93,6 +104,11 @@ class _TurnSplitter:
         self._has_turn_records = False
         self._ended = False
         """Whether the newest turn had its ``EndRecord``, and no event came after it."""
+        self._call_ids = CallIds()
+        """The ids under which the page knows the calls so far."""
+        self._ids_before = NO_IDS
+        """Those of the calls before the newest message."""
+        self._calls = CallReader(self._call_ids)
         self._message: list[Event] = []
         """The events of the assistant's message so far, without text fragments: a complete event repeats their text."""
 
@@ -101,15 +117,15 @@ class _TurnSplitter:
         self._has_turn_records, self._ended = True, False
         self._reader.begin_turn()
         if not turn.message_id or turn.message_id != self.head.message_id:
-            self._message = []
-        self.head = TurnHead(turn.message_id, tuple(self._message), turn.options)
+            self._begin_message()
+        self._begin_head(turn.message_id, turn.options)
         return self.head
 
     def end_turn(self) -> TurnHead:
         """Returns the turn that ends: the newest one. An end directly after an end is that of a turn without events."""
         if self._ended:
-            self._message = []
-            self.head = TurnHead("")
+            self._begin_message()
+            self._begin_head("")
         self._ended = True
         self._reader.end_response()
         return self.head
@@ -123,13 +139,22 @@ class _TurnSplitter:
             case Place.HIDDEN | Place.OUTSIDE:
                 return None
             case Place.NEW_MESSAGE if not self._has_turn_records:
-                self._message = []
-                self.head = TurnHead(self._reader.message_id)
+                self._begin_message()
+                self._begin_head(self._reader.message_id)
             case Place.NEW_RESPONSE if not self._has_turn_records:
-                self.head = TurnHead(self.head.message_id, tuple(self._message))
+                self._begin_head(self.head.message_id)
         if hidden:
             return None
         self._ended = False
+        self._calls.read(event)
         if not is_repeated_fragment(event):
             self._message.append(event)
         return self.head
+
+    def _begin_message(self) -> None:
+        self._message = []
+        self._ids_before = self._call_ids.copy()
+        self._calls = CallReader(self._call_ids)
+
+    def _begin_head(self, message_id: str, options: ConverterOptions | None = None) -> None:
+        self.head = TurnHead(message_id, tuple(self._message), options or {}, self._ids_before)

@@ -30,7 +30,7 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
     ``delegated``: ``Recording.delegated``.
     """
     settings = Settings(**hide_tools(delegated, {**turn.options, "ai_sdk": ai_sdk}))
-    conversion = chunk_conversion(turn.past, turn.message_id, settings)
+    conversion = chunk_conversion(turn.past, turn.message_id, settings, turn.call_ids)
     now = 0.0
     for index, event in enumerate(turn.events):
         now = turn.at[index] if turn.at is not None else now

@@ -204,7 +204,7 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
     """The received answer to the same call.
 
-    If no id is equal, the tool's name decides: an id that occurs twice in a chat gets a suffix in the page.
+    If no id is equal, the tool's name decides: models without ids may have another in the fragments that the page saw.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from google.adk.events import Event
 
 from stream_protocol.recording import RecordedTurn
-from stream_protocol.session import InlineFile, Transcript, read_file, user_message
+from stream_protocol.session import (
+    CallReader,
+    InlineFile,
+    StoredCall,
+    Transcript,
+    external_calls,
+    read_file,
+    user_message,
+)
 from stream_protocol.wire import ChatRequestError, FilePart, TextPart, UIMessage, parse_chat_request
 
 LAST_MESSAGE: Final = "messages[-1]"
@@ -32,7 +40,7 @@ class RecordedAnswer:
     """The user's answer to a call."""
 
     id: str
-    """The id of the approval or of the call."""
+    """The id of the approval, or the ``toolCallId``."""
     tool: str
     """The name of the function that was called."""
     response: dict[str, Any]
@@ -53,15 +61,19 @@ class TurnSummary:
     answers: tuple[RecordedAnswer, ...] | None = None
     """What the user answered before the turn."""
     open_calls: frozenset[str]
-    """Ids of the calls that the turn leaves open for the page to answer."""
+    """The ids of the calls of the message that the turn leaves open for the page to answer."""
 
 
 def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
     """The summary of a turn, counted from 1."""
+    reader = CallReader(turn.call_ids.copy())
+    for event in (*turn.past, *turn.events):
+        reader.read(event)
+    calls = external_calls(reader.calls)
     exchanges = Transcript(turn.events).exchanges
     spoken = next((exchange for exchange in exchanges if exchange.user_event is not None), None)
-    answers = tuple(answer for exchange in exchanges for event in exchange.user_events for answer in _answers(event))
-    calls = [call for exchange in exchanges for call in exchange.external_calls]
+    user_events = [event for exchange in exchanges for event in exchange.user_events]
+    answers = tuple(answer for event in user_events for answer in _answers(event, reader.calls))
     return TurnSummary(
         number=number,
         message_id=turn.message_id,
@@ -70,7 +82,7 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
         if spoken is not None
         else _requested_parts(turn),
         answers=answers or None,
-        open_calls=frozenset(call.answer_id for call in calls if call.is_pending),
+        open_calls=frozenset(call.page_id for call in calls if call.is_pending),
     )
 
 
@@ -104,7 +116,10 @@ def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
     return tuple(user_parts(message)) if message["role"] == "user" else None
 
 
-def _answers(event: Event) -> Iterator[RecordedAnswer]:
+def _answers(event: Event, calls: Iterable[StoredCall]) -> Iterator[RecordedAnswer]:
+    """``calls``: those of the message, as far as they are recorded."""
+    ids = {id(given.response): call.page_id for call in calls for given in call.responses}
     for response in event.get_function_responses():
         if response.id:
-            yield RecordedAnswer(id=response.id, tool=response.name or "", response=response.response or {})
+            page_id = ids.get(id(response), response.id)
+            yield RecordedAnswer(id=page_id, tool=response.name or "", response=response.response or {})

@@ -16,6 +16,7 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
+from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.serving._chat_list import title_delta
 from stream_protocol.serving._run import StartedResponse
 from stream_protocol.serving.adk_runner import announces_user_message
@@ -67,13 +68,13 @@ class Job:
         settings = Settings(**self.options)
         match self.turn:
             case AnsweredCalls():
-                conversion = sse_conversion(self.turn.past, self.turn.message_id, settings)
+                conversion = sse_conversion(self.turn.past, self.turn.message_id, settings, self.turn.call_ids)
                 return StartedResponse(conversion, self._past_sse(), self.request.target)
             case NewUserTurn() if invocation_id is None:
                 return StartedResponse(sse_conversion((), None, settings))
             case NewUserTurn():
                 message_id = self.transcript.next_message_id(invocation_id)
-                return StartedResponse(sse_conversion((), message_id, settings))
+                return StartedResponse(sse_conversion((), message_id, settings, self.turn.call_ids))
 
     async def events(self, abort_signal: asyncio.Event, request: str) -> AsyncGenerator[Event]:
         """Runs the agent and yields ADK's events. ``request``: the fingerprint of the request, which they keep.
@@ -85,7 +86,7 @@ class Job:
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_to_superseded_calls(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        for event in answers_before_run(self.turn, self.transcript, request):
+        for event in answers_before_run(self.turn, request):
             yield await self.runner.session_service.append_event(session, event)
         content = user_content(self.turn)
         invocation_id = self._announced_invocation()
@@ -134,16 +135,16 @@ class Job:
         assert isinstance(self.turn, AnsweredCalls)
         if not self.turn.past:  # nothing is stored: only the page has the message
             return self.request.target
-        return {**self._messages_after(self.turn.past)[-1], "id": self.turn.message_id}
+        return {**self._messages_after(self.turn.past, self.turn.call_ids)[-1], "id": self.turn.message_id}
 
-    def _messages_after(self, stored: Sequence[Event]) -> list[UIMessage]:
-        """The messages of these stored events and this turn's own."""
+    def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
+        """The messages of these stored events and this turn's own. ``call_ids``: those of earlier messages."""
         own = Event(
             author="user",
             content=user_content(self.turn),
             custom_metadata=run_config_for_turn(self.turn, self.run_config).custom_metadata,
         )
-        transcript = Transcript([*stored, *answers_before_run(self.turn, self.transcript), own])
+        transcript = Transcript([*stored, *answers_before_run(self.turn), own], call_ids=call_ids)
         return transcript_to_messages(transcript, running=True, **self.options)
 
     def _past_sse(self) -> bytes:

@@ -154,7 +154,9 @@ class ChatService:
             job = await self._in_time(plan_job(key, request, overrides))
             if isinstance(job, NothingToRun):
                 options = self._options_for(request.id, overrides.artifact_base)
-                *events, done = iter_sse(job.events, past=job.past, message_id=job.message_id, **options)
+                *events, done = iter_sse(
+                    job.events, past=job.past, message_id=job.message_id, taken_ids=job.call_ids, **options
+                )
                 if job.is_interrupted:
                     return _iterate([*with_error(events, INTERRUPTED_TEXT), done])
                 return _iterate([*without_loop(events, continued=request.target), done])

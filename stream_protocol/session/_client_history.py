@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
+from stream_protocol.convert.calls import CallIds
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, plan
 from stream_protocol.session._submitted_answers import CONFLICT
@@ -17,7 +18,7 @@ from stream_protocol.session.transcript import Transcript
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from google.adk.events import Event
 
@@ -48,7 +49,7 @@ def restore_client_history(
     *earlier, last = request.messages_to_target
     if last["role"] == "assistant":
         return _continuation([*earlier, last] if mode == "client" else [], last, agent, agents)
-    turn = plan(ChatRequest(id=request.id, messages=(last,)), Transcript())
+    turn = plan(ChatRequest(id=request.id, messages=(last,)), Transcript(call_ids=_call_ids(earlier)))
     assert isinstance(turn, NewUserTurn)
     history = earlier if mode == "client" else [_text_only(message) for message in earlier]
     return RestoredHistory(events=messages_to_events(history, agent=agent, agents=agents), turn=turn)
@@ -68,7 +69,13 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
         CallAnswer(id=result.id or "", name=result.name or "", response=dict(result.response or {}))
         for result in results
     ]
-    return RestoredHistory(events=events, turn=AnsweredCalls(answers=tuple(answers), message_id=last["id"], past=()))
+    turn = AnsweredCalls(answers=tuple(answers), message_id=last["id"], past=(), call_ids=_call_ids(messages))
+    return RestoredHistory(events=events, turn=turn)
+
+
+def _call_ids(messages: Iterable[UIMessage]) -> CallIds:
+    """The ids of all calls in these messages: the events made of them have others."""
+    return CallIds(part["toolCallId"] for message in messages for part in message["parts"] if is_tool_part(part))
 
 
 def _last_calls(message: UIMessage) -> list[ToolPart]:

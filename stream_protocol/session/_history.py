@@ -43,7 +43,7 @@ def transcript_to_messages(
     page = PageMessages()
     shown = [exchange for exchange in transcript.exchanges if exchange.events]
     for exchange in shown:
-        page.begin_exchange(exchange.message_id, settings)
+        page.begin_exchange(exchange.message_id, settings, exchange.call_ids)
         for number, response in enumerate(exchange.responses, 1):
             grows = running and exchange is shown[-1] and number == len(exchange.responses)
             page.add_events(response, ends=not grows)

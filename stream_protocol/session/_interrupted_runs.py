@@ -4,7 +4,8 @@ ADK stores only complete events. Any run may have streamed what no complete even
 stopped the session alone does not show either which calls it left without a response, and that it was interrupted.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from google.adk.events import Event
@@ -21,13 +22,14 @@ from stream_protocol.convert import (
     relay_marks,
     reports_error,
 )
-from stream_protocol.convert.calls import external_kind
 from stream_protocol.session._run_output import RunOutput, event_like
 from stream_protocol.session.transcript import (
     EVENT_INTERVAL,
     HIDDEN_FROM_MODEL,
     EventMetadata,
     Exchange,
+    StoredCall,
+    StoredResponse,
     Transcript,
     update_metadata,
 )
@@ -98,17 +100,15 @@ def _end_mark(exchange: Exchange, agent: str, code: str) -> Event:
 
 def _missing_responses(exchange: Exchange, error_text: str, *, closes_pending: bool) -> Iterator[Event]:
     """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls."""
-    answered = {response.id for event in exchange.stored for response in event.get_function_responses()}
     delegated = {event.isolation_scope for event in exchange.stored}
-    for event in exchange.stored:
-        open_calls = [
-            call
-            for call in event.get_function_calls()
-            if call.id not in answered
-            and (closes_pending or (external_kind(event, call) is None and call.id not in delegated))
-        ]
-        if open_calls:
-            yield _responses_event(event, [(call, {"error": error_text}) for call in open_calls])
+    unanswered = (
+        call
+        for call in exchange.calls
+        if not (call.responses or call.has_placeholder)
+        and (closes_pending or (call.kind is None and call.call.id not in delegated))
+    )
+    for _, calls in groupby(unanswered, key=lambda call: call.index):
+        yield _responses_event([(call, {"error": error_text}) for call in calls])
 
 
 def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
@@ -117,24 +117,26 @@ def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
     ADK closes the calls of a stopped run in one event, and hides that from the model if an approval is among them.
     These events are hidden from the page, which has the responses already.
     """
+    unread = (
+        call
+        for call in exchange.calls
+        if call.call.name not in HIDDEN_FROM_MODEL and call.responses and not any(map(_is_readable, call.responses))
+    )
+    for _, calls in groupby(unread, key=lambda call: call.index):
+        copy = _responses_event([(call, call.responses[-1].response.response) for call in calls])
+        update_metadata(copy, hidden_events=(copy.id,))
+        yield copy
+
+
+def _is_readable(response: StoredResponse) -> bool:
+    return not any(one.name in HIDDEN_FROM_MODEL for one in response.event.get_function_responses())
+
+
+def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
+    """An event with the responses to calls of one event."""
     responses = [
-        (response, any(one.name in HIDDEN_FROM_MODEL for one in event.get_function_responses()))
-        for event in exchange.stored
-        for response in event.get_function_responses()
+        types.FunctionResponse(id=stored.call.id, name=stored.call.name, response=outcome)
+        for stored, outcome in outcomes
     ]
-    for_model = {response.id for response, hidden in responses if not hidden}
-    missing = {one.id: one.response for one, hidden in responses if hidden and one.id not in for_model}
-    for event in exchange.stored:
-        calls = [call for call in event.get_function_calls() if call.id in missing]
-        readable = [(call, missing[call.id]) for call in calls if call.name not in HIDDEN_FROM_MODEL]
-        if readable:
-            copy = _responses_event(event, readable)
-            update_metadata(copy, hidden_events=(copy.id,))
-            yield copy
-
-
-def _responses_event(event: Event, outcomes: Iterable[tuple[types.FunctionCall, dict[str, Any] | None]]) -> Event:
-    """An event with the responses to calls of ``event``."""
-    responses = [types.FunctionResponse(id=call.id, name=call.name, response=outcome) for call, outcome in outcomes]
     content = types.Content(role="user", parts=[types.Part(function_response=response) for response in responses])
-    return event_like(event, content)
+    return event_like(outcomes[0][0].event, content)

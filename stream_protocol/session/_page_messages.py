@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from stream_protocol.convert import chunk_conversion, is_user_event
-from stream_protocol.convert.calls import is_confirmed
+from stream_protocol.convert.calls import NO_IDS, CallIds, is_confirmed
 from stream_protocol.session._user_message import user_message
 from stream_protocol.session.transcript import EventMetadata, is_repeated_fragment, is_user_message
 from stream_protocol.wire import ClientStreamError
@@ -36,10 +36,10 @@ class PageMessages:
         self._new: list[Event] = []
         """The events of the newest exchange whose results may be for earlier messages."""
 
-    def begin_exchange(self, message_id: str, settings: Settings) -> None:
-        """Begins an exchange. ``message_id``: the id of its assistant message."""
+    def begin_exchange(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
+        """Begins an exchange. ``message_id``: the id of its assistant message. ``call_ids``: of earlier exchanges."""
         self._add_late_results()
-        self._exchanges.append(_PageExchange(message_id, settings))
+        self._exchanges.append(_PageExchange(message_id, settings, call_ids))
 
     def add_events(self, events: Sequence[Event], *, ends: bool = True) -> None:
         """Adds the response that these events make now. ``ends``: whether it is complete."""
@@ -74,34 +74,36 @@ class PageMessages:
             late: dict[_PageExchange, list[types.Part]] = {}
             for part in (event.content.parts if event.content is not None else None) or ():
                 if part.function_response is not None:
-                    late.setdefault(self._holder(part.function_response.id), []).append(part)
+                    late.setdefault(self._holder(part.function_response), []).append(part)
             late.pop(self._exchanges[-1], None)
             for holder, parts in late.items():
                 holder.add_late_results(event, parts)
         self._new.clear()
 
-    def _holder(self, call_id: str | None) -> _PageExchange:
-        """The newest exchange with this call; the newest of all if none has it."""
-        return next((one for one in reversed(self._exchanges) if one.has_call(call_id)), self._exchanges[-1])
+    def _holder(self, response: types.FunctionResponse) -> _PageExchange:
+        """The newest exchange with the call that is answered; the newest of all if none has it."""
+        return next((one for one in reversed(self._exchanges) if one.has_call_for(response)), self._exchanges[-1])
 
 
 class _PageExchange:
     """One exchange, and the assistant message that its responses make in a client."""
 
-    def __init__(self, message_id: str, settings: Settings) -> None:
+    def __init__(self, message_id: str, settings: Settings, call_ids: CallIds) -> None:
         self._message_id = message_id
         self._settings = settings
+        self._ids_before = call_ids
         self._events: list[Event] = []
         """Its events, without fragments that a complete event repeats."""
         self._late_events: list[Event] = []
         """Results for its calls that came in later exchanges."""
-        self._call_ids: set[str | None] = set()
+        self._calls: set[tuple[str | None, str | None]] = set()
+        """Id and tool of each call."""
         self._message: UIMessage | None = None
 
     def convert(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
         """The chunks that these events add to the message."""
         past = [*self._events, *self._late_events]
-        conversion = chunk_conversion(past, self._message_id, self._settings)
+        conversion = chunk_conversion(past, self._message_id, self._settings, self._ids_before)
         with conversion.warn.silenced():
             for event in events:
                 conversion.feed(event)
@@ -113,10 +115,10 @@ class _PageExchange:
         """Folds a response."""
         self._fold(events, chunks)
         self._events += [event for event in events if not is_repeated_fragment(event)]
-        self._call_ids.update(call.id for event in events for call in event.get_function_calls())
+        self._calls.update((call.id, call.name) for event in events for call in event.get_function_calls())
 
-    def has_call(self, call_id: str | None) -> bool:
-        return call_id in self._call_ids
+    def has_call_for(self, response: types.FunctionResponse) -> bool:
+        return (response.id, response.name) in self._calls
 
     def add_late_results(self, event: Event, parts: list[types.Part]) -> None:
         """Folds the results in these parts of an event that came while a later message was being written."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert import is_user_event
-from stream_protocol.convert.calls import CallKind
+from stream_protocol.convert.calls import NO_IDS, CallIds, CallKind
 from stream_protocol.session._files import SavedFile
 from stream_protocol.session._submitted_answers import (
     CONFLICT,
@@ -56,6 +56,8 @@ class NewUserTurn:
     """The id that the client gave the user's message."""
     rewind_before: str | None = None
     """The invocation to rewind first, with everything after it: the message was sent before, and is answered anew."""
+    call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
+    """The ids under which the page knows the calls of earlier messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +67,8 @@ class CallAnswer:
     id: str
     name: str
     response: dict[str, Any]
+    event: Event | None = field(default=None, compare=False, repr=False)
+    """The stored event with the call; ``None`` in a history that the client brings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +81,8 @@ class AnsweredCalls:
     """The events of the message so far, as the page was shown them."""
     reasons: dict[str, str] = field(default_factory=dict)
     """Approval id -> why the user decided so. ADK's own payload has no place for it."""
+    call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
+    """The ids under which the page knows the calls of earlier messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +96,8 @@ class NothingToRun:
     """What followed from an answer that was given before; empty while answers are still missing."""
     is_interrupted: bool = False
     """Whether nothing followed from that answer: its run broke off, or a worker that was cut off still runs it."""
+    call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
+    """The ids under which the page knows the calls of earlier messages."""
 
 
 PlannedTurn = NewUserTurn | AnsweredCalls | NothingToRun
@@ -118,7 +126,7 @@ def _plan_user_turn(request: ChatRequest, message: UIMessage, transcript: Transc
     """
     exchange = transcript.find_user_message(message["id"])
     if exchange is None:
-        return _new_user_turn(texts_and_files(message), message["id"])
+        return _new_user_turn(texts_and_files(message), message["id"], transcript.call_ids)
     if not transcript.begins_invocation(exchange):
         raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
     if request.trigger == "regenerate-message":
@@ -126,14 +134,18 @@ def _plan_user_turn(request: ChatRequest, message: UIMessage, transcript: Transc
     else:
         files = _saved_files(request.id, transcript.versions(message["id"]))
         said = texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
-    return _new_user_turn(said, message["id"], rewind_before=exchange.stored[0].invocation_id)
+    return _new_user_turn(said, message["id"], exchange.call_ids, rewind_before=exchange.stored[0].invocation_id)
 
 
-def _new_user_turn(said: Iterable[TextOrFile], message_id: str, *, rewind_before: str | None = None) -> NewUserTurn:
+def _new_user_turn(
+    said: Iterable[TextOrFile], message_id: str, call_ids: CallIds, *, rewind_before: str | None = None
+) -> NewUserTurn:
     parts = tuple(said)
     if not parts:
         raise ChatRequestError("The message is empty.", status=422)
-    return NewUserTurn(texts_and_files=parts, client_message_id=message_id, rewind_before=rewind_before)
+    return NewUserTurn(
+        texts_and_files=parts, client_message_id=message_id, rewind_before=rewind_before, call_ids=call_ids
+    )
 
 
 def _message_parts(exchange: Exchange) -> list[types.Part | SavedFile]:
@@ -152,35 +164,41 @@ def _saved_files(chat_id: str, versions: Iterable[Exchange]) -> dict[str, SavedF
 
 
 def _plan_continuation(request: ChatRequest, message: UIMessage, exchange: Exchange | None) -> PlannedTurn:
-    calls = {call.answer_id: call for call in exchange.external_calls} if exchange is not None else {}
-    stored_ids = exchange.calls.keys() if exchange is not None else ()
+    calls = {call.page_id: call for call in exchange.external_calls} if exchange is not None else {}
+    tools = {call.known.id: call.known.name for call in exchange.calls} if exchange is not None else {}
     payloads = approval_payloads(request)
-    matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, calls, stored_ids)]
+    matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, calls, tools)]
     if not matched or exchange is None:
         raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
     target_id = message["id"] or exchange.message_id
-    new = {call.answer_id: (answer, call) for answer, call in matched if call.is_pending}
-    if not new:
+    answers = {call.page_id: answer for answer, call in matched if call.is_pending}
+    if not answers:
         return _answered_before(target_id, matched, exchange)
-    responses = {answer_id: adk_response(answer, call, payloads) for answer_id, (answer, call) in new.items()}
-    answered_responses = {call.response_index for _, call in new.values()}
-    waited_for = [call for call in calls.values() if _agent_waits_for(call) and call.answer_id not in new]
-    if any(call.response_index in answered_responses for call in waited_for):
-        return NothingToRun(message_id=target_id, past=exchange.events)
+    new = [call for page_id, call in calls.items() if page_id in answers]  # ADK takes them in the order of the calls
+    responses = [adk_response(answers[call.page_id], call, payloads) for call in new]
+    if any(_agent_waits_for(call, new) for page_id, call in calls.items() if page_id not in answers):
+        return NothingToRun(message_id=target_id, past=exchange.events, call_ids=exchange.call_ids)
     return AnsweredCalls(
         answers=tuple(
-            CallAnswer(id=call.answer_id, name=call.answer_name, response=responses[call.answer_id])
-            for _, call in new.values()
+            CallAnswer(id=call.answer_id, name=call.answer_name, response=response, event=call.event)
+            for call, response in zip(new, responses, strict=True)
         ),
         message_id=target_id,
         past=exchange.events,
-        reasons={call.answer_id: answer.reason for answer, call in new.values() if answer.reason},
+        reasons={call.answer_id: reason for call in new if (reason := answers[call.page_id].reason)},
+        call_ids=exchange.call_ids,
     )
 
 
-def _agent_waits_for(call: ExternalCall) -> bool:
-    """Whether the agent goes on only when this call is answered, too. A credential may come by another way."""
-    return call.is_pending and call.kind is not CallKind.CREDENTIAL
+def _agent_waits_for(call: ExternalCall, answered: Iterable[ExternalCall]) -> bool:
+    """Whether the agent goes on from these answers only when this call is answered, too.
+
+    It does so for all calls of one model response, but a credential may come by another way. Two calls under one id ADK
+    cannot tell apart: they are answered together.
+    """
+    if not call.is_pending or call.kind is CallKind.CREDENTIAL:
+        return False
+    return any(call.response_index == other.response_index or call.answer_id == other.answer_id for other in answered)
 
 
 def _answered_before(
@@ -195,7 +213,10 @@ def _answered_before(
     end = len(exchange.stored)
     seen = max(awaited, default=end)
     events = exchange.shown(seen, end)
-    is_interrupted = bool(events) and all(is_user_event(event) for event in events)
     return NothingToRun(
-        message_id=target_id, past=exchange.shown(0, seen), events=events, is_interrupted=is_interrupted
+        message_id=target_id,
+        past=exchange.shown(0, seen),
+        events=events,
+        is_interrupted=bool(events) and all(is_user_event(event) for event in events),
+        call_ids=exchange.call_ids,
     )

@@ -33,18 +33,15 @@ def user_content(turn: NewUserTurn | AnsweredCalls) -> types.Content:
     return types.Content(role="user", parts=parts)
 
 
-def answers_before_run(
-    turn: NewUserTurn | AnsweredCalls, transcript: Transcript, request: str | None = None
-) -> list[Event]:
+def answers_before_run(turn: NewUserTurn | AnsweredCalls, request: str | None = None) -> list[Event]:
     """The answers to append to the session in events of their own, before the run begins with ``user_content``.
 
     ADK hides an event with an approval or a credential from the model, with whatever else is in it. The output of a
     client tool in the same event would be lost. ``request``: as for ``run_config_for_turn``.
     """
-    if isinstance(turn, NewUserTurn) or transcript.current is None:
+    if isinstance(turn, NewUserTurn):
         return []
-    calls = transcript.current.calls
-    events = [_answer_event(answer, calls[answer.id]) for answer in _separate_answers(turn)]
+    events = [_answer_event(answer, answer.event) for answer in _separate_answers(turn) if answer.event is not None]
     for event in events:
         update_metadata(event, request=request)
     return events
@@ -62,10 +59,10 @@ def responses_to_superseded_calls(transcript: Transcript) -> list[Event]:
         return []
     closing = []
     for call in exchange.external_calls:
-        relayed = is_relayed(exchange.calls[call.answer_id])
+        relayed = is_relayed(call.event)
         if call.is_pending and call.kind in _READ_BY_MODEL and not relayed:
             answer = CallAnswer(id=call.answer_id, name=call.answer_name, response={"error": UNANSWERED})
-            event = _answer_event(answer, exchange.calls[call.answer_id])
+            event = _answer_event(answer, call.event)
             update_metadata(event, hidden_events=(event.id,))
             closing.append(event)
     return closing

@@ -14,7 +14,7 @@ from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED, check_in
 from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from stream_protocol.session.transcript import ExternalCall
     from stream_protocol.wire import ChatRequest, ToolPart, UIMessage
@@ -29,8 +29,8 @@ _ANSWERED_BY_PAGE: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 class SubmittedAnswer:
     """What a part of the client's message says about a call."""
 
-    answer_id: str
-    """The ``ExternalCall.answer_id`` that the part names."""
+    page_id: str
+    """The ``ExternalCall.page_id`` that the part names."""
     response: dict[str, Any]
     """The answer as ADK stores a function response."""
     output: Any = None
@@ -43,30 +43,30 @@ class SubmittedAnswer:
 
 
 def submitted_answers(
-    message: UIMessage, calls: Mapping[str, ExternalCall], stored_ids: Collection[str | None]
+    message: UIMessage, calls: Mapping[str, ExternalCall], tools: Mapping[str, str]
 ) -> Iterator[SubmittedAnswer]:
     """The answers among the message's parts.
 
-    ``calls``: answer id -> call, of the current exchange. ``stored_ids``: the ids of all of its function calls.
+    ``calls``: page id -> call, of the current exchange. ``tools``: ``toolCallId`` -> tool, of all of its calls.
     """
     parts = message["parts"]
     last_step = max((index for index, part in enumerate(parts) if part["type"] == "step-start"), default=-1)
     tool_parts = [(index, part) for index, part in enumerate(parts) if is_tool_part(part)]
-    renamed = _renamed_calls([part for _, part in tool_parts], calls, stored_ids)
+    renamed = _renamed_calls([part for _, part in tool_parts], calls, tools)
     for index, part in tool_parts:
-        answer_id = renamed.get(part["toolCallId"], part["toolCallId"])
+        page_id = renamed.get(part["toolCallId"], part["toolCallId"])
         approval = part.get("approval")
         if part["state"] == "approval-responded" and approval is not None and "approved" in approval:
             yield SubmittedAnswer(
-                answer_id=approval["id"],
+                page_id=approval["id"],
                 response={"confirmed": approval["approved"]},
                 is_approval=True,
                 reason=approval.get("reason"),
                 awaits_response=True,
             )
-        elif part["state"] in ("output-available", "output-error") and _takes_output(calls.get(answer_id)):
+        elif part["state"] in ("output-available", "output-error") and _takes_output(calls.get(page_id)):
             yield SubmittedAnswer(
-                answer_id=answer_id,
+                page_id=page_id,
                 response=_output_response(part),
                 output=part.get("output"),
                 awaits_response=index > last_step,
@@ -74,20 +74,22 @@ def submitted_answers(
 
 
 def _renamed_calls(
-    parts: list[ToolPart], calls: Mapping[str, ExternalCall], stored_ids: Collection[str | None]
+    parts: list[ToolPart], calls: Mapping[str, ExternalCall], tools: Mapping[str, str]
 ) -> dict[str, str]:
-    """Call ids that only the client knows -> the ids that ADK stored.
+    """Call ids that only the client knows -> the ids by which we know these calls.
 
     A model adapter without call ids of its own has ADK make one up for the fragment, which the client saw, and another
-    for the complete call, which was stored. Such parts and calls of one tool belong together in their order.
+    for the complete call, which was stored. Such parts and calls of one tool belong together in their order. So do
+    those of agents in parallel that used one id: they are stored in another order than they were shown.
     """
-    client_ids = {part["toolCallId"] for part in parts}
-    unmatched = [call for call in calls.values() if call.kind in _ANSWERED_BY_PAGE and call.answer_id not in client_ids]
+    strange = [part for part in parts if tools.get(part["toolCallId"]) != tool_name(part)]
+    known = {part["toolCallId"] for part in parts if part not in strange}
+    unmatched = [call for call in calls.values() if call.kind in _ANSWERED_BY_PAGE and call.page_id not in known]
     renamed: dict[str, str] = {}
-    for part in parts:
+    for part in strange:
         call = next((call for call in unmatched if call.answer_name == tool_name(part)), None)
-        if part["toolCallId"] not in stored_ids and call is not None:
-            renamed[part["toolCallId"]] = call.answer_id
+        if call is not None:
+            renamed[part["toolCallId"]] = call.page_id
             unmatched.remove(call)
     return renamed
 
@@ -106,7 +108,7 @@ def _takes_output(call: ExternalCall | None) -> bool:
 
 def answered_call(answer: SubmittedAnswer, calls: Mapping[str, ExternalCall]) -> ExternalCall:
     """The stored call that is answered. Raises ``ChatRequestError`` (409) unless it takes, or took, such an answer."""
-    call = calls.get(answer.answer_id)
+    call = calls.get(answer.page_id)
     if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):
         raise ChatRequestError("There is no such request to answer any more.", status=CONFLICT)
     if not call.is_pending and call.answer is None:

@@ -43,7 +43,7 @@ CONVERTED: Fields = {
     EventActions: {
         "artifact_delta": "convert/_data_parts.py",
         "render_ui_widgets": "convert/_data_parts.py",
-        "requested_auth_configs": "convert/_function_responses.py",
+        "requested_auth_configs": "convert/calls/_adk_requests.py",
         "requested_tool_confirmations": "convert/_function_responses.py",
         "rewind_before_invocation_id": "session/transcript/_transcript_reader.py",
         "state_delta": "convert/_data_parts.py",

@@ -1,17 +1,19 @@
 """The agent that is visited: one tool of each kind."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi.openapi.models import APIKey
-from google.adk.agents import LlmAgent
+from google.adk.agents import BaseAgent, Context, LlmAgent
 from google.adk.auth.auth_tool import AuthConfig
+from google.adk.events import RequestInput
 from google.adk.tools import request_input
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
+from google.adk.workflow import START, FunctionNode, Workflow
 
 from stream_protocol.testing import ScriptedLlm
 
@@ -25,9 +27,11 @@ class Desk:
     """An agent with one tool of each kind, and what has run of them."""
 
     turns: Sequence[Any]
+    asks: Sequence[str] = ()
+    """What a workflow asks first, all under one id."""
     ran: list[str] = field(default_factory=list)
     model: ScriptedLlm = field(init=False)
-    agent: LlmAgent = field(init=False)
+    agent: BaseAgent | Workflow = field(init=False)
 
     def __post_init__(self) -> None:
         self.model = ScriptedLlm(turns=self.turns)
@@ -43,7 +47,9 @@ class Desk:
             LongRunningFunctionTool(where),
             request_input,
         ]
-        self.agent = LlmAgent(name="root", model=self.model, tools=tools)
+        agent = LlmAgent(name="root", model=self.model, tools=tools)
+        nodes = [asking(number, question) for number, question in enumerate(self.asks)]
+        self.agent = Workflow(name="desk", edges=[(START, *nodes, agent)]) if nodes else agent
 
     def pay(self, amount: int) -> dict[str, int]:
         """Pays, if the user approves."""
@@ -96,6 +102,15 @@ class Desk:
         """Raises."""
         self.ran.append("explode")
         raise RuntimeError("hunter2")
+
+
+def asking(number: int, question: str) -> FunctionNode:
+    """A node that asks under the id that all have."""
+
+    async def ask(ctx: Context) -> AsyncIterator[RequestInput]:
+        yield RequestInput(interrupt_id="question", message=question, response_schema=None)
+
+    return FunctionNode(func=ask, name=f"ask_{number}")
 
 
 def where(question: str) -> None:

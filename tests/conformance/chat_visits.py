@@ -34,10 +34,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A chat with an agent whose model says ``turns``.
+    """A chat with an agent whose model says ``turns``, after a workflow that ``asks`` under one fixed id.
 
-    ``awaited``: calls that the page has not answered when ADK calls the model again, for another tool's output.
-    ``sends``: when the page sends by itself, as in ``harness/chat.js``.
+    ``streams``: of a streamed response ADK itself drops a call whose id another call of it has. ``awaited``: calls that
+    the page has not answered when ADK calls the model again, for another tool's output. ``sends``: when it sends by
+    itself, as in ``harness/chat.js``.
     """
 
     name: str
@@ -45,6 +46,8 @@ class Visit:
     steps: Sequence[Step]
     awaited: Sequence[str] = ()
     sends: str = "helpers"
+    asks: Sequence[str] = ()
+    streams: bool = True
 
 
 def pay(amount: int) -> Call:
@@ -626,4 +629,117 @@ EAGER = [
     ),
 ]
 
-VISITS = [*APPROVALS, *PAGE_TOOLS, *TAKEN_BACK, *BROKEN, *EAGER]
+
+def where_again(call_id: str = "0") -> Call:
+    return Call("where", {"question": "city"}, id=call_id)
+
+
+def pay_again(amount: int) -> Call:
+    return Call("pay", {"amount": amount}, id="0")
+
+
+def answer(output: Any, call: int = 0, tool: str = "where") -> dict[str, Any]:
+    return {"answer": tool, "call": call, "output": output}
+
+
+WHERE_ASKED = "where input-available"
+WHERE_TOLD = "where output-available"
+INPUT = "adk_request_input"
+
+SAME_IDS = [
+    Visit(
+        "a page's tool is called under the id of an earlier turn's call",
+        [where_again(), "Oslo.", where_again(), "Rome.", where_again(), "Bonn."],
+        [
+            Step(text("go"), ["go", WHERE_ASKED]),
+            Step(answer("Oslo"), ["go", f"{WHERE_TOLD}, Oslo."]),
+            Step(text("on"), ["go", f"{WHERE_TOLD}, Oslo.", "on", WHERE_ASKED]),
+            Step(answer("Rome", 1), ["go", f"{WHERE_TOLD}, Oslo.", "on", f"{WHERE_TOLD}, Rome."]),
+            Step({"regenerate": None}, ["go", f"{WHERE_TOLD}, Oslo.", "on", WHERE_ASKED], kept=3),
+            Step(RELOAD, ["go", f"{WHERE_TOLD}, Oslo.", "on", WHERE_ASKED], posts=0),
+            Step(answer("Bonn", 1), ["go", f"{WHERE_TOLD}, Oslo.", "on", f"{WHERE_TOLD}, Bonn."]),
+        ],
+    ),
+    Visit(
+        "two calls of a page's tool under one id are answered together",
+        [[where_again(), where_again()], "Both."],
+        [
+            Step(text("go"), ["go", f"{WHERE_ASKED}, {WHERE_ASKED}"]),
+            Step(
+                answer("Rome", 1),
+                ["go", f"{WHERE_ASKED}, {WHERE_TOLD}"],
+                posts=0,
+                stored=["go", f"{WHERE_ASKED}, {WHERE_ASKED}"],
+            ),
+            Step(answer("Oslo", 0), ["go", f"{WHERE_TOLD}, {WHERE_TOLD}, Both."]),
+            Step(RELOAD, ["go", f"{WHERE_TOLD}, {WHERE_TOLD}, Both."], posts=0),
+        ],
+        streams=False,
+    ),
+    Visit(
+        "a page's tool is called again under the same id in one message",
+        [where_again(), where_again(), "Both."],
+        [
+            Step(text("go"), ["go", WHERE_ASKED]),
+            Step(answer("Oslo"), ["go", f"{WHERE_TOLD}, {WHERE_ASKED}"]),
+            Step(answer("Rome", 1), ["go", f"{WHERE_TOLD}, {WHERE_TOLD}, Both."]),
+            Step(RELOAD, ["go", f"{WHERE_TOLD}, {WHERE_TOLD}, Both."], posts=0),
+        ],
+    ),
+    Visit(
+        "a gated call comes under the id of an earlier turn's call",
+        [pay_again(1), "One.", pay_again(2), "Two.", Call("look", {"city": "Oslo"}, id="0"), "Blue."],
+        [
+            Step(text("pay"), ASKED),
+            Step(approve(), ["pay", "pay output-available, One."], ran=["pay 1"]),
+            Step(text("pay"), ["pay", "pay output-available, One.", *ASKED], ran=["pay 1"]),
+            Step(
+                deny(reason="no"),
+                ["pay", "pay output-available, One.", "pay", "pay output-denied (no), Two."],
+                ran=["pay 1"],
+            ),
+            Step(
+                text("look"),
+                [
+                    *("pay", "pay output-available, One.", "pay", "pay output-denied (no), Two."),
+                    *("look", "look output-available, Blue."),
+                ],
+                ran=["pay 1", "look Oslo"],
+            ),
+        ],
+    ),
+    Visit(
+        "a workflow asks twice under one id in one message, and again in the next",
+        ["Thanks.", "Thanks again."],
+        [
+            Step(text("hi"), ["hi", f"{INPUT} input-available"]),
+            Step(answer("a", 0, INPUT), ["hi", f"{INPUT} output-available, {INPUT} input-available"]),
+            Step(answer("b", 1, INPUT), ["hi", f"{INPUT} output-available, {INPUT} output-available, Thanks."]),
+            Step(RELOAD, ["hi", f"{INPUT} output-available, {INPUT} output-available, Thanks."], posts=0),
+            Step(
+                text("on"),
+                [
+                    *("hi", f"{INPUT} output-available, {INPUT} output-available, Thanks."),
+                    *("on", f"{INPUT} input-available"),
+                ],
+            ),
+            Step(
+                answer("c", 2, INPUT),
+                [
+                    *("hi", f"{INPUT} output-available, {INPUT} output-available, Thanks."),
+                    *("on", f"{INPUT} output-available, {INPUT} input-available"),
+                ],
+            ),
+            Step(
+                answer("d", 3, INPUT),
+                [
+                    *("hi", f"{INPUT} output-available, {INPUT} output-available, Thanks."),
+                    *("on", f"{INPUT} output-available, {INPUT} output-available, Thanks again."),
+                ],
+            ),
+        ],
+        asks=["Who?", "Where?"],
+    ),
+]
+
+VISITS = [*APPROVALS, *PAGE_TOOLS, *TAKEN_BACK, *BROKEN, *EAGER, *SAME_IDS]

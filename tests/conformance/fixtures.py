@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from google.adk.sessions import Session
 
 from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
 from stream_protocol.convert import Settings, chunk_conversion
+from stream_protocol.convert.calls import CallIds
 from stream_protocol.session import (
     METADATA_KEY,
     RunOutput,
@@ -46,6 +47,8 @@ class Turn:
     past: list[Event]
     """The events of the message that this turn continues, from its beginning; empty for a new one."""
     message_id: str | None
+    taken_ids: Sequence[str] = ()
+    """The ids of the calls of earlier messages."""
 
     @property
     def continues(self) -> bool:
@@ -56,6 +59,10 @@ class Turn:
     def reloads(self) -> bool:
         """Whether the user loaded the page anew before answering."""
         return any("reload" in action for action in self.actions)
+
+    def place(self) -> Json:
+        """Where in the chat its response is: arguments of the converter."""
+        return {"past": self.past, "message_id": self.message_id, "taken_ids": self.taken_ids}
 
     def run(self) -> Iterator[Event]:
         """The run as it went: its events, then what it raised."""
@@ -73,10 +80,7 @@ class Fixture:
 
     def convert(self, ai_sdk: AiSdkVersion) -> list[list[AnyChunk]]:
         """The chunks of each turn."""
-        return [
-            list(iter_chunks(turn.run(), past=turn.past, message_id=turn.message_id, **self.options_for(ai_sdk)))
-            for turn in self.turns
-        ]
+        return [list(iter_chunks(turn.run(), **turn.place(), **self.options_for(ai_sdk))) for turn in self.turns]
 
     def options_for(self, ai_sdk: AiSdkVersion) -> ConverterOptions:
         return {**self.options, "ai_sdk": ai_sdk}
@@ -110,8 +114,9 @@ def _turn(about: Json, events: list[Event], earlier: Sequence[Turn]) -> Turn:
     turn = Turn(about["actions"], events, about["raised"], [], None)
     if turn.continues:
         last = earlier[-1]
-        return Turn(turn.actions, events, turn.raised, [*last.past, *last.events], last.message_id)
-    return Turn(turn.actions, events, turn.raised, [], _message_id(events, earlier))
+        return replace(turn, past=[*last.past, *last.events], message_id=last.message_id, taken_ids=last.taken_ids)
+    taken = Transcript(event for one in earlier for event in one.events if not event.partial).call_ids
+    return replace(turn, message_id=_message_id(events, earlier), taken_ids=[*taken])
 
 
 def _message_id(events: list[Event], earlier: Sequence[Turn]) -> str | None:
@@ -147,7 +152,7 @@ def stored_session(fixture: Fixture) -> Session:
     for turn in fixture.turns:
         events_before_run = len(stored)
         stored += [_with_reasons(event, turn) for event in turn.events if not event.partial]
-        stored += _sealing_events(fixture, turn, stored, events_before_run)
+        stored += _completing_events(fixture, turn, stored, events_before_run)
     return Session(id="chat", app_name="app", user_id="ann", events=stored)
 
 
@@ -159,8 +164,8 @@ def _with_reasons(event: Event, turn: Turn) -> Event:
     return event.model_copy(update={"custom_metadata": {METADATA_KEY: {"reasons": reasons}}})
 
 
-def _sealing_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], events_before_run: int) -> list[Event]:
-    conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options))
+def _completing_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], events_before_run: int) -> list[Event]:
+    conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options), CallIds(turn.taken_ids))
     output = RunOutput()
     for event in turn.events:
         conversion.feed(event)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 import pytest
+from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.models.llm_request import LlmRequest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -42,11 +43,16 @@ class House:
     """One app for each visit, all behind one address."""
 
     def __init__(self, ai_sdk: AiSdkVersion) -> None:
-        self.desks = {visit.name: Desk(visit.turns) for visit in VISITS}
+        self.desks = {visit.name: Desk(visit.turns, visit.asks) for visit in VISITS}
         self._services = {
             # Without a reader a run ends: so "stop" on the page is one for the agent, too.
-            name: WatchedService(desk.agent, ai_sdk=ai_sdk, disconnect_grace=0)
-            for name, desk in self.desks.items()
+            visit.name: WatchedService(
+                self.desks[visit.name].agent,
+                ai_sdk=ai_sdk,
+                disconnect_grace=0,
+                run_config=None if visit.streams else RunConfig(streaming_mode=StreamingMode.NONE),
+            )
+            for visit in VISITS
         }
         self.app = Starlette(routes=[self._door(*visit) for visit in enumerate(self.desks)], lifespan=self._lifespan)
 

@@ -88,7 +88,7 @@ def test_the_python_reducer_folds_it_to_the_expected_messages(name: str, ai_sdk:
 async def test_all_four_functions_say_the_same(name: str, ai_sdk: AiSdkVersion) -> None:
     fixture = load_fixture(name)
     for turn, chunks in expected_turns(fixture, ai_sdk):
-        response: dict[str, Any] = {"past": turn.past, "message_id": turn.message_id, **fixture.options_for(ai_sdk)}
+        response: dict[str, Any] = {**turn.place(), **fixture.options_for(ai_sdk)}
         body = b"".join(map(encode_sse, chunks)) + SSE_DONE
         assert b"".join(iter_sse(turn.run(), **response)) == body
         assert [chunk async for chunk in stream_chunks(arriving(turn.run()), **response)] == chunks
@@ -100,7 +100,7 @@ def test_a_converter_fed_by_hand_says_the_same(name: str, ai_sdk: AiSdkVersion) 
     fixture = load_fixture(name)
     for turn, chunks in expected_turns(fixture, ai_sdk):
         options = fixture.options_for(ai_sdk)
-        converter = StreamProtocolConverter(past=turn.past, message_id=turn.message_id, **options)
+        converter = StreamProtocolConverter(**turn.place(), **options)
         written = [chunk for event in turn.events for chunk in converter.convert(event)]
         written += converter.fail(RunRaisedError(turn.raised)) if turn.raised else converter.finish()
         assert written == chunks
@@ -141,7 +141,8 @@ def test_a_continued_message_is_the_same_in_one_go_but_for_the_approvals(name: s
     fixture = load_fixture(name)
     for turns, message in zip(messages_of(fixture), expected(fixture, ai_sdk)["messages"], strict=True):
         events = [event for turn in turns for event in turn.events]
-        chunks = iter_chunks(iter(events), message_id=turns[0].message_id, **fixture.options_for(ai_sdk))
+        place = turns[0].place() | {"past": ()}
+        chunks = iter_chunks(iter(events), **place, **fixture.options_for(ai_sdk))
         assert without_approvals(reduce_chunks(chunks, ai_sdk=ai_sdk)) == without_approvals(message)
 
 

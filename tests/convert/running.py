@@ -1,6 +1,6 @@
 """Runs the converter in every way there is, and judges each stream as the client would."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Unpack, cast
 
 import orjson
@@ -20,6 +20,7 @@ def run(
     *,
     past: Iterable[Event] = (),
     message_id: str | None = None,
+    taken_ids: Collection[str] = (),
     error: Exception | None = None,
     onto: UIMessage | None = None,
     **options: Unpack[ConverterOptions],
@@ -29,14 +30,15 @@ def run(
     The same events are fed whole, event by event, as bytes and with all streamed text cut into characters: the result
     must not depend on it. ``onto`` is the client's message that this response continues.
     """
-    events, past = list(events), list(past)
-    chunks = list(iter_chunks(_raising(events, error), past=past, message_id=message_id, **options))
-    converter = StreamProtocolConverter(past=past, message_id=message_id, **options)
+    events = list(events)
+    place: Fields = {"past": list(past), "message_id": message_id, "taken_ids": taken_ids}
+    chunks = list(iter_chunks(_raising(events, error), **place, **options))
+    converter = StreamProtocolConverter(**place, **options)
     assert _stepwise(converter, events, error) == chunks
-    sse = list(iter_sse(_raising(events, error), past=past, message_id=message_id, **options))
+    sse = list(iter_sse(_raising(events, error), **place, **options))
     assert [orjson.loads(line.removeprefix(b"data: ")) for line in sse[:-1]] == chunks
     assert sse[-1] == SSE_DONE
-    split = iter_chunks(_raising(_cut(events), error), past=past, message_id=message_id, **options)
+    split = iter_chunks(_raising(_cut(events), error), **place, **options)
     assert joined(split) == joined(chunks)
     judge(chunks, onto=onto, ai_sdk=options.get("ai_sdk", 6))
     return joined(chunks)

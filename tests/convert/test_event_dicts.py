@@ -39,9 +39,10 @@ FORMS = {"camelCase": camel, "snake_case": snake, "Python values": lambda event:
 def test_dictionaries_give_the_bytes_of_their_events(form: Any, name: str) -> None:
     fixture = load_fixture(name)
     for turn in fixture.turns:
-        known: dict[str, Any] = {"message_id": turn.message_id, **fixture.options_for(6)}
-        expected = list(iter_sse(turn.events, past=turn.past, **known))
-        assert list(iter_sse([form(each) for each in turn.events], past=map(form, turn.past), **known)) == expected
+        place = turn.place()
+        expected = list(iter_sse(turn.events, **place, **fixture.options_for(6)))
+        place["past"] = map(form, turn.past)
+        assert list(iter_sse([form(each) for each in turn.events], **place, **fixture.options_for(6))) == expected
 
 
 TURN = Turn(

@@ -3,24 +3,26 @@ import logging
 import pytest
 from google.adk.events import Event
 
-from stream_protocol.convert.calls import CallRegistry, CallsById, ToolCall
+from stream_protocol.convert.calls import CallIds, CallRegistry, SpeakerKey, ToolCall
 from stream_protocol.wire import ChunkSink
 from tests.batch import batch
 from tests.convert.building import AGENT, call, event, fragment, piece, response, results, text, user
 from tests.convert.running import inputs, outputs, run
 
+ONE: SpeakerKey = ("a", None, "")
+OTHER: SpeakerKey = ("b", None, "")
 
-@pytest.fixture
-def known() -> CallsById:
-    return {}
+
+def registry(*taken: str) -> CallRegistry:
+    return CallRegistry(ChunkSink(), CallIds(taken))
 
 
 def announce(added: ToolCall) -> None:
     added.announce("f", hidden=False, dynamic=False, title=None)
 
 
-def test_an_id_of_adk_is_the_clients_id(known: CallsById) -> None:
-    assert CallRegistry(ChunkSink()).new("adk-1", known).id == "adk-1"
+def test_an_id_of_adk_is_the_clients_id() -> None:
+    assert registry().new("adk-1", ONE).id == "adk-1"
 
 
 def test_calls_without_an_id_are_numbered_in_order_of_first_sight() -> None:
@@ -30,17 +32,11 @@ def test_calls_without_an_id_are_numbered_in_order_of_first_sight() -> None:
 
 def test_a_made_up_id_is_warned_about_once_a_call(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "stream_protocol"):
-        registry = CallRegistry(ChunkSink())
-        registry.new(None, {})
-        registry.new("A", {})
+        calls = registry()
+        calls.new(None, ONE)
+        calls.new("A", ONE)
+        calls.new(None, ONE, provider_executed=True)
     assert caplog.messages == ["ADK gave a function call no id; it is call_0"]
-
-
-def test_made_up_ids_evade_the_models_own(known: CallsById) -> None:
-    registry = CallRegistry(ChunkSink())
-    assert [registry.new(adk_id, known).id for adk_id in ("call_0", None, "call_1", None)] == [
-        *("call_0", "call_1", "call_1.2", "call_2")
-    ]
 
 
 def test_numbering_goes_on_in_a_continuation() -> None:
@@ -48,23 +44,13 @@ def test_numbering_goes_on_in_a_continuation() -> None:
     assert list(inputs(run([event(call("f", {}))], past=past))) == ["call_1"]
 
 
-def test_an_id_that_comes_again_gets_a_number(known: CallsById) -> None:
-    registry = CallRegistry(ChunkSink())
-    assert [registry.new("A", known).id for _ in range(3)] == ["A", "A.2", "A.3"]
-
-
-def test_a_numbered_id_evades_the_models_own(known: CallsById) -> None:
-    registry = CallRegistry(ChunkSink())
-    assert [registry.new(adk_id, known).id for adk_id in ("A", "A.2", "A")] == ["A", "A.2", "A.3"]
-
-
-def test_an_alias_finds_the_call_and_nothing_finds_none(known: CallsById) -> None:
-    registry = CallRegistry(ChunkSink())
-    added = registry.new("A", known)
-    registry.alias("B", added, known)
-    registry.alias(None, added, known)
-    assert registry.get("A") is registry.get("B") is added
-    assert registry.get(None) is registry.get("") is registry.get("C") is None
+def test_an_alias_finds_the_call_and_nothing_finds_none() -> None:
+    calls = registry()
+    added = calls.new("A", ONE)
+    calls.alias("B", added)
+    calls.alias(None, added)
+    assert calls.find("A") is calls.find("B") is added
+    assert calls.find(None) is calls.find("") is calls.find("C") is None
 
 
 def test_a_response_with_an_id_answers_a_call_that_came_without_and_keeps_to_it() -> None:
@@ -78,48 +64,48 @@ def test_a_response_with_an_id_answers_a_call_that_came_without_and_keeps_to_it(
     assert outputs(run(events)) == {"C": {"r": 3}, "call_0": {"r": 4}, "call_1": {"r": 2}, "call_2": missing}
 
 
-def test_a_response_without_an_id_answers_its_own_speakers_call_first(known: CallsById) -> None:
-    registry = CallRegistry(ChunkSink())
-    others, own = registry.new(None, {}), registry.new(None, known)
+def test_a_response_without_an_id_answers_its_own_speakers_call_first() -> None:
+    calls = registry()
+    others, own = calls.new(None, OTHER), calls.new(None, ONE)
     for call_of_both in (others, own):
         announce(call_of_both)
-    assert registry.answered_by(None, "f", known) is own
+    assert calls.answered_by(None, ONE, None, "f") == (own, False)
     own.fail_input("cut")
-    assert registry.answered_by(None, "f", known) is others
-    assert registry.answered_by(None, "g", known) is None
+    assert calls.answered_by(None, ONE, None, "f") == (others, False)
+    assert calls.answered_by(None, ONE, None, "g") == (None, False)
 
 
-def test_a_call_waits_from_when_it_was_shown_until_it_is_answered(known: CallsById) -> None:
-    registry = CallRegistry(ChunkSink())
-    added = registry.new("A", known)
-    assert list(registry.waiting()) == []
+def test_a_call_waits_from_when_it_was_shown_until_it_is_answered() -> None:
+    calls = registry()
+    added = calls.new("A", ONE)
+    assert list(calls.waiting()) == []
     announce(added)
     added.complete_input({})
-    assert list(registry.waiting()) == [added]
+    assert list(calls.waiting()) == [added]
     added.answer({})
-    assert list(registry.waiting()) == registry.unsettled() == []
+    assert list(calls.waiting()) == calls.unsettled() == []
 
 
-def test_an_answer_to_an_older_approval_request_means_nothing(known: CallsById) -> None:
-    registry = CallRegistry(ChunkSink())
-    added = registry.new("A", known)
+def test_an_answer_to_an_older_approval_request_means_nothing() -> None:
+    calls = registry()
+    added = calls.new("A", ONE)
     announce(added)
     added.complete_input({})
-    registry.request_approval("B", added)
-    registry.request_approval("C", added)
-    assert registry.approval("C") is added
-    assert registry.approval("B") is registry.approval(None) is None
+    calls.request_approval("B", added)
+    calls.request_approval("C", added)
+    assert calls.approval("C") is added
+    assert calls.approval("B") is calls.approval(None) is None
 
 
-def test_a_call_whose_approval_is_requested_after_its_result_waits_again(known: CallsById) -> None:
-    registry = CallRegistry(ChunkSink())
-    first, second = registry.new("A", known), registry.new("B", known)
+def test_a_call_whose_approval_is_requested_after_its_result_waits_again() -> None:
+    calls = registry()
+    first, second = calls.new("A", ONE), calls.new("B", ONE)
     for each in (first, second):
         announce(each)
         each.complete_input({})
     first.answer({})
-    registry.request_approval("C", first)
-    assert registry.unsettled() == [second, first]
+    calls.request_approval("C", first)
+    assert calls.unsettled() == [second, first]
 
 
 PARALLEL = ({"author": "a", "branch": "par.a"}, {"author": "b", "branch": "par.b"})

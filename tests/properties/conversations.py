@@ -150,11 +150,17 @@ def turns(draw: st.DrawFn) -> list[Any]:
     return [*words, *draw(st.one_of(several, several, several, handed_over)), *draw(endings), *draw(failures)]
 
 
-def with_ids(script: list[list[Any]], prefix: str = "c") -> list[list[Any]]:
-    """The same with an id of its own for each call, as a model gives them."""
+OWN_IDS = "c{index}-{n}"
+COUNTED_IDS = "{n}"
+ONE_ID = "0"
+
+
+def with_ids(script: list[list[Any]], form: str = OWN_IDS) -> list[list[Any]]:
+    """The same with an id for each call, as models give them: its own, one that counts in each response, or always the
+    same."""
     return [
         [
-            Call(step.name, step.args, id=f"{prefix}{index}-{n}", streamed=step.streamed)
+            Call(step.name, step.args, id=form.format(index=index, n=n), streamed=step.streamed)
             if isinstance(step, Call)
             else step
             for n, step in enumerate(turn)
@@ -163,7 +169,11 @@ def with_ids(script: list[list[Any]], prefix: str = "c") -> list[list[Any]]:
     ]
 
 
-scripts = st.lists(turns(), min_size=1, max_size=MAX_ACTIONS).map(with_ids)
+scripts = st.builds(
+    with_ids,
+    st.lists(turns(), min_size=1, max_size=MAX_ACTIONS),
+    st.sampled_from([OWN_IDS, OWN_IDS, COUNTED_IDS, ONE_ID]),
+)
 ended = st.tuples(st.sampled_from(["stop", "expire"]), st.integers(1, MAX_EVENTS))
 actions = st.lists(
     st.sampled_from(["say", "say", "approve", "deny", "answer", "regenerate", "edit", "correct", "report", "monitor"])

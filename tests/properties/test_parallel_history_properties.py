@@ -14,7 +14,7 @@ from stream_protocol.serving import ChatService, create_app, emit_data
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
 from tests.examples import examples
-from tests.properties.conversations import with_ids
+from tests.properties.conversations import OWN_IDS, with_ids
 from tests.serving.chat_client import Page
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Parallel|Sequential)Agent is deprecated:DeprecationWarning")
@@ -54,7 +54,7 @@ scripts = st.lists(turns, max_size=2)
 
 
 def speaker(name: str, script: list[Any]) -> LlmAgent:
-    left: Iterator[Any] = iter(with_ids(script, name))
+    left: Iterator[Any] = iter(with_ids(script, name + OWN_IDS))
     model = ScriptedLlm(respond=lambda _request: next(left, "That is all."))
     return LlmAgent(name=name, model=model, tools=[look, draw])
 

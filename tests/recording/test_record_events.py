@@ -72,19 +72,19 @@ async def recorded(fixture: Fixture, path: Path, ai_sdk: Any) -> list[Written]:
 
         options = fixture.options_for(ai_sdk)
         try:
-            await drained(record(run(), path, past=turn.past, message_id=turn.message_id, **options))
+            await drained(record(run(), path, **turn.place(), **options))
         except RunRaisedError:
             assert turn.raised is not None
     return turns(path)
 
 
-def replayed(turn: Written, past: list[Event], fixture: Fixture, ai_sdk: Any) -> list[Any]:
+def replayed(turn: Written, place: dict[str, Any], fixture: Fixture, ai_sdk: Any) -> list[Any]:
     def run() -> Iterator[Event]:
         yield from turn.events
         if turn.end == "error":
             raise RunRaisedError
 
-    return list(iter_chunks(run(), past=past, message_id=turn.message_id, **fixture.options_for(ai_sdk)))
+    return list(iter_chunks(run(), **place, message_id=turn.message_id, **fixture.options_for(ai_sdk)))
 
 
 @batch(name=fixture_names())
@@ -93,10 +93,10 @@ async def test_the_events_of_a_recording_give_its_chunks_again(name: str, tmp_pa
     for ai_sdk in VERSIONS:
         past: dict[str | None, list[Event]] = {}
         written = await recorded(fixture, tmp_path / f"{name}.v{ai_sdk}.jsonl", ai_sdk)
-        assert len(written) == len(fixture.turns)
-        for turn in written:
+        for turn, given in zip(written, fixture.turns, strict=True):
             message = past.setdefault(turn.message_id, [])
-            assert replayed(turn, message, fixture, ai_sdk) == turn.chunks
+            place = {"past": message, "taken_ids": given.taken_ids}
+            assert replayed(turn, place, fixture, ai_sdk) == turn.chunks
             message += turn.events
 
 

@@ -208,7 +208,7 @@ def test_words_that_come_with_answers_break_no_replay() -> None:
         event("user", text("yes"), response("B", "adk_request_confirmation", confirmed=False)),
     ]
     calls = [[part["toolCallId"] for part in one["parts"] if "toolCallId" in part] for one in folded(events).values()]
-    assert calls == [["L", "A"], ["A"], []]
+    assert calls == [["L", "A"], ["A.2"], []]
 
 
 def test_answers_in_events_of_their_own_begin_one_response() -> None:

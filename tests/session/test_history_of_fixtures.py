@@ -38,7 +38,7 @@ def expected(fixture: Fixture, ai_sdk: AiSdkVersion) -> list[Any]:
 
 UNEXPECTED = {
     "no_call_ids": ["ADK gave a function call no id; it is call_0", "ADK gave a function call no id; it is call_1"],
-    "no_ids": 2 * ["ADK gave a function call no id; it is call_0", "ADK gave a function call no id; it is call_1"],
+    "no_ids": [f"ADK gave a function call no id; it is call_{number}" for number in range(4)],
     "unknown_part": ["Skipped a part with video_metadata"],
 }
 """What is warned of when the conversation is live: once for each call, by each response. Of all else nothing is."""

@@ -174,7 +174,7 @@ def test_who_answers_a_call_that_waits() -> None:
         ("A", "A", CallKind.CLIENT_TOOL, True),
         ("G", "B", CallKind.APPROVAL, True),
     ]
-    assert exchange.calls.keys() == {"I", "C", "A", "S", "G", "B"}
+    assert [one.call.id for one in exchange.calls] == ["I", "C", "A", "S", "G", "B"]
 
 
 def test_a_request_that_a_model_made_up_is_not_answered() -> None:

@@ -8,19 +8,26 @@ from stream_protocol.convert.calls._adk_requests import (
     external_kind,
     gated_call,
     is_confirmed,
+    is_placeholder,
 )
-from stream_protocol.convert.calls._registry import CallRegistry, CallsById
+from stream_protocol.convert.calls._call_ids import NO_IDS, CallIds
+from stream_protocol.convert.calls._known_calls import KnownCall, KnownCalls, SpeakerKey
+from stream_protocol.convert.calls._registry import CallRegistry
 from stream_protocol.convert.calls._response_values import RESULT, client_output, failure_text
 from stream_protocol.convert.calls._tool_call import CallState, ToolCall
 
 __all__ = [
+    "NO_IDS",
     "REQUEST_CONFIRMATION",
     "REQUEST_CREDENTIAL",
     "RESULT",
+    "CallIds",
     "CallKind",
     "CallRegistry",
     "CallState",
-    "CallsById",
+    "KnownCall",
+    "KnownCalls",
+    "SpeakerKey",
     "ToolCall",
     "client_output",
     "credential_input",
@@ -28,4 +35,5 @@ __all__ = [
     "failure_text",
     "gated_call",
     "is_confirmed",
+    "is_placeholder",
 ]

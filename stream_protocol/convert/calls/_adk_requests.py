@@ -15,7 +15,7 @@ from stream_protocol.wire import json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import FunctionCall
+    from google.genai.types import FunctionCall, FunctionResponse
 
 REQUEST_CONFIRMATION = "adk_request_confirmation"
 REQUEST_CREDENTIAL = "adk_request_credential"
@@ -43,7 +43,7 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
     """Who outside the agent answers a complete call of this event; ``None`` if one of the agent's tools does."""
-    if call.id not in (event.long_running_tool_ids or ()):
+    if not call.id or call.id not in (event.long_running_tool_ids or ()):
         return None
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)
 
@@ -89,6 +89,12 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
         if isinstance(found := value.get(key), dict):
             return found
     return {}
+
+
+def is_placeholder(event: "Event", response: "FunctionResponse") -> bool:
+    """Whether a response of this event only says that its call waits for an approval or a credential."""
+    asked = event.actions
+    return response.id in asked.requested_tool_confirmations or response.id in asked.requested_auth_configs
 
 
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:

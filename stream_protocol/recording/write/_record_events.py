@@ -1,6 +1,6 @@
 """``record``: writes events from any source to a recording while they are read."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Mapping
 from contextlib import aclosing, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
@@ -11,6 +11,7 @@ from stream_protocol.convert import (
     EventOrDict,
     Settings,
     WarnOnce,
+    call_ids,
     fail_response,
     read_events,
     sse_conversion,
@@ -27,19 +28,20 @@ def record(
     *,
     past: Iterable[EventOrDict] = (),
     message_id: str | None = None,
+    taken_ids: Collection[str] = (),
     request: Mapping[str, Any] | None = None,
     redact: Redact | None = None,
     **options: Unpack[ConverterOptions],
 ) -> AsyncGenerator[E, None]:
     """Yields the same events, or dictionaries, and adds them as one turn to the recording at ``path``.
 
-    ``past``, ``message_id`` and ``options`` are those of ``StreamProtocolConverter``. Give the same values as to the
-    converter of the events: its chunks are recorded, too. ``request``: the client's request body if there is one.
-    ``redact``: the app's own redaction; see ``Redact``.
+    ``past``, ``message_id``, ``taken_ids`` and ``options`` are those of ``StreamProtocolConverter``. Give the same
+    values as to the converter of the events: its chunks are recorded, too. ``request``: the client's request body if
+    there is one. ``redact``: the app's own redaction; see ``Redact``.
 
     If the file cannot be written, that is logged and the events go on. If the reader stops early, ``events`` is closed.
     """
-    conversion = sse_conversion(past, message_id, Settings(**options))
+    conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     turn = TurnWriter(Path(path), chat=None, request=request, options=options, redact=redact, failed_files=set())
     return _record_each(events, _ResponseWriter(turn, conversion))
 

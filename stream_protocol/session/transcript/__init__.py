@@ -1,7 +1,8 @@
 """The one reading of a session's past: its exchanges, its calls, what is hidden, and what we keep on events."""
 
 from stream_protocol.session.transcript._beginnings import BeginningFinder
-from stream_protocol.session.transcript._external_calls import HIDDEN_FROM_MODEL, ExternalCall
+from stream_protocol.session.transcript._exchange_calls import CallReader, StoredCall, StoredResponse
+from stream_protocol.session.transcript._external_calls import HIDDEN_FROM_MODEL, ExternalCall, external_calls
 from stream_protocol.session.transcript._metadata import (
     EVENT_INTERVAL,
     METADATA_KEY,
@@ -23,6 +24,7 @@ __all__ = [
     "METADATA_KEY",
     "STATE_PREFIX",
     "BeginningFinder",
+    "CallReader",
     "EventMetadata",
     "Exchange",
     "ExternalCall",
@@ -31,8 +33,11 @@ __all__ = [
     "PageOrder",
     "Place",
     "SentFile",
+    "StoredCall",
+    "StoredResponse",
     "Transcript",
     "TranscriptReader",
+    "external_calls",
     "is_repeated_fragment",
     "is_user_message",
     "message_id",

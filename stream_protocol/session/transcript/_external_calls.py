@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.convert import is_user_event
-from stream_protocol.convert.calls import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, CallKind, external_kind, gated_call
+from stream_protocol.convert.calls import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, CallKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable
 
     from google.adk.events import Event
-    from google.genai import types
+
+    from stream_protocol.convert.calls import KnownCall
+    from stream_protocol.session.transcript._exchange_calls import StoredCall
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
 """Function names. ADK hides an event from the model if it holds a call or a response of such a name, with whatever
@@ -30,7 +32,11 @@ class ExternalCall:
     call_id: str
     """The ``toolCallId`` that the client knows: for an approval, that of the gated call."""
     answer_id: str
-    """The id that ADK wants on the answer: for an approval, that of the synthetic call. Also the ``approvalId``."""
+    """The id that ADK wants on the answer: for an approval, that of the synthetic call. It may come again in a chat."""
+    page_id: str
+    """The id by which the page answers it: its ``approvalId`` or ``toolCallId``."""
+    event: Event
+    """The event with the call that takes the answer."""
     answer_name: str
     """The function name that ADK wants on the answer."""
     args: dict[str, Any]
@@ -48,53 +54,30 @@ class ExternalCall:
         return self.answered_index is None
 
 
-def external_calls(events: Sequence[Event]) -> list[ExternalCall]:
-    """Every call among these events that needs, or needed, an answer from outside, in the order of the calls."""
-    made_at = {call.id: index for index, event in enumerate(events) for call in event.get_function_calls()}
-    answers = _first_responses(events)
-    found = [
-        _external_call(call, kind, index, made_at, answers)
-        for index, event in enumerate(events)
-        for call in event.get_function_calls()
-        if (kind := external_kind(event, call)) is not None
-    ]
-    gated = {call.call_id for call in found if call.kind is CallKind.APPROVAL and call.is_pending}
-    return [call for call in found if call.kind is CallKind.APPROVAL or call.call_id not in gated]
+def external_calls(calls: Iterable[StoredCall]) -> list[ExternalCall]:
+    """Those of an exchange's calls that need, or needed, an answer from outside, in their order."""
+    made_at: dict[KnownCall, int] = {}
+    found: list[tuple[StoredCall, ExternalCall]] = []
+    for call in calls:
+        if call.kind is not CallKind.APPROVAL:
+            made_at[call.known] = call.index
+        if call.kind is not None:
+            found.append((call, _external_call(call, call.kind, made_at.get(call.known, call.index))))
+    gated = {call.known for call, one in found if one.kind is CallKind.APPROVAL and one.is_pending}
+    return [one for call, one in found if one.kind is CallKind.APPROVAL or call.known not in gated]
 
 
-def _external_call(
-    call: types.FunctionCall,
-    kind: CallKind,
-    index: int,
-    made_at: Mapping[str | None, int],
-    answers: Mapping[str, tuple[int, Any]],
-) -> ExternalCall:
-    answer_id = call.id or ""
-    answered_index, answer = answers.get(answer_id, (None, None))
-    call_id = answer_id
-    if kind is CallKind.APPROVAL:
-        call_id = gated_call(call.args or {}).get("id") or answer_id
+def _external_call(call: StoredCall, kind: CallKind, response_index: int) -> ExternalCall:
+    first = call.responses[0] if call.responses else None
     return ExternalCall(
-        call_id=call_id,
-        answer_id=answer_id,
-        answer_name=call.name or "",
-        args=call.args or {},
+        call_id=call.known.id,
+        answer_id=call.call.id or "",
+        page_id=call.page_id,
+        event=call.event,
+        answer_name=call.call.name or "",
+        args=call.call.args or {},
         kind=kind,
-        response_index=made_at.get(call_id, index),
-        answered_index=answered_index,
-        answer=answer,
+        response_index=response_index,
+        answered_index=first.event_index if first is not None else None,
+        answer=first.response.response if first is not None and is_user_event(first.event) else None,
     )
-
-
-def _first_responses(events: Sequence[Event]) -> dict[str, tuple[int, Any]]:
-    """Call id -> the index of the event with its first response, and the response if a user gave it.
-
-    ADK's placeholder for a call that waits for an approval or a credential is no response.
-    """
-    first: dict[str, tuple[int, Any]] = {}
-    for index, event in enumerate(events):
-        placeholders = {**event.actions.requested_tool_confirmations, **event.actions.requested_auth_configs}
-        for response in event.get_function_responses():
-            if response.id and response.id not in placeholders:
-                first.setdefault(response.id, (index, response.response if is_user_event(event) else None))
-    return first

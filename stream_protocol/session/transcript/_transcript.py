@@ -16,7 +16,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.convert import is_user_event
+from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.session.transcript._beginnings import BeginningFinder
+from stream_protocol.session.transcript._exchange_calls import stored_calls
 from stream_protocol.session.transcript._external_calls import external_calls
 from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
 from stream_protocol.session.transcript._omissions import OmissionFinder, PageOrder
@@ -24,10 +26,11 @@ from stream_protocol.session.transcript._transcript_reader import Place, Transcr
 from stream_protocol.session.transcript._user_speech import readable_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from google.adk.events import Event
 
+    from stream_protocol.session.transcript._exchange_calls import StoredCall
     from stream_protocol.session.transcript._external_calls import ExternalCall
 
 
@@ -44,6 +47,10 @@ class Exchange:
     """The indices of the first events of the responses."""
     hidden_events: frozenset[str]
     """The ids of events that are hidden from the page."""
+    calls: tuple[StoredCall, ...]
+    """Its function calls, with their answers."""
+    call_ids: CallIds
+    """The ids under which the page knows the calls of earlier exchanges."""
 
     @cached_property
     def user_event(self) -> Event | None:
@@ -76,18 +83,14 @@ class Exchange:
     @cached_property
     def external_calls(self) -> tuple[ExternalCall, ...]:
         """The calls that need, or needed, an answer from outside: see ``ExternalCall``."""
-        return tuple(external_calls(self.stored))
-
-    @cached_property
-    def calls(self) -> Mapping[str | None, Event]:
-        """Id of each function call -> the event that made it."""
-        return {call.id: event for event in self.stored for call in event.get_function_calls()}
+        return tuple(external_calls(self.calls))
 
 
 class Transcript:
     """The conversation of a session, made from its stored events. It never changes."""
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
+    def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
+        """``call_ids``: those of earlier messages, if these are not all events of the session."""
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. What the user said in a live run is their content."""
         finder, beginnings = OmissionFinder(), BeginningFinder()
@@ -99,7 +102,9 @@ class Transcript:
         standing = (shown for event in self.stored for shown in order.place(event))
         self._hidden = omissions.hidden_events
         self._reader = TranscriptReader(self._beginnings)
-        self.exchanges: Final = tuple(_read(standing, self._reader, self._hidden))
+        self.call_ids: Final = call_ids.copy()
+        """The ids under which the page knows the calls of all exchanges."""
+        self.exchanges: Final = tuple(_read(standing, self._reader, self._hidden, self.call_ids))
         """The exchanges as the conversation stands: what a rewind took back is gone."""
 
     @property
@@ -127,7 +132,7 @@ class Transcript:
 
     @cached_property
     def _as_if_not_rewound(self) -> tuple[Exchange, ...]:
-        return tuple(_read(self.stored, TranscriptReader(self._beginnings), self._hidden))
+        return tuple(_read(self.stored, TranscriptReader(self._beginnings), self._hidden, CallIds()))
 
     def begins_invocation(self, exchange: Exchange) -> bool:
         """Whether nothing before this exchange is of its invocation: whether it can be rewound by itself."""
@@ -150,8 +155,10 @@ class _Draft:
     starts: list[int]
 
 
-def _read(events: Iterable[Event], reader: TranscriptReader, hidden: frozenset[str]) -> Iterator[Exchange]:
-    """The exchanges of these events."""
+def _read(
+    events: Iterable[Event], reader: TranscriptReader, hidden: frozenset[str], ids: CallIds
+) -> Iterator[Exchange]:
+    """The exchanges of these events. Their calls get ids from ``ids``."""
     drafts: list[_Draft] = []
     for event in events:
         match reader.read(event):
@@ -165,9 +172,12 @@ def _read(events: Iterable[Event], reader: TranscriptReader, hidden: frozenset[s
             case Place.HIDDEN if drafts:
                 drafts[-1].stored.append(event)
     for draft in drafts:
+        earlier_ids = ids.copy()
         yield Exchange(
             message_id=draft.message_id,
             stored=tuple(draft.stored),
             response_starts=tuple(draft.starts),
             hidden_events=hidden,
+            calls=stored_calls(draft.stored, hidden, ids),
+            call_ids=earlier_ids,
         )

@@ -1,0 +1,77 @@
+"""The ids under which a client knows the calls of a chat: each is given once.
+
+The client finds a call by its id alone, and takes the first one in the chat that has it. ADK's ids are not made for
+that: a model may count from zero in every response, and a workflow may ask under one fixed id. So a call has ADK's id
+if no earlier call of the chat has it, or else ``<id>.2``, ``<id>.3``, …; without an id it is ``call_0``, ``call_1``, …
+An id that is taken is skipped.
+"""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+
+class CallIds(Collection[str]):
+    """The ids that were given so far in a chat, in their order. ``taken``: ids that no call gets."""
+
+    __slots__ = ("_begin", "_earlier", "_numbers", "_places")
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._earlier: CallIds | None = None
+        """Where the first ``_begin`` ids are."""
+        self._begin = 0
+        self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
+        """The other ids, and how many were given before each."""
+        self._numbers: dict[str, list[tuple[int, int]]] = {}
+        """ADK's id, empty for calls without one -> for each numbered call its place, and its number: both grow."""
+
+    def __len__(self) -> int:
+        return self._begin + len(self._places)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from islice(self._earlier or (), self._begin)
+        yield from self._places
+
+    def __contains__(self, call_id: object) -> bool:
+        return isinstance(call_id, str) and self.has_among(call_id, len(self))
+
+    def copy(self) -> "CallIds":
+        """The ids as they are now: what either gives later, the other does not have. It takes no time."""
+        copied = CallIds()
+        copied._earlier, copied._begin = (self if self._places else self._earlier), len(self)
+        return copied
+
+    def new(self, adk_id: str | None) -> str:
+        """Gives the id of the next call, for which ADK has ``adk_id``."""
+        call_id = adk_id if adk_id and adk_id not in self else self._numbered(adk_id or "")
+        self._places[call_id] = len(self)
+        return call_id
+
+    def _numbered(self, adk_id: str) -> str:
+        number = self.newest_number(adk_id, len(self))
+        call_id = adk_id
+        while call_id == adk_id or call_id in self:
+            number += 1
+            call_id = f"{adk_id}.{number}" if adk_id else f"call_{number}"
+        self._numbers.setdefault(adk_id, []).append((len(self), number))
+        return call_id
+
+    def has_among(self, call_id: str, count: int) -> bool:
+        """Whether the id is among the first ``count``."""
+        if (place := self._places.get(call_id)) is not None:
+            return place < count
+        return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
+
+    def newest_number(self, adk_id: str, count: int) -> int:
+        """The highest number among the first ``count``. So no number is tried twice."""
+        numbers = self._numbers.get(adk_id, [])
+        if (later := bisect_left(numbers, (count,))) > 0:
+            return numbers[later - 1][1]
+        if self._earlier is not None:
+            return self._earlier.newest_number(adk_id, min(count, self._begin))
+        return 1 if adk_id else -1
+
+
+NO_IDS: Final = CallIds()
+"""For the first message of a chat. It never changes: whoever gives ids copies what it has."""

@@ -1,0 +1,82 @@
+"""The calls of a stored exchange have the ids under which the converter shows them."""
+
+from collections.abc import Iterable, Sequence
+
+from google.adk.events import Event, EventActions
+from hypothesis import given, settings, strategies as st
+
+from stream_protocol import StreamProtocolConverter, reduce_chunks
+from stream_protocol.session import METADATA_KEY, Transcript
+from stream_protocol.wire import is_tool_part
+from tests.convert.building import call, code, confirmation, event, placeholders, ran, response, results, text, user
+
+IDS = st.sampled_from(["0", "0", "0.2", "1", None])
+GATED = st.sampled_from(["0", "1"])
+ARGS = st.sampled_from([{}, {"x": 1}])
+WHO = st.sampled_from([{"author": "a"}, {"author": "b", "branch": "b"}])
+NAMES = st.sampled_from(["f", "g"])
+CALL = st.builds(call, NAMES, ARGS, IDS)
+
+EVENTS = st.one_of(
+    st.builds(lambda parts, who: event(*parts, **who), st.lists(CALL, min_size=1, max_size=3), WHO),
+    st.builds(
+        lambda parts, who: event(*parts, long_running_tool_ids={one.function_call.id for one in parts} - {None}, **who),
+        st.lists(CALL, min_size=1, max_size=2),
+        WHO,
+    ),
+    st.builds(
+        lambda parts, who: results(*parts, **who),
+        st.lists(st.builds(lambda name, adk_id: response(name, {"r": 1}, adk_id), NAMES, IDS), min_size=1, max_size=3),
+        WHO,
+    ),
+    st.builds(lambda name, adk_id: user(response(name, {"r": 2}, adk_id)), NAMES, IDS),
+    st.builds(
+        lambda name, adk_id, args: confirmation(f"C-{adk_id}", adk_id, name, args),
+        NAMES,
+        st.sampled_from(["0", "1"]),
+        ARGS,
+    ),
+    st.builds(lambda name: placeholders(response(name, {"error": "?"}, "0"), asking=("0",)), NAMES),
+    st.builds(lambda: event(code(), ran("2"))),
+    st.builds(lambda words: user(text(words)), st.sampled_from(["hi", "and?"])),
+)
+
+
+def shown_ids(events: Sequence[Event], taken: Iterable[str]) -> list[str]:
+    """The ids of all calls that a client is shown, in their order."""
+    converter = StreamProtocolConverter(taken_ids=[*taken])
+    chunks = [chunk for each in events for chunk in converter.convert(each)]
+    parts = reduce_chunks([*chunks, *converter.finish()])["parts"]
+    return [part["toolCallId"] for part in parts if is_tool_part(part)]
+
+
+def assert_agree(events: Sequence[Event]) -> None:
+    transcript = Transcript(events)
+    exchanges = transcript.exchanges
+    for exchange, after in zip(exchanges, [*(one.call_ids for one in exchanges[1:]), transcript.call_ids], strict=True):
+        earlier = [*exchange.call_ids]
+        given_ids = [*after][len(earlier) :]
+        assert given_ids == shown_ids(exchange.events, earlier)
+        assert {one.call_id for one in exchange.external_calls} <= {*given_ids}
+
+
+@settings(max_examples=50)
+@given(events=st.lists(EVENTS, max_size=10))
+def test_the_ids_of_stored_calls_are_those_that_the_converter_gives(events: list[Event]) -> None:
+    assert_agree([user(text("go")), *events])
+
+
+def test_a_call_that_the_page_was_not_shown_takes_no_id() -> None:
+    unseen = event(call("f", {}, "0"))
+    mark = event(custom_metadata={METADATA_KEY: {"untold": [unseen.id]}})
+    transcript = Transcript([user(text("go")), unseen, mark, user(text("on")), event(call("f", {}, "0"))])
+    assert [*transcript.call_ids] == ["0"]
+    assert [one.known.id for one in transcript.exchanges[0].calls] == [""]
+
+
+def test_what_was_rewound_takes_no_id() -> None:
+    rewind = event(invocation_id="back", actions=EventActions(rewind_before_invocation_id="run-1"))
+    turn = [user(text("go")), event(call("f", {}, "0")), results(response("f", {}, "0"))]
+    again = [one.model_copy(update={"invocation_id": "run-2"}) for one in turn]
+    assert [*Transcript([*turn, rewind, *again]).call_ids] == ["0"]
+    assert [*Transcript([*turn, *again]).call_ids] == ["0", "0.2"]
