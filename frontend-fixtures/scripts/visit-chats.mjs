@@ -1,12 +1,13 @@
 // Real chats before a running server. One JSON object a line on stdin:
 //   {"ai": 6 | 7, "url": "<where the chat's app is>", "sends": "<one of `predicates`>", "steps": [step]}
-// and one a line on stdout, in the same order: what was posted, shown and stored at the end of each step.
+// and one a line on stdout, in the same order: what was posted, shown and stored at the end of each step, and why a
+// client would refuse what is stored.
 //
 // A step does one thing on a page, the newest unless it names one (`page: 0` is the first):
-//   {text, stopAt?, offline?}                 types it; stops as soon as a part of the answer is in the state `stopAt`
+//   {text, files?, stopAt?, offline?}         types it, with these file parts; stops when a part is in the state `stopAt`
 //   {approve: tool, approved, reason?, payload?, clicks?}   answers the first question about the tool
-//   {answer: tool, call?, output}, {answer: tool, call?, state: "output-error", errorText}: `call` is the first of the tool
-//                                             in the chat, or the one with that number, from 0
+//   {answer: tool, call?, output}, {answer: tool, call?, state: "output-error", errorText}   the first call of the tool that
+//                                             waits, else the first; or the one with that number in the chat, from 0
 //   {send: true}                              sends what was answered, though something is still open
 //   {regenerate: index | null}, {edit: index, text}
 //   {reload: true}                            opens another page, with what the server has stored
@@ -57,12 +58,19 @@ class Visit {
       page = this.pages.length - 1;
     }
     const { chat, payloads } = this.pages[page];
-    await act(chat, step, payloads);
+    const failure = await act(chat, step, payloads).then(() => undefined, error => error.message);
     await settle(chat);
     const ran = await getJson(`${this.url}/at-rest`);
     const { status, error, messages } = chat;
-    return { status, error: error?.message ?? null, posts: this.posts, messages, stored: await this.stored(), ran };
+    const stored = await this.stored();
+    const refusals = await refusalsOf(stored);
+    return { status, error: failure ?? error?.message ?? null, posts: this.posts, messages, stored, refusals, ran };
   }
+}
+
+async function refusalsOf(messages) {
+  const judge = ({ ai }) => ai.validateUIMessages({ messages }).then(() => [], error => [error.message]);
+  return (await Promise.all(Object.values(CLIENTS).map(judge))).flat();
 }
 
 async function act(chat, step, payloads) {
@@ -70,12 +78,13 @@ async function act(chat, step, payloads) {
   if ('stopAt' in step) return sendAndStop(chat, step);
   if ('approve' in step) return approve(chat, step, payloads);
   if ('answer' in step) {
-    const { answer, call = 0, ...given } = step;
-    return chat.addToolOutput({ toolCallId: find(chat, answer, { call }).toolCallId, ...given });
+    const { answer, call, ...given } = step;
+    const states = call === undefined ? ['input-available', undefined] : [undefined];
+    return chat.addToolOutput({ toolCallId: find(chat, answer, states, call).toolCallId, ...given });
   }
   if ('regenerate' in step) return chat.regenerate(step.regenerate === null ? {} : { messageId: idAt(chat, step.regenerate) });
   if ('edit' in step) return chat.sendMessage({ text: step.text, messageId: idAt(chat, step.edit) });
-  return chat.sendMessage(step.send ? undefined : { text: step.text });
+  return chat.sendMessage(step.send ? undefined : { text: step.text, files: step.files });
 }
 
 async function sendAndStop(chat, { text, stopAt }) {
@@ -87,16 +96,17 @@ async function sendAndStop(chat, { text, stopAt }) {
 
 /** A payload waits with the page until the chat sends, which may be when something else is answered. */
 async function approve(chat, { approve: tool, approved, reason, payload, clicks = 1 }, payloads) {
-  const { id } = find(chat, tool, { state: 'approval-requested' }).approval;
+  const { id } = find(chat, tool, ['approval-requested']).approval;
   if (payload !== undefined) payloads[id] = payload;
   await Promise.all(Array.from({ length: clicks }, () => chat.addToolApprovalResponse({ id, approved, reason })));
 }
 
 const idAt = (chat, index) => chat.messages[index].id;
 
-function find(chat, tool, { state, call = 0 }) {
-  const parts = chat.messages.flatMap(message => message.parts);
-  const part = parts.filter(part => part.type === `tool-${tool}` && (state === undefined || part.state === state))[call];
+/** The call with that number, from 0, of the tool's calls in the first of these states, then the next; `undefined` is any. */
+function find(chat, tool, states, call = 0) {
+  const parts = chat.messages.flatMap(message => message.parts).filter(part => part.type === `tool-${tool}`);
+  const part = states.flatMap(state => parts.filter(part => state === undefined || part.state === state))[call];
   if (part === undefined) throw new Error(`${tool} is not to be answered: ${JSON.stringify(parts)}`);
   return part;
 }

@@ -231,7 +231,7 @@ APPROVALS = [
         [Call("book"), "I asked.", "Not booked."],
         [
             Step(text("book"), SEAT_ASKED),
-            Step(book(approved=False), ["book", "book output-available, Which seat?, I asked., Not booked."]),
+            Step(book(approved=False), ["book", "book output-denied, Which seat?, I asked., adk-denial, Not booked."]),
         ],
     ),
     Visit(

@@ -1,23 +1,18 @@
 """The AI SDK's own chat before the running app, over many turns, with people in the loop."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pytest
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.models.llm_request import LlmRequest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Mount, Route
 
-from stream_protocol.serving import create_app
 from stream_protocol.wire import AiSdkVersion
 from tests.batch import batch
 from tests.comparable_messages import comparable
 from tests.conformance.chat_desk import Desk
+from tests.conformance.chat_house import Room, house, shown
 from tests.conformance.chat_visits import VISITS, Step, Visit
 from tests.conformance.node_scripts import run_script
 from tests.served import served
@@ -39,45 +34,11 @@ Visits: TypeAlias = dict[str, tuple[Desk, list[Seen]]]
 """By name: who was visited, and what was seen."""
 
 
-class House:
-    """One app for each visit, all behind one address."""
-
-    def __init__(self, ai_sdk: AiSdkVersion) -> None:
-        self.desks = {visit.name: Desk(visit.turns, visit.asks) for visit in VISITS}
-        self._services = {
-            # Without a reader a run ends: so "stop" on the page is one for the agent, too.
-            visit.name: WatchedService(
-                self.desks[visit.name].agent,
-                ai_sdk=ai_sdk,
-                disconnect_grace=0,
-                run_config=None if visit.streams else RunConfig(streaming_mode=StreamingMode.NONE),
-            )
-            for visit in VISITS
-        }
-        self.app = Starlette(routes=[self._door(*visit) for visit in enumerate(self.desks)], lifespan=self._lifespan)
-
-    def _door(self, number: int, name: str) -> Mount:
-        service, desk = self._services[name], self.desks[name]
-
-        async def at_rest(_request: Request) -> JSONResponse:
-            """What has run, once nothing does: a server hears late that somebody left."""
-            await service.runs.free()
-            return JSONResponse(desk.ran)
-
-        return Mount(f"/{number}", routes=[Route("/at-rest", at_rest), Mount("/", create_app(service, page=False))])
-
-    @asynccontextmanager
-    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        yield
-        for service in self._services.values():
-            await service.aclose()
-
-
 @pytest.fixture(scope="module", params=VERSIONS, ids=["ai@6", "ai@7"])
 def visits(request: pytest.FixtureRequest) -> Visits:
     """All visits by one version of the client, in one process."""
-    house = House(request.param)
-    with served(house.app) as url:
+    desks = {visit.name: Desk(visit.turns, visit.asks) for visit in VISITS}
+    with served(house(room(visit, desks[visit.name], request.param) for visit in VISITS)) as url:
         asked = [
             {
                 "ai": request.param,
@@ -88,24 +49,17 @@ def visits(request: pytest.FixtureRequest) -> Visits:
             for number, visit in enumerate(VISITS)
         ]
         told = run_script("visit-chats.mjs", asked)
-    return {name: (desk, seen) for (name, desk), seen in zip(house.desks.items(), told, strict=True)}
+    return {name: (desk, seen) for (name, desk), seen in zip(desks.items(), told, strict=True)}
+
+
+def room(visit: Visit, desk: Desk, ai_sdk: AiSdkVersion) -> Room:
+    config = None if visit.streams else RunConfig(streaming_mode=StreamingMode.NONE)
+    # Without a reader a run ends: so "stop" on the page is one for the agent, too.
+    return Room(WatchedService(desk.agent, ai_sdk=ai_sdk, disconnect_grace=0, run_config=config), desk.ran)
 
 
 def steps_of(visit: Visit, visits: Visits) -> list[tuple[Step, Seen]]:
     return list(zip(visit.steps, visits[visit.name][1], strict=True))
-
-
-def shown(message: Mapping[str, Any]) -> str:
-    return ", ".join(_shown_part(part) for part in message["parts"] if part["type"] != "step-start")
-
-
-def _shown_part(part: Mapping[str, Any]) -> str:
-    if part["type"] == "text":
-        return str(part["text"])
-    if part["type"] == "data-adk-confirmation":
-        return str(part["data"]["hint"])
-    reason = part.get("approval", {}).get("reason")
-    return f"{part['type'].removeprefix('tool-')} {part['state']}" + (f" ({reason})" if reason else "")
 
 
 def ids(messages: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -164,6 +118,12 @@ def test_what_is_stored_is_what_is_shown(visit: Visit, visits: Visits) -> None:
             assert comparable(seen["stored"]) == comparable(seen["messages"])
         else:
             assert [shown(message) for message in seen["stored"]] == list(step.stored)
+
+
+@each_visit
+def test_what_is_stored_is_what_both_clients_take(visit: Visit, visits: Visits) -> None:
+    for _step, seen in steps_of(visit, visits):
+        assert seen["refusals"] == []
 
 
 @each_visit

@@ -1,0 +1,66 @@
+"""Many apps behind one address, for one process of real pages; and a message as a page shows it, in a line."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Mount, Route
+
+from stream_protocol.serving import create_app
+from tests.serving.watched import WatchedService
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A service of its own. ``ran``: what its tools write down."""
+
+    service: WatchedService
+    ran: Sequence[str] = field(default_factory=list)
+
+    def door(self, path: str) -> Mount:
+        async def at_rest(_request: Request) -> JSONResponse:
+            """What has run, once nothing does: a server hears late that somebody left."""
+            await self.service.runs.free()
+            return JSONResponse(self.ran)
+
+        return Mount(path, routes=[Route("/at-rest", at_rest), Mount("/", create_app(self.service, page=False))])
+
+
+def house(rooms: Iterable[Room]) -> Starlette:
+    """One app of all rooms: the first is at ``/0``."""
+    rooms = list(rooms)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        for room in rooms:
+            await room.service.aclose()
+
+    return Starlette(routes=[room.door(f"/{number}") for number, room in enumerate(rooms)], lifespan=lifespan)
+
+
+def shown(message: Mapping[str, Any]) -> str:
+    """Its texts, its calls with their states, and what else it has, in order."""
+    return ", ".join(_shown_part(part) for part in message["parts"] if part["type"] != "step-start")
+
+
+def _shown_part(part: Mapping[str, Any]) -> str:
+    match part:
+        case {"type": "text", "text": text}:
+            return str(text)
+        case {"type": "reasoning", "text": text}:
+            return f"({text})"
+        case {"type": "file", "mediaType": media_type}:
+            return str(media_type)
+        case {"type": "data-adk-confirmation", "data": {"hint": hint}}:
+            return str(hint)
+        case {"type": kind, "state": state}:
+            name = part["toolName"] if kind == "dynamic-tool" else kind.removeprefix("tool-")
+            reason = part.get("approval", {}).get("reason")
+            return f"{name} {state}" + (f" ({reason})" if reason else "")
+        case _:
+            return str(part["type"].removeprefix("data-"))

@@ -1,0 +1,61 @@
+"""What a sample is: an agent, and a chat with it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from google.adk.agents import LlmAgent
+
+from stream_protocol.serving import Target
+from stream_protocol.testing import ScriptedLlm
+
+Do: TypeAlias = Mapping[str, Any]
+"""A step of ``visit-chats.mjs``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """``text`` is said, with ``files`` as parts. The page reloads, and then gives the answers that the agent waits for.
+
+    ``shows``: the agent's message at the end of it, as its texts and the states of its calls. ``asks``: the same
+    before the answers. ``error``: what the page says then. ``stored``: what a reload shows of both messages, where that
+    cannot be what the page shows: see ``docs/decisions/what-history-equals.md``.
+    """
+
+    text: str
+    shows: str
+    asks: str | None = None
+    answers: Sequence[Do] = ()
+    error: str | None = None
+    stored: Sequence[str] | None = None
+    files: Sequence[Mapping[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """``build`` makes the agent; it is given the address of the services in ``services.py``.
+
+    ``logs``: words that the log may have, besides those in ``EXPECTED_LOGS``.
+    """
+
+    name: str
+    build: Callable[[str], Target]
+    turns: Sequence[Turn]
+    logs: Sequence[str] = ()
+
+
+def scripted(name: str, *turns: Any, **more: Any) -> LlmAgent:
+    """An agent whose model says ``turns``, as ``ScriptedLlm`` takes them."""
+    return LlmAgent(name=name, model=ScriptedLlm(turns=turns), **more)
+
+
+def approve(tool: str, **more: Any) -> Do:
+    return {"approve": tool, "approved": True, **more}
+
+
+def deny(tool: str, **more: Any) -> Do:
+    return {"approve": tool, "approved": False, **more}
+
+
+def answer(tool: str, output: Any) -> Do:
+    return {"answer": tool, "output": output}
