@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from google.adk.agents.invocation_context import new_invocation_context_id
@@ -19,16 +19,16 @@ from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
 from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.serving._chat_list import title_delta
 from stream_protocol.serving._run import StartedResponse
-from stream_protocol.serving.adk_runner import announces_user_message
+from stream_protocol.serving.adk_runner import announces_user_message, resumed_agent
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
+    RunInput,
     Transcript,
-    answers_before_run,
     responses_to_superseded_calls,
     run_config_for_turn,
+    run_inputs,
     transcript_to_messages,
-    user_content,
 )
 from stream_protocol.wire import encode_sse
 from stream_protocol.wire.client import message_to_chunks
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from google.adk.runners import Runner
     from google.adk.sessions import Session
+    from google.genai import types
 
     from stream_protocol.serving._overrides import RunOverrides
     from stream_protocol.serving._recorder_protocol import TurnRecorder
@@ -86,9 +87,22 @@ class Job:
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_to_superseded_calls(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        for event in answers_before_run(self.turn, request):
-            yield await self.runner.session_service.append_event(session, event)
-        content = user_content(self.turn)
+        for run_input in self._run_inputs(request):
+            if abort_signal.is_set():
+                return
+            for event in run_input.before:
+                yield await self.runner.session_service.append_event(session, event)
+            async with aclosing(self._run(run_input.content, session, abort_signal, request)) as events:
+                async for event in events:
+                    yield event
+
+    def _run_inputs(self, request: str | None = None) -> list[RunInput]:
+        resumed = partial(resumed_agent, self.runner)
+        return run_inputs(self.turn, resumed_agent=resumed, request=request)
+
+    async def _run(
+        self, content: types.Content, session: Session, abort_signal: asyncio.Event, request: str
+    ) -> AsyncGenerator[Event]:
         invocation_id = self._announced_invocation()
         if invocation_id is not None:
             yield Event(author="user", invocation_id=invocation_id, content=content)
@@ -139,12 +153,11 @@ class Job:
 
     def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
         """The messages of these stored events and this turn's own. ``call_ids``: those of earlier messages."""
-        own = Event(
-            author="user",
-            content=user_content(self.turn),
-            custom_metadata=run_config_for_turn(self.turn, self.run_config).custom_metadata,
-        )
-        transcript = Transcript([*stored, *answers_before_run(self.turn), own], call_ids=call_ids)
+        metadata = run_config_for_turn(self.turn, self.run_config).custom_metadata
+        own: list[Event] = []
+        for run_input in self._run_inputs():
+            own += [*run_input.before, Event(author="user", content=run_input.content, custom_metadata=metadata)]
+        transcript = Transcript([*stored, *own], call_ids=call_ids)
         return transcript_to_messages(transcript, running=True, **self.options)
 
     def _past_sse(self) -> bytes:

@@ -15,10 +15,10 @@ from stream_protocol.session._interrupted_runs import completing_events
 from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
-    answers_before_run,
+    RunInput,
     responses_to_superseded_calls,
     run_config_for_turn,
-    user_content,
+    run_inputs,
 )
 from stream_protocol.session._run_output import RunOutput
 from stream_protocol.session._thought_signatures import repair_thought_signatures
@@ -63,13 +63,13 @@ __all__ = [
     "PageMessages",
     "PageOrder",
     "Place",
+    "RunInput",
     "RunOutput",
     "SavedFile",
     "StoredCall",
     "TextOrFile",
     "Transcript",
     "TranscriptReader",
-    "answers_before_run",
     "artifact_path",
     "completing_events",
     "external_calls",
@@ -86,9 +86,9 @@ __all__ = [
     "responses_to_superseded_calls",
     "restore_client_history",
     "run_config_for_turn",
+    "run_inputs",
     "session_to_messages",
     "shown_event",
     "transcript_to_messages",
-    "user_content",
     "user_message",
 ]

@@ -1,5 +1,7 @@
 """What ADK is given for a planned turn: the content, the run config, and the events to append before the run."""
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from google.adk.agents.run_config import RunConfig
@@ -19,32 +21,61 @@ UNANSWERED: Final = "The user went on without an answer."
 _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
-def user_content(turn: NewUserTurn | AnsweredCalls) -> types.Content:
+@dataclass(frozen=True, kw_only=True)
+class RunInput:
+    """What one run is given. ``before``: the events to append to the session first; the page has seen what they say."""
+
+    content: types.Content
+    before: tuple[Event, ...] = ()
+
+
+def run_inputs(
+    turn: NewUserTurn | AnsweredCalls, *, resumed_agent: Callable[[str], str], request: str | None = None
+) -> list[RunInput]:
     """The user's words and files, or the answers to the agent's calls: ADK does not take both at once.
 
-    Answers that ``answers_before_run`` returns are not in it.
+    Answers are for one run, or for several, one after the other: ADK resumes one agent in a run.
+    ``resumed_agent``: by the name of the agent that called, the name of the one that ADK resumes with the answer.
+    ``request``: as for ``run_config_for_turn``.
     """
     match turn:
         case NewUserTurn():
-            parts = [adk_part(text_or_file) for text_or_file in turn.texts_and_files]
+            return [RunInput(content=_content(map(adk_part, turn.texts_and_files)))]
         case AnsweredCalls():
-            separate = _separate_answers(turn)
-            parts = [_answer_part(answer) for answer in turn.answers if answer not in separate]
-    return types.Content(role="user", parts=parts)
+            runs: dict[str | None, list[CallAnswer]] = {}
+            for answer in turn.answers:
+                agent = resumed_agent(answer.event.author) if answer.event is not None else None
+                runs.setdefault(agent, []).append(answer)
+            return [_answers_for_run(answers, request) for answers in runs.values()]
 
 
-def answers_before_run(turn: NewUserTurn | AnsweredCalls, request: str | None = None) -> list[Event]:
-    """The answers to append to the session in events of their own, before the run begins with ``user_content``.
+def _answers_for_run(answers: Sequence[CallAnswer], request: str | None) -> RunInput:
+    """ADK gives the content of a run to one branch: answers of others have events of their own before it.
 
-    ADK hides an event with an approval or a credential from the model, with whatever else is in it. The output of a
-    client tool in the same event would be lost. ``request``: as for ``run_config_for_turn``.
+    So have those that the model must read, if approvals or credentials are among the answers: ADK hides an event with
+    one of these from the model, with whatever else is in it.
     """
-    if isinstance(turn, NewUserTurn):
-        return []
-    events = [_answer_event(answer, answer.event) for answer in _separate_answers(turn) if answer.event is not None]
-    for event in events:
-        update_metadata(event, request=request)
-    return events
+    branch = _branch(answers[-1])
+    hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)
+    before: list[Event] = []
+    parts: list[types.Part] = []
+    for answer in answers:
+        together = _branch(answer) == branch and (answer.name in HIDDEN_FROM_MODEL or not hidden)
+        if together or answer.event is None:
+            parts.append(_answer_part(answer))
+        else:
+            event = _answer_event(answer, answer.event)
+            update_metadata(event, request=request)
+            before.append(event)
+    return RunInput(content=_content(parts), before=tuple(before))
+
+
+def _branch(answer: CallAnswer) -> str | None:
+    return answer.event.branch if answer.event is not None else None
+
+
+def _content(parts: Iterable[types.Part]) -> types.Content:
+    return types.Content(role="user", parts=list(parts))
 
 
 def responses_to_superseded_calls(transcript: Transcript) -> list[Event]:
@@ -66,12 +97,6 @@ def responses_to_superseded_calls(transcript: Transcript) -> list[Event]:
             update_metadata(event, hidden_events=(event.id,))
             closing.append(event)
     return closing
-
-
-def _separate_answers(turn: AnsweredCalls) -> list[CallAnswer]:
-    """The answers that the model must read, if ADK would hide them together with another one."""
-    for_model = [answer for answer in turn.answers if answer.name not in HIDDEN_FROM_MODEL]
-    return for_model if len(for_model) < len(turn.answers) else []
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:

@@ -8,6 +8,7 @@ from stream_protocol.serving.adk_runner._runner import (
     as_runner,
     default_run_config,
     delegation_tools,
+    resumed_agent,
     runner_for,
 )
 from stream_protocol.serving.adk_runner._session_services import SessionServiceError, load_session_service
@@ -23,5 +24,6 @@ __all__ = [
     "delegation_tools",
     "load_session_service",
     "load_target",
+    "resumed_agent",
     "runner_for",
 ]

@@ -26,6 +26,9 @@ TOOL_THREADS: Final = 32
 """Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
 
 
+_DELEGATED_MODES: Final = frozenset({"task", "single_turn"})
+
+
 def default_run_config() -> RunConfig:
     """Streams token by token, and runs plain ``def`` tools in threads, since one would block every chat otherwise."""
     return RunConfig(
@@ -112,6 +115,25 @@ def announces_user_message(root: BaseNode) -> bool:
     It does not for workflow agents (``SequentialAgent``) and agents of an app's own class.
     """
     return isinstance(root, LlmAgent) or not isinstance(root, BaseAgent)
+
+
+def resumed_agent(runner: Runner, author: str) -> str:
+    """The name of the agent that ADK resumes when a call of ``author`` is answered.
+
+    That is the root where it finds its way by itself, as a workflow does, or a resumable app. Else it is the caller, or
+    who called it like a function.
+    """
+    root = runner.agent
+    resumable = runner.resumability_config
+    if isinstance(root, Workflow) or (resumable is not None and resumable.is_resumable):
+        return root.name
+    agent = root.find_agent(author) if isinstance(root, BaseAgent) else None
+    resumed = agent
+    while agent is not None and agent is not root:
+        if getattr(agent, "mode", None) in _DELEGATED_MODES:
+            resumed = agent.parent_agent
+        agent = agent.parent_agent
+    return resumed.name if resumed is not None else author
 
 
 def _tree(root: BaseNode) -> Iterator[BaseNode]:

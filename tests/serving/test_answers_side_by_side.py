@@ -1,0 +1,95 @@
+"""Agents side by side that wait at a time, answered in one request: ADK gives the answers of a run to one of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
+from google.adk.apps import App, ResumabilityConfig
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.workflow import START, JoinNode, Workflow
+
+from stream_protocol.serving import Target, create_app
+from stream_protocol.testing import Call, ScriptedLlm
+from tests.batch import batch
+from tests.comparable_messages import comparable
+from tests.serving.chat_client import Page
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:(Parallel|Sequential)Agent is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.EXPERIMENTAL. ResumabilityConfig:UserWarning"),
+]
+
+TOGETHER = [Call("left", {"request": "go"}), Call("right", {"request": "go"})]
+
+
+def where(question: str) -> None:
+    """Only the page knows."""
+
+
+def resumable(agent: Any) -> App:
+    return App(name="app", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=True))
+
+
+def merger() -> LlmAgent:
+    return LlmAgent(name="merger", model=ScriptedLlm(turns=["Merged."]))
+
+
+def lead(left: LlmAgent, right: LlmAgent) -> LlmAgent:
+    left.mode = right.mode = "single_turn"
+    return LlmAgent(name="lead", model=ScriptedLlm(turns=[TOGETHER, "Both."]), sub_agents=[left, right])
+
+
+TEAMS: dict[str, Callable[[LlmAgent, LlmAgent], Target]] = {
+    "side by side": lambda *agents: ParallelAgent(name="root", sub_agents=[*agents]),
+    "resumable": lambda *agents: resumable(ParallelAgent(name="root", sub_agents=[*agents])),
+    "resumable, with one that merges": lambda *agents: resumable(
+        SequentialAgent(name="root", sub_agents=[ParallelAgent(name="both", sub_agents=[*agents]), merger()])
+    ),
+    "called like functions": lead,
+    "called like functions, resumable": lambda *agents: resumable(lead(*agents)),
+    "a workflow": lambda *agents: Workflow(name="root", edges=[(START, agents, JoinNode(name="join"))]),
+}
+
+
+@batch(team=TEAMS)
+async def test_each_approved_call_runs(team: Callable[[LlmAgent, LlmAgent], Target]) -> None:
+    paid: list[int] = []
+
+    def pay(amount: int) -> dict[str, int]:
+        """Pays."""
+        paid.append(amount)
+        return {"paid": amount}
+
+    def payer(name: str, amount: int) -> LlmAgent:
+        model = ScriptedLlm(turns=[Call("pay", {"amount": amount}), f"{name} paid."])
+        return LlmAgent(name=name, model=model, tools=[FunctionTool(pay, require_confirmation=True)])
+
+    page = Page(create_app(team(payer("left", 1), payer("right", 2))))
+    await page.send("pay")
+    page.approve(True)
+    page.approve(True)
+    await page.submit()
+    assert sorted(paid) == [1, 2]
+    assert [part["output"] for part in page.messages[-1]["parts"] if part["type"] == "tool-pay"] == [
+        {"paid": amount} for amount in (1, 2)
+    ]
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
+@batch(team=TEAMS)
+async def test_each_agent_reads_its_own_answer(team: Callable[[LlmAgent, LlmAgent], Target]) -> None:
+    models = {name: ScriptedLlm(turns=[Call("where", {"question": "?"}), "Thanks."]) for name in ("left", "right")}
+    agents = [
+        LlmAgent(name=name, model=model, tools=[LongRunningFunctionTool(where)]) for name, model in models.items()
+    ]
+    page = Page(create_app(team(agents[0], agents[1])))
+    await page.send("go")
+    for part in page.parts("input-available"):
+        author = part["callProviderMetadata"]["adk"]["author"]
+        part |= {"state": "output-available", "output": author}
+    await page.submit()
+    for name, model in models.items():
+        asked = [part for content in model.requests[-1].contents for part in content.parts or []]
+        assert [part.function_response.response for part in asked if part.function_response] == [{"result": name}]
