@@ -89,13 +89,13 @@ SAMPLES = [
         [
             Turn(
                 "one",
-                "refund output-available, refund output-available, Left paid., Right paid.",
+                "refund output-available, Left paid., refund output-available, Right paid.",
                 "refund approval-requested, refund approval-requested",
                 [approve("refund"), approve("refund")],
             ),
             Turn(
                 "two",
-                "refund output-denied, refund output-available, Left did not., Right paid.",
+                "refund output-denied, Left did not., refund output-available, Right paid.",
                 "refund approval-requested, refund approval-requested",
                 [deny("refund"), approve("refund")],
             ),
