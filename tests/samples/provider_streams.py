@@ -137,7 +137,14 @@ OPENAI_ANSWER = streamed(delta(role="assistant", content="Sunny."), delta("stop"
 
 
 def _anthropic(*blocks: dict[str, Any], stop: str | None = "end_turn") -> bytes:
-    start = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "claude", "stop_reason": None}
+    start: dict[str, Any] = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "content": [],
+        "model": "claude",
+        "stop_reason": None,
+    }
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": {**start, "usage": {"input_tokens": 3, "output_tokens": 1}}},
         {"type": "ping"},
@@ -231,7 +238,7 @@ def _responses(*items: dict[str, Any], status: str = "completed") -> bytes:
                 ]
                 events.append({"type": "response.reasoning_summary_text.done", **at, "text": text})
         events.append({"type": "response.output_item.done", "output_index": index, "item": item})
-    tokens = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
+    tokens: dict[str, Any] = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
     tokens |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
     whole = {**head, "output": list(items), "status": status, "usage": tokens}
     events.append({"type": f"response.{status}", "response": whole})

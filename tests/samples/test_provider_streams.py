@@ -27,17 +27,18 @@ MADE_IDS = re.compile(r"(adk-|call_)[0-9a-f][0-9a-f-]{15,}")
 """Ids that an adapter draws where the model gives none."""
 
 
-def request() -> LlmRequest:
+def request(model: str) -> LlmRequest:
     city = types.Schema(type=types.Type.OBJECT, properties={"city": types.Schema(type=types.Type.STRING)})
     tool = types.FunctionDeclaration(name="look", description="Looks.", parameters=city)
     config = types.GenerateContentConfig(tools=[types.Tool(function_declarations=[tool])])
-    return LlmRequest(contents=[types.UserContent("hi")], config=config)
+    return LlmRequest(model=model, contents=[types.UserContent("hi")], config=config)
 
 
 async def responses(adapter: str, pieces: list[bytes]) -> list[str]:
     """What ADK is given of a stream that comes in these pieces: an event is made of each, and of nothing else."""
     make, _, _ = ADAPTERS[adapter]
-    given = [answer async for answer in make([pieces]).generate_content_async(request(), stream=True)]
+    model = make([pieces])
+    given = [answer async for answer in model.generate_content_async(request(model.model), stream=True)]
     names: dict[str, str] = {}
     text = "\n".join(answer.model_dump_json(exclude_none=True) for answer in given)
     return MADE_IDS.sub(lambda made: names.setdefault(made[0], f"made-{len(names)}"), text).split("\n")
@@ -57,6 +58,13 @@ def cut(body: bytes, first: int) -> list[bytes]:
     """The body, cut at this byte and at each one that is so many behind it."""
     ends = [*range(first, len(body), APART), len(body)]
     return [body[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+WITHOUT_THOUGHTS = {"OpenAILlm"}
+"""ADK does not read the thoughts of these."""
+
+WITHOUT_PIECES = {"Gemini"}
+"""These give the arguments of a call whole."""
 
 
 class Tools:
@@ -82,19 +90,20 @@ async def test_what_a_stream_says_is_shown(adapter: str, shape: str) -> None:
         case "text":
             assert (told.outline(), told.text()) == (["step-start", "text"], "Hé… 😀.")
         case "thinking":
-            assert (told.outline(), told.text()) == (["step-start", "reasoning", "text"], "Yes.")
+            thoughts = [] if adapter in WITHOUT_THOUGHTS else ["reasoning"]
+            assert (told.outline(), told.text()) == (["step-start", *thoughts, "text"], "Yes.")
         case "two calls" | "two calls under one id" | "two calls without ids":
             assert told.outline() == ["step-start", "tool-look", "tool-look", "step-start", "text"]
             assert sorted(tools.asked) == ["Paris", "Rome"]
             assert [call["input"] for call in calls] == [{"city": "Rome"}, {"city": "Paris"}]
             assert [call["output"] for call in calls] == [{"result": "Sun in Rome"}, {"result": "Sun in Paris"}]
             assert len({call["toolCallId"] for call in calls}) == 2
-            check_streamed_arguments(told)
         case _:
             assert told.outline() == ["step-start", "text", "tool-look", "step-start", "text"]
             assert told.text() == "Hé… Sunny."
             assert (tools.asked, calls[0]["output"]) == (["Rome"], {"result": "Sun in Rome"})
-            check_streamed_arguments(told)
+    if calls and adapter not in WITHOUT_PIECES:
+        check_streamed_arguments(told)
 
 
 async def test_of_two_gemini_calls_under_one_id_adk_runs_the_first() -> None:

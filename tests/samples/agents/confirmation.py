@@ -130,6 +130,12 @@ def in_sequence(_at: str) -> App:
     return App(name="app", root_agent=root, resumability_config=ResumabilityConfig(is_resumable=True))
 
 
+def in_sequence_for_good(_at: str) -> SequentialAgent:
+    """An app that is not resumable resumes the agent that asked, and no other."""
+    clerk = scripted("clerk", *THREE_REFUNDS, tools=[ALWAYS])
+    return SequentialAgent(name="root", sub_agents=[clerk, scripted("writer", "Never.")])
+
+
 def two_levels(_at: str) -> LlmAgent:
     clerk = scripted("clerk", *THREE_REFUNDS, tools=[ALWAYS])
     desk = scripted("desk", Call("transfer_to_agent", {"agent_name": "clerk"}), sub_agents=[clerk])
@@ -247,5 +253,6 @@ SAMPLES = [
         in_sequence,
         three_refunds(after=", Noted."),
     ),
+    Sample("an approval in a sequence that cannot resume", in_sequence_for_good, three_refunds()),
     Sample("an approval two agents below", two_levels, three_refunds("adk-agent, adk-agent, ")),
 ]

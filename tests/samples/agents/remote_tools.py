@@ -103,6 +103,7 @@ SAMPLES = [
             Turn("two", "get_item output-error, get_item output-available, No unicorn."),
             Turn("three", "place_order output-available, Ordered."),
         ],
+        logs=["API call failed for tool get_item: Status 404"],
     ),
     Sample(
         "a web service with the user's key",
