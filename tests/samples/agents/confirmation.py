@@ -47,7 +47,7 @@ REFUNDED = "refund output-available, Refunded."
 DENIED = "refund output-denied, Not refunded."
 DELETE_ASKED = "delete_account approval-requested, Delete ada?, I have asked."
 DELETED = "delete_account output-available, Delete ada?, I have asked., Gone."
-KEPT = "delete_account output-available, Delete ada?, I have asked., Kept."
+KEPT = "delete_account output-denied, Delete ada?, I have asked., adk-denial, Kept."
 
 THREE_REFUNDS = [refund_call(1), "Refunded.", refund_call(2), "Not refunded.", refund_call(3), "Refunded."]
 """What a model says of three that are asked for; the second is denied."""
@@ -206,8 +206,8 @@ SAMPLES = [
             ),
             Turn(
                 "two",
-                SEVERAL.format(refund="refund output-denied", delete="delete_account output-available")
-                + ", As you like.",
+                SEVERAL.format(refund="refund output-denied", delete="delete_account output-denied")
+                + ", adk-denial, As you like.",
                 SEVERAL.format(refund="refund approval-requested", delete="delete_account approval-requested"),
                 [deny("refund"), deny("delete_account")],
             ),

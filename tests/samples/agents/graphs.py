@@ -341,7 +341,7 @@ SAMPLES = [
         gated_node,
         [
             Turn("one", f"{INPUT_GIVEN}, Wiped.", INPUT_ASKED, [answer(REQUEST_INPUT, {"confirmed": True})]),
-            Turn("two", f"{INPUT_GIVEN}", INPUT_ASKED, [answer(REQUEST_INPUT, {"confirmed": False})]),
+            Turn("two", f"{INPUT_GIVEN}, adk-output", INPUT_ASKED, [answer(REQUEST_INPUT, {"confirmed": False})]),
             Turn("three", f"{INPUT_GIVEN}, Wiped.", INPUT_ASKED, [answer(REQUEST_INPUT, {"confirmed": True})]),
         ],
     ),

@@ -121,8 +121,12 @@ SAMPLES = [
         "a model that plans in words",
         plans,
         [
-            Turn("one", f"(/*PLANNING*/ I look. /*ACTION*/ Looking.), {LOOKED}, (/*REASONING*/ It is sun. ), Sun."),
-            Turn("two", "(/*PLANNING*/ Nothing to do. ), Nothing."),
+            Turn(
+                "one",
+                f" I look.  Looking., {LOOKED},  It is sun., ( ),  Sun.",
+                stored=["one", f"( I look.  Looking.), {LOOKED}, ( It is sun. ),  Sun."],
+            ),
+            Turn("two", " Nothing to do., ( ),  Nothing.", stored=["two", "( Nothing to do. ),  Nothing."]),
             Turn("three", "Bye."),
         ],
     ),
