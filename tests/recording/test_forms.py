@@ -113,6 +113,14 @@ def test_runs_that_raised_before_any_event_are_turns_too(tmp_path: Path) -> None
     assert list(check_file(capture)) == []
 
 
+def test_the_messages_of_runs_without_events_have_ids_of_their_own(tmp_path: Path) -> None:
+    capture = tmp_path / "capture"
+    answer = {"author": "root", "content": {"parts": [{"text": "Hi."}]}}
+    capture.write_bytes(FAILURE * 2 + f"data: {json.dumps(answer)}\n\n".encode() + FAILURE * 2)
+    shown = [(message["id"], len(message["parts"])) for message in messages(load_recording(capture))]
+    assert shown == [("message", 0), ("message.2", 0), ("message.3", 2), ("message.4", 0)]
+
+
 def test_several_requests_captured_in_one_file_are_several_turns(written: Path, tmp_path: Path) -> None:
     capture = (written / "run_sse").read_text()
     invocation = json.loads(capture[6 : capture.index("\n")])["invocationId"]
