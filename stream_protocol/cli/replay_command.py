@@ -11,7 +11,7 @@ import click
 import orjson
 
 from stream_protocol.cli._command_options import AI_SDK_VERSIONS, SPOOL_BYTES, Pace, ai_sdk_version, refuse
-from stream_protocol.wire import SSE_DONE
+from stream_protocol.wire import SSE_DONE, json_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -90,7 +90,15 @@ def _chunk_lines(events: Iterable[bytes]) -> Iterator[bytes]:
 
 def _message_array(messages: Iterable[UIMessage]) -> bytes:
     """A JSON array, each message on a line."""
-    return b"[\n" + b",\n".join(map(orjson.dumps, messages)) + b"\n]\n"
+    return b"[\n" + b",\n".join(map(_json, messages)) + b"\n]\n"
+
+
+def _json(message: UIMessage) -> bytes:
+    """What the user wrote, and ids, may hold lone surrogates, which UTF-8 cannot say: the stream replaces them, too."""
+    try:
+        return orjson.dumps(message)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(json_value(message, lossy=True))
 
 
 def _print_when_complete(output: Iterable[bytes]) -> None:

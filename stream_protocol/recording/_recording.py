@@ -111,13 +111,19 @@ def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
     """Whether a replay of the turn shows something. The user's words do, and so does a turn recorded as one."""
     conversion = chunk_conversion(head.past, head.message_id, Settings(send_state=True))
     for item in items:
-        if not isinstance(item, TimedEvent) or is_user_message(item.event):
+        if not isinstance(item, TimedEvent) or _has_words(item.event):
             return True
         conversion.feed(item.event)
         if any(chunk["type"] not in _EMPTY for chunk in conversion.take()):
             return True
     conversion.finish()
     return any(chunk["type"] not in _EMPTY for chunk in conversion.take())
+
+
+def _has_words(event: Event) -> bool:
+    """Whether the user wrote, said or sent something in the event."""
+    parts = event.content.parts if event.content is not None and is_user_message(event) else None
+    return any(part.text or part.inline_data or part.file_data for part in parts or ())
 
 
 def _why_nothing(recording: Recording) -> str:
@@ -137,7 +143,7 @@ def _read_items(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Tur
 
 def _parse_event(record: EventRecord, warn: WarnOnce) -> TimedEvent:
     value = record.value
-    if isinstance(value, dict) and not value.get("id"):
+    if isinstance(value, dict) and not (isinstance(value.get("id"), str) and value["id"]):
         value["id"] = f"{record.unit}-{record.number}"  # ADK would make a new random id at each reading
     # google-genai keeps a value that is not in its enum, and warns of it.
     with warnings.catch_warnings(record=True) as caught:

@@ -94,7 +94,7 @@ class _TurnSplitter:
     """Finds the turn of each event: a turn is what ``TranscriptReader`` calls a response.
 
     In a recording with ``TurnRecord``s, those begin turns, and events do not. In all recordings an ``EndRecord``
-    directly after another one is a turn of its own, without events.
+    at the beginning or directly after another one is a turn of its own, without events.
     """
 
     def __init__(self, reader: TranscriptReader) -> None:
@@ -102,8 +102,8 @@ class _TurnSplitter:
         """The newest turn."""
         self._reader = reader
         self._has_turn_records = False
-        self._ended = False
-        """Whether the newest turn had its ``EndRecord``, and no event came after it."""
+        self._ended = True
+        """Whether the newest turn had its ``EndRecord``, and no event came after it; and at the beginning."""
         self._call_ids = CallIds()
         """The ids under which the page knows the calls so far."""
         self._ids_before = NO_IDS
@@ -122,10 +122,14 @@ class _TurnSplitter:
         return self.head
 
     def end_turn(self) -> TurnHead:
-        """Returns the turn that ends: the newest one. An end directly after an end is that of a turn without events."""
+        """Returns the turn that ends: the newest one.
+
+        An end at the beginning, and one directly after an end, is that of a turn without events.
+        """
         if self._ended:
             self._begin_message()
-            self._begin_head("")
+            self._reader.begin_message("")
+            self._begin_head(self._reader.message_id)
         self._ended = True
         self._reader.end_response()
         return self.head

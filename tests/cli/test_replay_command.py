@@ -31,6 +31,10 @@ TURNS = [
 ]
 
 
+CUT_WORDS: dict[str, Any] = {"content": {"role": "user", "parts": [{"text": "a\ud83db"}]}}
+"""Half an emoji, as a page's `slice` leaves it and JSON can say it."""
+
+
 def written(folder: Path, *events: Any) -> str:
     file = folder / "recording"
     file.write_text("".join(json.dumps(value) + "\n" for value in events))
@@ -290,3 +294,9 @@ def test_an_unreadable_recording_is_one_line_on_stderr(tmp_path: Path, content: 
     result = run(str(file))
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == f"adk-ui-stream: {file}: {reason}\n"
+
+
+def test_what_utf_8_cannot_say_is_replaced_in_messages_as_in_the_stream(tmp_path: Path) -> None:
+    result = run("--to", "messages", written(tmp_path, event("user", "a", 1, 0) | CUT_WORDS, *TURNS[0][1:]))
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert json.loads(result.stdout)[0]["parts"] == [{"type": "text", "text": "a\ufffdb"}]

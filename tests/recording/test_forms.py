@@ -113,6 +113,14 @@ def test_runs_that_raised_before_any_event_are_turns_too(tmp_path: Path) -> None
     assert list(check_file(capture)) == []
 
 
+def test_the_messages_of_runs_without_events_have_ids_of_their_own(tmp_path: Path) -> None:
+    capture = tmp_path / "capture"
+    answer = {"author": "root", "content": {"parts": [{"text": "Hi."}]}}
+    capture.write_bytes(FAILURE * 2 + f"data: {json.dumps(answer)}\n\n".encode() + FAILURE * 2)
+    shown = [(message["id"], len(message["parts"])) for message in messages(load_recording(capture))]
+    assert shown == [("message", 0), ("message.2", 0), ("message.3", 2), ("message.4", 0)]
+
+
 def test_several_requests_captured_in_one_file_are_several_turns(written: Path, tmp_path: Path) -> None:
     capture = (written / "run_sse").read_text()
     invocation = json.loads(capture[6 : capture.index("\n")])["invocationId"]
@@ -171,6 +179,30 @@ def test_an_evalset_that_somebody_wrote_needs_no_ids_and_no_times(tmp_path: Path
     message = messages(load_recording(file))[1]
     shown = [part.get("text", part.get("output")) for part in message["parts"] if part["type"] != "step-start"]
     assert shown == [{"celsius": 18}, "I looked.", "Mild."]
+
+
+def test_an_evalset_of_calls_results_and_words_has_them_all(tmp_path: Path) -> None:
+    """As ADK up to 1.17 makes them, and people write them."""
+    calls = [{"id": "a", "name": "get_weather", "args": {"city": "Oslo"}}, {"name": "get_weather", "args": {}}]
+    results = [{"id": "a", "name": "get_weather", "response": {"celsius": 18}}]
+    turn = {
+        "user_content": {"role": "user", "parts": [{"text": WORDS}]},
+        "intermediate_data": {
+            "tool_uses": calls,
+            "tool_responses": [*results, {"name": "get_weather", "response": {"celsius": 3}}],
+            "intermediate_responses": [["scout", [{"text": "I looked."}]], "nothing"],
+        },
+    }
+    case = {"eval_id": "c", "conversation": [turn, {**turn, "final_response": {"parts": [{"text": "Mild."}]}}]}
+    file = tmp_path / "evalset"
+    file.write_text(json.dumps({"eval_set_id": "e", "eval_cases": [case]}))
+    _, first, _, second = messages(load_recording(file))
+    shown = [
+        [part.get("text", part.get("output")) for part in message["parts"] if {"text", "output"} & part.keys()]
+        for message in (first, second)
+    ]
+    looked = [{"celsius": 18}, {"celsius": 3}, "I looked."]
+    assert shown == [looked, [*looked, "Mild."]]
 
 
 def test_calls_of_recorded_responses_get_the_ids_of_their_results(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ UPDATE: Final = {"author": "system", "invocationId": "e-4", "actions": {"artifac
 USAGE: Final = {"author": "root", "invocationId": "e-5", "usageMetadata": {"promptTokenCount": 3}}
 UNKNOWN: Final = {"author": "root", "invocationId": "e-6", "content": {"parts": [{"hologram": 1}]}}
 
+DROPPED: Final = {"author": "user", "invocationId": "e-7", "content": {"role": "user", "parts": [{"text": 5}]}}
+
 SILENT: Final = "nothing to show: {} read, and in none of them anybody says anything"
 TAKEN_BACK: Final = "nothing to show: {} read, and all that was said was taken back"
 
@@ -51,6 +53,7 @@ FILES: Final[dict[str, tuple[str | bytes, str]]] = {
     "a state update": (lines(UPDATE), SILENT.format("1 event was")),
     "usage": (lines(UPDATE, USAGE), SILENT.format("2 events were")),
     "what nobody knows": (lines(UNKNOWN), SILENT.format("1 event was")),
+    "words that are no text": (lines(DROPPED, USAGE), SILENT.format("2 events were")),
     "a session of these": (json.dumps({"id": "s", "events": [UPDATE, COMPACTION]}), SILENT.format("2 events were")),
     "a capture of these": (f"data: {json.dumps(USAGE)}\n\n", SILENT.format("1 event was")),
     "recordings of requests": (recordings(), "no response of a model and no result of a tool in its recordings"),

@@ -27,6 +27,13 @@ FILES: Final[dict[str, tuple[str, str]]] = {
         f"events:\n{GOOD}\n- author: root\n  timestamp: 2025-02-31\n",
         "line 4, column 14 has a value that YAML cannot read",
     ),
+    **{
+        f"{value} in YAML": (
+            f"events:\n{GOOD}\n- author: root\n  turn_complete: {value}\n",
+            "line 4, column 18 has a value that YAML cannot read",
+        )
+        for value in ('!!int ""', '!!float ""', "!!bool x", "!!timestamp x")
+    },
     "an event of a YAML session": (
         f"id: s\nevents:\n{GOOD}\n\n- id: x\n",
         "event 2 (line 5) is not an ADK event: it has no author",

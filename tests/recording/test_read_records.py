@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import yaml
 from google.adk.events import Event
 from google.adk.sessions import Session
 from google.genai import types
@@ -302,6 +303,19 @@ def test_events_without_ids_have_the_same_each_time(file: Path) -> None:
     values = [json.loads(event.model_dump_json(exclude={"id"})) for event in EVENTS]
     file.write_text("\n".join(json.dumps(value) for value in values))
     assert [event.id for event in events_in(load_recording(file))] == ["line-1", "line-2"]
+
+
+@pytest.mark.parametrize("odd", [5, ["5"], {"id": "5"}, "", None])
+def test_an_id_that_is_none_is_made_up_the_same_each_time(odd: Any, file: Path) -> None:
+    file.write_text("\n".join(json.dumps({**json.loads(event.model_dump_json()), "id": odd}) for event in EVENTS))
+    assert [event.id for event in events_in(load_recording(file))] == ["line-1", "line-2"]
+
+
+def test_a_yaml_list_may_have_its_keys_in_any_order(file: Path) -> None:
+    values = [json.loads(event.model_dump_json(exclude_none=True)) for event in EVENTS]
+    file.write_text(yaml.safe_dump(values, sort_keys=True))
+    assert file.read_text().startswith("- actions:")
+    assert events_in(load_recording(file)) == EVENTS
 
 
 def test_one_turn_is_replayed(file: Path) -> None:

@@ -111,6 +111,7 @@ async def test_a_locked_store_is_told_in_one_line(store: Path, monkeypatch: pyte
         ("ALTER TABLE events DROP COLUMN event_data", "an SQLite file, but not ADK's sessions"),
         ("UPDATE events SET event_data = '{'", "event 1 is not JSON"),
         ("UPDATE events SET event_data = x'ff'", "event 1 is not JSON"),
+        ("UPDATE events SET event_data = CAST(x'ff' AS TEXT)", "event 1 is not JSON"),
         ("UPDATE events SET event_data = '3'", "event 1 is not an ADK event: it is of the type int"),
         ("DELETE FROM events", "no events in it"),
         ("DELETE FROM sessions", "no events in it"),

@@ -215,6 +215,11 @@ EVENTS: Final[dict[str, tuple[Sequence[Event], Said]]] = {
          heard_event("Bye."), spoken_event("Bye-bye.", finished=False), COMPLETE],
         [("user", ["What's up?"]), ("assistant", ["Not much."]), ("user", ["Bye."]), ("assistant", ["Bye-bye."])],
     ),
+    "speech that is an event of the agent's": (
+        [event.model_copy(update={"author": "root"}) for event in (heard_event("What's "), heard_event("up?"))]
+        + [spoken_event("Not much."), COMPLETE],
+        [("user", ["What's up?"]), ("assistant", ["Not much."])],
+    ),
     "an end without words": (
         [heard_event("Hi."), heard_event(None, finished=True), spoken_event("Yes?"), spoken_event("", finished=True),
          heard_event("Bye."), spoken_event("Bye.")],

@@ -11,7 +11,7 @@ _SQLITE: Final = b"SQLite format 3\0"
 _SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")
 """The beginning of an SSE stream, or of the HTTP head that ``curl --include`` writes before it."""
 _YAML_KEY: Final = re.compile(
-    r"^(?:- +)?\{?(?:app_?name|events|recordings|sessions?|eval_?cases|eval_?(?:set_?)?id|conversation|author) *:",
+    r"^(?:- +|  )?\{?(?:app_?name|events|recordings|sessions?|eval_?cases|eval_?(?:set_?)?id|conversation|author) *:",
     re.MULTILINE | re.IGNORECASE,
 )
 _COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")

@@ -2,7 +2,8 @@
 
 Source: ``eval_case.py`` and ``evaluation_generator.py`` of google-adk 1.18 and 2.13. An evalset has no event ids, no
 fragments and no actions. Its turns have the user's content, the agent's final response, and the events before it
-(``invocation_events``).
+(``invocation_events``). Up to 1.17, and in those that people write, they have in place of these events the calls, the
+results and what was said meanwhile, each in an order of its own: they are shown in this sequence.
 """
 
 from collections.abc import Iterator
@@ -50,8 +51,7 @@ def read_eval_case(case: dict[str, Any]) -> Iterator[EventRecord]:
 
 
 def _turns(case: dict[str, Any]) -> list[Any]:
-    turns = case.get("conversation")
-    return turns if isinstance(turns, list) else []
+    return _list(case, "conversation")
 
 
 def _events(turn: Any) -> Iterator[dict[str, Any]]:
@@ -68,7 +68,24 @@ def _events(turn: Any) -> Iterator[dict[str, Any]]:
 
 
 def _invocation_events(turn: Any) -> Iterator[dict[str, Any]]:
-    events = field(field(turn, "intermediate_data"), "invocation_events")
-    for event in events if isinstance(events, list) else ():
+    intermediate = field(turn, "intermediate_data")
+    for event in _list(intermediate, "invocation_events") or _unordered(intermediate):
         values = {name: field(event, name) for name in _EVENT_FIELDS}
         yield {"author": AGENT} | {name: value for name, value in values.items() if value is not None}
+
+
+def _unordered(intermediate: Any) -> Iterator[dict[str, Any]]:
+    """The events of a turn that has lists of calls, results, and pairs of an author and what it said."""
+    if calls := _list(intermediate, "tool_uses"):
+        yield {"content": {"role": "model", "parts": [{"function_call": call} for call in calls]}}
+    if results := _list(intermediate, "tool_responses"):
+        yield {"content": {"role": "user", "parts": [{"function_response": result} for result in results]}}
+    for said in _list(intermediate, "intermediate_responses"):
+        match said:
+            case [str(author), list(parts)]:
+                yield {"author": author, "content": {"role": "model", "parts": parts}}
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    found = field(value, name)
+    return found if isinstance(found, list) else []

@@ -19,6 +19,10 @@ is a list is empty."""
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """PyYAML has no C loader where libyaml was missing when it was built."""
 
+_BAD_VALUES: Final = (ValueError, LookupError, AttributeError)
+"""What PyYAML raises for a text that is no value of its type: a date that does not exist, or a tag before another text
+(``!!int x``, ``!!float ""``, ``!!bool x``, ``!!timestamp x``)."""
+
 
 def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> Any:
     """Returns the JSON value of a text. ``first_line`` and ``first_column``: where it begins in the file.
@@ -53,7 +57,7 @@ def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
         raise RecordingError(f"{_place(error.problem_mark or error.context_mark)} is not YAML") from None
     except (yaml.YAMLError, UnicodeDecodeError):
         raise RecordingError("not a text file") from None
-    except ValueError:  # a date that does not exist
+    except _BAD_VALUES:
         raise RecordingError(f"{_unreadable_value(text)} has a value that YAML cannot read") from None
 
 
@@ -120,7 +124,7 @@ def _unreadable_value(text: bytes) -> str:
         if isinstance(node, yaml.ScalarNode):
             try:
                 loader.construct_object(node)
-            except ValueError:
+            except _BAD_VALUES:
                 return _place(node.start_mark)
         elif isinstance(node, yaml.MappingNode):
             nodes.extend(child for pair in reversed(node.value) for child in reversed(pair))

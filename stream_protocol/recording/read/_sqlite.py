@@ -36,6 +36,7 @@ def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Even
     """The events of a session. ``session`` is its id, or ``app/user/id`` if several sessions have that id."""
     try:
         with closing(sqlite3.connect(_uri(path), uri=True, timeout=LOCK_TIMEOUT)) as store:
+            store.text_factory = _text
             columns = _event_columns(store)
             key = _session_key(store, session)
             if "event_data" not in columns:
@@ -43,9 +44,6 @@ def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Even
                 return
             for number, (data,) in enumerate(store.execute(_EVENTS, key), 1):
                 yield _record(number, data)
-    except sqlite3.OperationalError as error:
-        locked = error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-        raise RecordingError("another process has locked the store" if locked else _error_text(error)) from None
     except sqlite3.Error as error:
         raise RecordingError(_error_text(error)) from None
 
@@ -88,5 +86,12 @@ def _record(number: int, data: object) -> EventRecord:
     return EventRecord(number, value, event_time(value), "event")
 
 
+def _text(stored: bytes) -> str:
+    """A text of the store. Bad UTF-8 becomes U+FFFD, as in a stream, and spoils one event at most."""
+    return stored.decode(errors="replace")
+
+
 def _error_text(error: sqlite3.Error) -> str:
-    return f"the store cannot be read: {error}"
+    code = getattr(error, "sqlite_errorcode", None)  # an error of Python's own module has none
+    locked = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return "another process has locked the store" if locked else f"the store cannot be read: {error}"

@@ -79,6 +79,14 @@ class TranscriptReader:
         """A turn has begun that was recorded as one. So no event can come before the first message."""
         self._begun = True
 
+    def begin_message(self, invocation_id: str) -> None:
+        """A message begins in this invocation: with the event that is read, or without any event."""
+        self.message_id = self.next_message_id(invocation_id)
+        self._counts[invocation_id] += 1
+        self._begun = True
+        self._calls_to_approve.clear()
+        self._unanswered.clear()
+
     def end_response(self) -> None:
         """The newest response has ended. What the agent does next begins a message, unless it shows an approval."""
         self._ended = True
@@ -94,7 +102,7 @@ class TranscriptReader:
         by_user = is_user_event(event)
         place = self._find_place(event, by_user=by_user)
         if place is Place.NEW_MESSAGE:
-            self._begin_message(event.invocation_id)
+            self.begin_message(event.invocation_id)
         if place is Place.OUTSIDE:
             return place
         if place is not Place.SAME_RESPONSE or not self._invocation:
@@ -129,13 +137,6 @@ class TranscriptReader:
     def _is_turn(self, event: Event) -> bool:
         """Whether the event's invocation is not beside the conversation."""
         return bool(event.invocation_id) and (self._beginnings is None or event.invocation_id in self._beginnings)
-
-    def _begin_message(self, invocation_id: str) -> None:
-        self.message_id = self.next_message_id(invocation_id)
-        self._counts[invocation_id] += 1
-        self._begun = True
-        self._calls_to_approve.clear()
-        self._unanswered.clear()
 
     def _take_answer(self, event: Event, *, by_user: bool) -> bool:
         """Returns whether the event answers a call, or shows that one was approved. Ends the wait for its approval."""
