@@ -1,5 +1,6 @@
 """No response ends so that a page sends again by itself without having been given something new."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from stream_protocol.serving._loop_guard import NOTHING_NEW_TEXT
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AnyChunk, UIMessage
 from tests.serving.eager_page import PREDICATES, EagerPage
-from tests.serving.support import chat, only, said, stream
+from tests.serving.support import chat, only, said, soon, stream
 
 
 def pay(amount: int) -> dict[str, int]:
@@ -46,9 +47,12 @@ def without_steps(chunk: AnyChunk) -> AnyChunk | None:
 
 async def test_a_run_whose_response_would_be_sent_for_ever_ends_in_an_error_and_is_stored_as_it_is() -> None:
     outcomes: list[Outcome] = []
+    all_noted = asyncio.Event()
 
-    def note(_messages: Any, _message: UIMessage, outcome: Outcome) -> None:
+    async def note(_messages: Any, _message: UIMessage, outcome: Outcome) -> None:  # when the response has ended
         outcomes.append(outcome)
+        if len(outcomes) == 2:
+            all_noted.set()
 
     page = eager(Call("look"), "Blue.", "Bye.", sends="tools", transform=without_steps, on_finish=note)
     await page.send("go")
@@ -56,6 +60,7 @@ async def test_a_run_whose_response_would_be_sent_for_ever_ends_in_an_error_and_
     assert NOTHING_NEW_TEXT in page.received[-1]
     assert "finishReason" not in page.received[-1]
     await page.send("bye")  # the run itself has not failed: nothing of it is taken for interrupted
+    await soon(all_noted)
     assert [outcome.kind for outcome in outcomes] == ["error", "finished"]
     stored = [part for message in await page.stored() for part in message["parts"] if part["type"] == "text"]
     assert [part["text"] for part in stored] == ["go", "Blue.", "bye", "Bye."]
