@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from google.adk.agents.invocation_context import new_invocation_context_id
@@ -19,11 +19,10 @@ from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
 from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.serving._chat_list import title_delta
 from stream_protocol.serving._run import StartedResponse
-from stream_protocol.serving.adk_runner import announces_user_message, resumed_agent
+from stream_protocol.serving.adk_runner import announces_user_message
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
-    RunInput,
     Transcript,
     responses_to_superseded_calls,
     run_config_for_turn,
@@ -87,7 +86,7 @@ class Job:
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_to_superseded_calls(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        for run_input in self._run_inputs(request):
+        for run_input in run_inputs(self.turn, request):
             if abort_signal.is_set():
                 return
             for event in run_input.before:
@@ -95,10 +94,6 @@ class Job:
             async with aclosing(self._run(run_input.content, session, abort_signal, request)) as events:
                 async for event in events:
                     yield event
-
-    def _run_inputs(self, request: str | None = None) -> list[RunInput]:
-        resumed = partial(resumed_agent, self.runner)
-        return run_inputs(self.turn, resumed_agent=resumed, request=request)
 
     async def _run(
         self, content: types.Content, session: Session, abort_signal: asyncio.Event, request: str
@@ -155,7 +150,7 @@ class Job:
         """The messages of these stored events and this turn's own. ``call_ids``: those of earlier messages."""
         metadata = run_config_for_turn(self.turn, self.run_config).custom_metadata
         own: list[Event] = []
-        for run_input in self._run_inputs():
+        for run_input in run_inputs(self.turn):
             own += [*run_input.before, Event(author="user", content=run_input.content, custom_metadata=metadata)]
         transcript = Transcript([*stored, *own], call_ids=call_ids)
         return transcript_to_messages(transcript, running=True, **self.options)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
@@ -34,6 +35,7 @@ from stream_protocol.serving.adk_runner import (
     as_runner,
     default_run_config,
     delegation_tools,
+    resumed_agent,
     runner_for,
 )
 from stream_protocol.serving.run_logs import MemoryRunLog
@@ -246,7 +248,9 @@ class ChatService:
     ) -> Job | NothingToRun:
         """Plans what the request asks for in the stored session. Creates or rewinds the session."""
         session = await self._find_session(key)
-        turn = plan(request, Transcript(session.events if session else ()))
+        runner = runner_for(overrides.agent, self.runner)
+        transcript = Transcript(session.events if session else ())
+        turn = plan(request, transcript, resumed_agent=partial(resumed_agent, runner))
         if isinstance(turn, NothingToRun):
             return turn
         if isinstance(turn, NewUserTurn):
@@ -257,7 +261,7 @@ class ChatService:
             if session is not None and turn.rewind_before is not None:
                 session = await rewind_session(self.runner, session, turn.rewind_before)
         session = session or await create_session(self.runner, *key)
-        return self._job(request, turn, session, overrides, runner_for(overrides.agent, self.runner))
+        return self._job(request, turn, session, overrides, runner)
 
     async def _plan_from_client(self, key: ChatKey, request: ChatRequest, overrides: RunOverrides) -> Job:
         """Plans what the request asks for in the history that the client sends."""

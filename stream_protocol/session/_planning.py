@@ -36,7 +36,7 @@ from stream_protocol.session._user_message import (
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from google.adk.events import Event
     from google.genai import types
@@ -69,6 +69,8 @@ class CallAnswer:
     response: dict[str, Any]
     event: Event | None = field(default=None, compare=False, repr=False)
     """The stored event with the call; ``None`` in a history that the client brings."""
+    resumes: str | None = field(default=None, compare=False)
+    """The name of the agent that ADK resumes with it; ``None`` in a history that the client brings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,9 +105,13 @@ class NothingToRun:
 PlannedTurn = NewUserTurn | AnsweredCalls | NothingToRun
 
 
-def plan(request: ChatRequest, transcript: Transcript) -> PlannedTurn:
+def plan(
+    request: ChatRequest, transcript: Transcript, *, resumed_agent: Callable[[str], str] | None = None
+) -> PlannedTurn:
     """What to do about a request in a chat with this transcript (empty for a new chat).
 
+    ``resumed_agent``: by the name of the agent that called, the name of the one that ADK resumes with an answer; by
+    default the same.
     Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
     """
     target = request.target
@@ -115,7 +121,7 @@ def plan(request: ChatRequest, transcript: Transcript) -> PlannedTurn:
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
-            return _plan_continuation(request, target, transcript.current)
+            return _plan_continuation(request, target, transcript.current, resumed_agent or _caller)
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
@@ -163,7 +169,13 @@ def _saved_files(chat_id: str, versions: Iterable[Exchange]) -> dict[str, SavedF
     return {artifact_path(chat_id, file.artifact, file.version): file for file in files}
 
 
-def _plan_continuation(request: ChatRequest, message: UIMessage, exchange: Exchange | None) -> PlannedTurn:
+def _caller(author: str) -> str:
+    return author
+
+
+def _plan_continuation(
+    request: ChatRequest, message: UIMessage, exchange: Exchange | None, resumed_agent: Callable[[str], str]
+) -> PlannedTurn:
     calls = {call.page_id: call for call in exchange.external_calls} if exchange is not None else {}
     tools = {call.known.id: call.known.name for call in exchange.calls} if exchange is not None else {}
     payloads = approval_payloads(request)
@@ -176,11 +188,18 @@ def _plan_continuation(request: ChatRequest, message: UIMessage, exchange: Excha
         return _answered_before(target_id, matched, exchange)
     new = [call for page_id, call in calls.items() if page_id in answers]  # ADK takes them in the order of the calls
     responses = [adk_response(answers[call.page_id], call, payloads) for call in new]
-    if any(_agent_waits_for(call, new) for page_id, call in calls.items() if page_id not in answers):
+    resumed = {call.page_id: resumed_agent(call.event.author) for call in calls.values()}
+    if any(_agent_waits_for(call, new, resumed) for page_id, call in calls.items() if page_id not in answers):
         return NothingToRun(message_id=target_id, past=exchange.events, call_ids=exchange.call_ids)
     return AnsweredCalls(
         answers=tuple(
-            CallAnswer(id=call.answer_id, name=call.answer_name, response=response, event=call.event)
+            CallAnswer(
+                id=call.answer_id,
+                name=call.answer_name,
+                response=response,
+                event=call.event,
+                resumes=resumed[call.page_id],
+            )
             for call, response in zip(new, responses, strict=True)
         ),
         message_id=target_id,
@@ -190,15 +209,22 @@ def _plan_continuation(request: ChatRequest, message: UIMessage, exchange: Excha
     )
 
 
-def _agent_waits_for(call: ExternalCall, answered: Iterable[ExternalCall]) -> bool:
+def _agent_waits_for(call: ExternalCall, answered: Iterable[ExternalCall], resumed: Mapping[str, str]) -> bool:
     """Whether the agent goes on from these answers only when this call is answered, too.
 
     It does so for all calls of one model response, but a credential may come by another way. Two calls under one id ADK
-    cannot tell apart: they are answered together.
+    cannot tell apart: they are answered together. So are those of agents that ADK resumes through another one: that one
+    goes on as if all had their answers. ``resumed``: by ``page_id``, the agent that ADK resumes.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:
         return False
-    return any(call.response_index == other.response_index or call.answer_id == other.answer_id for other in answered)
+    through = resumed[call.page_id]
+    return any(
+        call.response_index == other.response_index
+        or call.answer_id == other.answer_id
+        or (through != call.event.author and through == resumed[other.page_id])
+        for other in answered
+    )
 
 
 def _answered_before(

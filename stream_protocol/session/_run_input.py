@@ -1,6 +1,6 @@
 """What ADK is given for a planned turn: the content, the run config, and the events to append before the run."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,14 +29,11 @@ class RunInput:
     before: tuple[Event, ...] = ()
 
 
-def run_inputs(
-    turn: NewUserTurn | AnsweredCalls, *, resumed_agent: Callable[[str], str], request: str | None = None
-) -> list[RunInput]:
+def run_inputs(turn: NewUserTurn | AnsweredCalls, request: str | None = None) -> list[RunInput]:
     """The user's words and files, or the answers to the agent's calls: ADK does not take both at once.
 
-    Answers are for one run, or for several, one after the other: ADK resumes one agent in a run.
-    ``resumed_agent``: by the name of the agent that called, the name of the one that ADK resumes with the answer.
-    ``request``: as for ``run_config_for_turn``.
+    Answers are for one run, or for several, one after the other: ADK resumes one agent in a run. ``request``: as for
+    ``run_config_for_turn``.
     """
     match turn:
         case NewUserTurn():
@@ -44,8 +41,7 @@ def run_inputs(
         case AnsweredCalls():
             runs: dict[str | None, list[CallAnswer]] = {}
             for answer in turn.answers:
-                agent = resumed_agent(answer.event.author) if answer.event is not None else None
-                runs.setdefault(agent, []).append(answer)
+                runs.setdefault(answer.resumes, []).append(answer)
             return [_answers_for_run(answers, request) for answers in runs.values()]
 
 

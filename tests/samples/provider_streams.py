@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import anthropic
@@ -106,16 +107,22 @@ ASK = [
 ]
 
 
-def two_calls(*ids: str | None) -> list[dict[str, Any]]:
+def one_call(index: int, call_id: str | None, *pieces: str) -> list[dict[str, Any]]:
     return [
-        piece("", call_id=ids[0], name="look"),
-        piece("", index=1, call_id=ids[1], name="look"),
-        piece('{"city": "Ro'),
-        piece('{"city": "Pa', index=1),
-        piece('me"}'),
-        piece('ris"}', index=1),
-        delta("tool_calls"),
+        piece("", index=index, call_id=call_id, name="look"),
+        *(piece(some, index=index) for some in pieces),
     ]
+
+
+def two_calls(*ids: str | None) -> list[dict[str, Any]]:
+    first, second = ids
+    rome, paris = one_call(0, first, '{"city": "Ro', 'me"}'), one_call(1, second, '{"city": "Pa', 'ris"}')
+    return [*rome, *paris, delta("tool_calls")]
+
+
+def two_calls_at_a_time() -> list[dict[str, Any]]:
+    rome, paris = one_call(0, "call_A", '{"city": "Ro', 'me"}'), one_call(1, "call_B", '{"city": "Pa', 'ris"}')
+    return [*chain(*zip(rome, paris, strict=True)), delta("tool_calls")]
 
 
 OPENAI_CHAT = {
@@ -126,6 +133,7 @@ OPENAI_CHAT = {
     .body.replace(b"\n", b"\r\n")
     .replace(b"data: [", b": ping\r\n\r\ndata: ["),
     "two calls": streamed(*two_calls("call_A", "call_B")).body,
+    "two calls at a time": streamed(*two_calls_at_a_time()).body,
     "two calls under one id": streamed(*two_calls("0", "0")).body,
     "two calls without ids": streamed(*two_calls(None, None)).body,
     "an end that is spelled otherwise": streamed(*ASK, delta("function_call")).body,

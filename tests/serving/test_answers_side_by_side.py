@@ -1,7 +1,7 @@
 """Agents side by side that wait at a time, answered in one request: ADK gives the answers of a run to one of them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
@@ -41,7 +41,9 @@ def lead(left: LlmAgent, right: LlmAgent) -> LlmAgent:
     return LlmAgent(name="lead", model=ScriptedLlm(turns=[TOGETHER, "Both."]), sub_agents=[left, right])
 
 
-TEAMS: dict[str, Callable[[LlmAgent, LlmAgent], Target]] = {
+Team: TypeAlias = Callable[[LlmAgent, LlmAgent], Target]
+
+TEAMS: dict[str, Team] = {
     "side by side": lambda *agents: ParallelAgent(name="root", sub_agents=[*agents]),
     "resumable": lambda *agents: resumable(ParallelAgent(name="root", sub_agents=[*agents])),
     "resumable, with one that merges": lambda *agents: resumable(
@@ -53,25 +55,32 @@ TEAMS: dict[str, Callable[[LlmAgent, LlmAgent], Target]] = {
 }
 
 
-@batch(team=TEAMS)
-async def test_each_approved_call_runs(team: Callable[[LlmAgent, LlmAgent], Target]) -> None:
-    paid: list[int] = []
+class Payers:
+    """Two agents that ask before they pay."""
 
-    def pay(amount: int) -> dict[str, int]:
+    def __init__(self, team: Team) -> None:
+        self.paid: list[int] = []
+        self.page = Page(create_app(team(self._payer("left", 1), self._payer("right", 2))))
+
+    def _payer(self, name: str, amount: int) -> LlmAgent:
+        model = ScriptedLlm(turns=[Call("pay", {"amount": amount}), f"{name} paid."])
+        return LlmAgent(name=name, model=model, tools=[FunctionTool(self.pay, require_confirmation=True)])
+
+    def pay(self, amount: int) -> dict[str, int]:
         """Pays."""
-        paid.append(amount)
+        self.paid.append(amount)
         return {"paid": amount}
 
-    def payer(name: str, amount: int) -> LlmAgent:
-        model = ScriptedLlm(turns=[Call("pay", {"amount": amount}), f"{name} paid."])
-        return LlmAgent(name=name, model=model, tools=[FunctionTool(pay, require_confirmation=True)])
 
-    page = Page(create_app(team(payer("left", 1), payer("right", 2))))
+@batch(team=TEAMS)
+async def test_each_approved_call_runs(team: Team) -> None:
+    payers = Payers(team)
+    page = payers.page
     await page.send("pay")
     page.approve(True)
     page.approve(True)
     await page.submit()
-    assert sorted(paid) == [1, 2]
+    assert sorted(payers.paid) == [1, 2]
     assert [part["output"] for part in page.messages[-1]["parts"] if part["type"] == "tool-pay"] == [
         {"paid": amount} for amount in (1, 2)
     ]
@@ -79,7 +88,24 @@ async def test_each_approved_call_runs(team: Callable[[LlmAgent, LlmAgent], Targ
 
 
 @batch(team=TEAMS)
-async def test_each_agent_reads_its_own_answer(team: Callable[[LlmAgent, LlmAgent], Target]) -> None:
+async def test_of_two_approvals_one_alone_is_not_lost_on_the_other(team: Team) -> None:
+    """It runs at once, or waits for the other where ADK would go on without it."""
+    payers = Payers(team)
+    page = payers.page
+    await page.send("pay")
+    page.approve(True)
+    await page.submit()
+    assert payers.paid in ([], [1])
+    page.messages = await page.stored()
+    while page.parts("approval-requested"):
+        page.approve(True)
+    await page.submit()
+    assert sorted(payers.paid) == [1, 2]
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
+@batch(team=TEAMS)
+async def test_each_agent_reads_its_own_answer(team: Team) -> None:
     models = {name: ScriptedLlm(turns=[Call("where", {"question": "?"}), "Thanks."]) for name in ("left", "right")}
     agents = [
         LlmAgent(name=name, model=model, tools=[LongRunningFunctionTool(where)]) for name, model in models.items()
