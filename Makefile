@@ -81,7 +81,7 @@ test: setup  ## every test; make test ARGS="-k name" for some
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "not samples" -n 4 $(BY_FILE))
 
 samples: setup  ## agents of all kinds before the real client, models' streams cut anywhere: two minutes
-	$(BIN)/python -m pytest -m samples -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -m samples -n 2 $(BY_FILE) $(ARGS)
 
 test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis or PostgreSQL
 	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(ARGS)

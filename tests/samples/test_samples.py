@@ -29,8 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:(Loop|Parallel|Sequential)Agent is deprecated:DeprecationWarning"),
 ]
 
-VERSIONS = [pytest.param(number, id=f"ai@{number}", marks=pytest.mark.xdist_group(f"ai@{number}")) for number in (6, 7)]
-"""Each by one worker."""
+VERSIONS = [pytest.param(number, id=f"ai@{number}") for number in (6, 7)]
 
 RELOAD = {"reload": True}
 
