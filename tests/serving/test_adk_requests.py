@@ -21,6 +21,7 @@ from stream_protocol.testing import Call, ScriptedLlm
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import chunks, post, text
+from tests.tools import OLD_ADK
 
 
 def page_for(*turns: Any, tools: list[Any]) -> Page:
@@ -287,6 +288,7 @@ def book(node_input: str) -> str:
     return f"booked {node_input}"
 
 
+@pytest.mark.skipif(OLD_ADK, reason="In ADK 2.11 a workflow that is a tool gives no result once it has asked")
 async def test_a_workflow_that_is_a_tool_and_asks_has_not_ended_before_it_is_answered() -> None:
     flow: Any = Workflow(name="travel", description="Books.", edges=[(START, ask_where, book)], input_schema=Trip)
     model = ScriptedLlm(turns=[Call("travel", {"month": "May"}), "Booked."])

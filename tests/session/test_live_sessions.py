@@ -30,6 +30,7 @@ from tests.live_runs import (
     written,
 )
 from tests.readings import replays
+from tests.tools import OLD_ADK
 
 pytestmark = pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning")  # of ADK's live runs
 
@@ -157,6 +158,7 @@ def reasons(chunks: Iterable[Any]) -> list[Any]:
     return [chunk["finishReason"] for chunk in chunks if chunk["type"] == "finish"]
 
 
+@pytest.mark.skipif(OLD_ADK, reason="ADK 2.11 does not tell of an interruption that follows what was said")
 async def test_an_interruption_is_told_and_forgotten_when_the_agent_speaks_again() -> None:
     run, _ = await live_run(heard("Hi."), SOUND, spoken("Once upon a "), INTERRUPTED, DONE)
     again, _ = await live_run(*RUNS["an interruption"][1])
