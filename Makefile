@@ -106,7 +106,7 @@ hunt: setup  ## tests that draw by chance, by new seeds: ROUNDS=3, MINUTES=10 at
 	@for seed in $(or $(SEED),$$($(BIN)/python -c 'import random; print(*random.sample(range(2**32), $(ROUNDS)))')); do \
 		(( SECONDS < 60 * $(MINUTES) )) || break; \
 		echo "The seed of this round is $$seed."; \
-		PYTHONHASHSEED=$$seed $(BIN)/python -m pytest -m hunt -n 2 --hypothesis-seed=$$seed $(ARGS) \
+		PYTHONHASHSEED=$$seed $(BIN)/python -m pytest -m "hunt and not samples" -n 2 --hypothesis-seed=$$seed $(ARGS) \
 			|| { echo "The same again: make hunt SEED=$$seed$(if $(ARGS), ARGS='$(ARGS)')"; exit 1; }; \
 	done
 
@@ -120,7 +120,7 @@ static: $(PYTHON_READY)
 
 # Counting takes half as long again, so it is no part of `make test`. The whole is held to its bound by pytest itself.
 coverage: $(PYTHON_READY)  ## the tests of single modules, and which lines and branches they reach
-	$(BIN)/python -m pytest -m "not no_cover and not node" -n 3 $(BY_FILE) --cov
+	$(BIN)/python -m pytest -m "not no_cover and not node and not samples" -n 3 $(BY_FILE) --cov
 	$(BIN)/coverage report --include='stream_protocol/wire/*,stream_protocol/convert/*' --fail-under=100 --skip-covered
 
 bench: $(PYTHON_READY)  ## speed and memory, as ratios taken in one run

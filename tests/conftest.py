@@ -69,6 +69,11 @@ def pytest_configure(config: pytest.Config) -> None:
     pytest.MonkeyPatch().setattr(providers, "_get_local_constants", Constants)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out the samples where nobody wants them: they import every provider's client, which takes seconds."""
+    return True if collection_path == TESTS / "samples" and "not samples" in config.option.markexpr else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what needs a Redis or a PostgreSQL server, draws by chance, or is not counted; puts long files first."""

@@ -14,7 +14,6 @@ from tests.samples.provider_streams import ADAPTERS, GEMINI_ONE_ID
 pytestmark = [
     pytest.mark.samples,
     pytest.mark.filterwarnings("ignore:Accessing the .model_(computed_)?fields. attribute"),  # litellm does
-    pytest.mark.filterwarnings("ignore:Item 'summary' on TypedDict class:UserWarning"),  # of litellm's own types
 ]
 
 each_stream = pytest.mark.parametrize(
