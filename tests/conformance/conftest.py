@@ -18,6 +18,6 @@ def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _few_authorities(one_authority: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def few_authorities(one_authority: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing here speaks TLS, but each model's client reads all authorities, two or three times, 20 ms each."""
     monkeypatch.setenv("SSL_CERT_FILE", str(one_authority))

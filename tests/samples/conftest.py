@@ -1,6 +1,9 @@
-"""Set before anything here imports litellm or makes an agent: nothing may ask the network."""
+"""Set before any agent is made. The models have clients here, as in ``tests/conformance``."""
 
 import os
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches its price list
+from tests.conformance.conftest import few_authorities, one_authority
+
+__all__ = ["few_authorities", "one_authority"]
+
 os.environ["NO_GCE_CHECK"] = "true"  # else google-auth asks whether this is Google's cloud

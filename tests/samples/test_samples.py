@@ -29,8 +29,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:(Loop|Parallel|Sequential)Agent is deprecated:DeprecationWarning"),
 ]
 
-VERSIONS = [pytest.param(number, id=f"ai@{number}") for number in (6, 7)]
-
 RELOAD = {"reload": True}
 
 OPEN_STATES = {"input-streaming", "input-available", "approval-requested", "approval-responded"}
@@ -102,7 +100,7 @@ class Named:
         await self._app(scope, receive, send)
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=[6, 7], ids=["ai@6", "ai@7"])
 def visits(request: pytest.FixtureRequest) -> dict[str, Visit]:
     """All samples, visited by one version of the client in one process."""
     ai_sdk: AiSdkVersion = request.param
