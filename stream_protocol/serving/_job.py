@@ -24,7 +24,7 @@ from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
     Transcript,
-    responses_to_superseded_calls,
+    responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
     transcript_to_messages,
@@ -84,7 +84,7 @@ class Job:
         """
         # A copy: `messages_before_response` and `complete_session` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
-        for event in responses_to_superseded_calls(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
+        for event in responses_missing_for_model(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
         for run_input in run_inputs(self.turn, request):
             if abort_signal.is_set():

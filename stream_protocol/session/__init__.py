@@ -16,7 +16,7 @@ from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
 from stream_protocol.session._run_input import (
     RunInput,
-    responses_to_superseded_calls,
+    responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
 )
@@ -83,7 +83,7 @@ __all__ = [
     "read_file",
     "readable_event",
     "repair_thought_signatures",
-    "responses_to_superseded_calls",
+    "responses_missing_for_model",
     "restore_client_history",
     "run_config_for_turn",
     "run_inputs",

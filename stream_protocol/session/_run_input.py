@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
@@ -74,25 +74,33 @@ def _content(parts: Iterable[types.Part]) -> types.Content:
     return types.Content(role="user", parts=list(parts))
 
 
-def responses_to_superseded_calls(transcript: Transcript) -> list[Event]:
-    """The events to append before a new user message, which close the calls that the message leaves unanswered.
+def responses_missing_for_model(transcript: Transcript) -> list[Event]:
+    """The events to append before a new user message, so that the model reads a result of each call.
 
-    The model reads these calls, and models refuse a call without a result. The events are hidden from the page, where
-    the question stays as it was. A call of an agent behind A2A stays open: ADK would send that agent our response
-    beside the user's message, and an ADK agent refuses both together.
+    Models refuse a call without one. Calls that the message leaves unanswered get an error. An answer that was given
+    while an agent in task mode was talking is repeated: ADK keeps it in that task's scope, where the caller does not
+    read it. The events are hidden from the page, where the question stays as it was.
+
+    A call of an agent behind A2A stays open: ADK would send that agent our response beside the user's message, and an
+    ADK agent refuses both together.
     """
     exchange = transcript.current
     if exchange is None:
         return []
-    closing = []
+    added = []
     for call in exchange.external_calls:
-        relayed = is_relayed(call.event)
-        if call.is_pending and call.kind in _READ_BY_MODEL and not relayed:
-            answer = CallAnswer(id=call.answer_id, name=call.answer_name, response={"error": UNANSWERED})
-            event = _answer_event(answer, call.event)
-            update_metadata(event, hidden_events=(event.id,))
-            closing.append(event)
-    return closing
+        if call.kind not in _READ_BY_MODEL or is_relayed(call.event):
+            continue
+        if call.answered_index is None:
+            response: dict[str, Any] = {"error": UNANSWERED}
+        elif call.answer and exchange.stored[call.answered_index].isolation_scope != call.event.isolation_scope:
+            response = call.answer
+        else:
+            continue
+        event = _answer_event(CallAnswer(id=call.answer_id, name=call.answer_name, response=response), call.event)
+        update_metadata(event, hidden_events=(event.id,))
+        added.append(event)
+    return added
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:

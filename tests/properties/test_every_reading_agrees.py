@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.agents.run_config import StreamingMode
 from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMemorySessionService
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
+from stream_protocol.testing import Call
 from tests.examples import examples
 from tests.properties.conversations import Act, Chat, Surroundings, actions, scripts, surroundings
 from tests.readings import STORES
@@ -49,8 +51,18 @@ def _services(store: str, file: Path) -> list[BaseSessionService]:
     return [STORES[store](file) for _ in range(2)] if store in STORES else [InMemorySessionService()] * 2
 
 
+PLAIN = Surroundings(ai_sdk=6, mode=StreamingMode.SSE, keeps=False, compacts=False)
+
+ANSWERED_BESIDE_A_TASK = [
+    [Call("adk_request_input", {"message": "Who?"}, id="c0-1"), Call("look", {"city": "Oslo"}, id="c0-2")],
+    Call("booker", {"request": "a table"}, id="c1-1"),
+]
+"""A question is answered while an agent in task mode talks: ADK keeps the answer where the caller does not read it."""
+
+
 @examples(60)
 @given(script=scripts, acts=actions, about=surroundings, store=stores)
+@example(ANSWERED_BESIDE_A_TASK, ["say", "answer"], PLAIN, "memory")
 def test_every_reading_of_a_conversation_agrees(
     script: list[Any], acts: list[Act], about: Surroundings, store: str
 ) -> None:
