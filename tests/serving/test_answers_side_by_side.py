@@ -14,7 +14,7 @@ from stream_protocol.serving import Target, create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.batch import batch
 from tests.comparable_messages import comparable
-from tests.serving.chat_client import Message, Page
+from tests.serving.chat_client import Page
 from tests.tools import OLD_ADK
 
 pytestmark = [
@@ -79,7 +79,7 @@ class Payers:
         return {"paid": amount}
 
 
-def in_any_order(messages: list[Message]) -> list[Message]:
+def in_any_order(messages: Any) -> list[Any]:
     """What agents side by side said: the page has it as they spoke, in steps, and history as they completed."""
     return [
         {**one, "parts": sorted((part for part in one["parts"] if part["type"] != "step-start"), key=repr)}
