@@ -26,6 +26,7 @@ from stream_protocol.wire import AiSdkVersion
 from tests.a2a_peers import NAME, artifact, data, file, link, message, peer, scripted_peer, served_peer, status
 from tests.comparable_messages import comparable
 from tests.conformance.chat_desk import Desk
+from tests.conformance.chat_house import shown as shown_parts
 from tests.conformance.node_scripts import run_script
 from tests.convert.running import would_send
 from tests.serving.chat_client import Page
@@ -148,7 +149,7 @@ OF_ADK: Mapping[str, tuple[Callable[[bool], AbstractAsyncContextManager[RemoteA2
     ),
     "a denial": (
         adk(PAY, "Not.", "Bye."),
-        [("pay", "pay approval-requested"), (deny, "pay output-denied, Not."), BYE],
+        [("pay", "pay approval-requested"), (deny, "pay output-denied (no), Not."), BYE],
         alone,
     ),
     "two approvals beside a call": (
@@ -163,8 +164,8 @@ OF_ADK: Mapping[str, tuple[Callable[[bool], AbstractAsyncContextManager[RemoteA2
     "a tool that asks by itself": (
         adk(Call("book"), "Asked.", "Booked.", "Bye."),
         [
-            ("book", "book approval-requested, adk-confirmation, Asked."),
-            (approve, "book output-available, adk-confirmation, Asked., Booked."),
+            ("book", "book approval-requested, Which seat?, Asked."),
+            (approve, "book output-available, Which seat?, Asked., Booked."),
             BYE,
         ],
         alone,
@@ -403,19 +404,7 @@ async def _step(page: WatchedPage, act: Act) -> Seen:
 def shown(message: Mapping[str, Any]) -> str:
     """Agents side by side in the order of their names."""
     (same,) = comparable([message])  # type: ignore[list-item]  # JSON, as a page has it
-    return ", ".join(_shown_part(part) for part in same["parts"] if part["type"] != "step-start")
-
-
-def _shown_part(part: Any) -> str:
-    kind = part["type"].removeprefix("tool-").removeprefix("data-")
-    match part:
-        case {"type": "text", "text": text}:
-            return str(text)
-        case {"type": "reasoning", "text": text}:
-            return f"({text})"
-        case {"type": "file", "mediaType": media_type}:
-            return str(media_type)
-    return f"{kind} {part['state']}" if "state" in part else kind
+    return shown_parts(same)
 
 
 @pytest.fixture(scope="module", params=[6, 7], ids=["ai@6", "ai@7"])
