@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.serving._run import Run, RunLimits
@@ -27,13 +28,27 @@ DELETION: Final = ""
 STOPPING_WAIT: Final = 10.0
 """Seconds that a request waits for a run of its chat that is stopping: the user pressed stop and sent the next text."""
 
-POLL_SECONDS: Final = 0.03
-"""The pause between two checks whether such a run has ended. It may be at another worker."""
+MIN_PAUSE, MAX_PAUSE = 0.001, 0.5
+"""The least and the most seconds between two looks at a run, which may be at another worker: a tenth of the time for
+which a request has waited. It should not miss a short run, and an answer may wait for an hour."""
+
+RETRY_AFTER: Final = 2
+"""Seconds after which a request may be sent again whose chat was not free in time."""
 
 
 def closing_refusal() -> ChatRequestError:
     """The refusal of a request that comes after ``close``."""
     return ChatRequestError("The server is shutting down.", status=503)
+
+
+def busy_refusal() -> ChatRequestError:
+    """The refusal of a request that may neither interrupt the run of its chat nor wait for it."""
+    return ChatRequestError("This chat is still answering. Wait for the answer, or stop it.", status=409)
+
+
+def _not_ended_refusal() -> ChatRequestError:
+    text = "The last answer of this chat has not stopped yet. Try again."
+    return ChatRequestError(text, status=503, retry_after=RETRY_AFTER)
 
 
 @asynccontextmanager
@@ -64,35 +79,55 @@ class ActiveRuns:
         self._closed = False
 
     @_refuse_if_unreachable()
-    async def claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run | RunReader:
-        """Returns a new run, which holds the chat until ``release``, or a reader if an equal request is being answered.
+    async def claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run | RunReader | RunInfo:
+        """Returns a new run, which holds the chat until ``release``; a reader if an equal request is being answered; or
+        another run of the chat that goes on.
 
-        Waits for another run of the chat only if that one is stopping, or its worker may be dead. Raises
-        ``ChatRequestError``: 409 if the other run goes on or does not end in time, 503 after ``close``.
+        Waits for another run only if that one is stopping, or its worker may be dead. Raises ``ChatRequestError`` (503)
+        if it does not end in time, and after ``close``.
         """
         deadline = _now() + self._stopping_wait
+        # Asked before: a run log may wait by itself for a run that is about to end.
+        was_busy = await self._run_log.current(self._name(key)) is not None
         while True:
             try:
-                return await self._claim(key, request, limits)
+                return await self._claim(key, request, limits, chat_was_busy=was_busy)
             except ChatTakenError as taken:
                 other = taken.run
             same = other.request == request
+            if not same and other.healthy and other.phase != "closed":
+                return other
             if same and request != DELETION and other.phase != "claimed":
-                if (reader := await self._run_log.read(self._name(key), other.run_id)) is not None:
+                reader = await self._run_log.read(self._name(key), other.run_id)
+                if reader is not None:
                     return reader
-            elif other.healthy and other.phase != "closed" and not same:
-                raise ChatRequestError("This chat is still answering. Wait for the answer, or stop it.", status=409)
-            if not await self._wait_for_change(key, other, deadline):
-                raise ChatRequestError("The last answer of this chat has not stopped yet. Try again.", status=409)
+            was_busy = True
+            if await self._wait_while(key, other.__eq__, deadline) == other:
+                raise _not_ended_refusal()
+
+    @_refuse_if_unreachable()
+    async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
+        """Stops this run, whichever worker runs it, and waits until it has ended and is stored.
+
+        Raises ``ChatRequestError`` (503): if it does not end within ``stopping_wait``, and after ``close``.
+        """
+        if self._closed:
+            raise closing_refusal()
+        await self._run_log.stop(self._name(key), run.run_id)
+        deadline = _now() + self._stopping_wait
+        left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline)
+        if left is not None and left.run_id == run.run_id:
+            raise _not_ended_refusal()
+
+    @_refuse_if_unreachable()
+    async def wait_for_end(self, key: ChatKey, run: RunInfo) -> None:
+        """Waits until this run has ended and is stored, however long it takes."""
+        await self._wait_while(key, lambda now: now.run_id == run.run_id, inf)
 
     @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
         """Returns a reader of the running response, for a page that has nothing of its message; else ``None``."""
-        info = await self._run_log.current(self._name(key))
-        deadline = _now() + self._stopping_wait
-        while info is not None and info.phase == "claimed" and _now() < deadline:
-            await asyncio.sleep(POLL_SECONDS)
-            info = await self._run_log.current(self._name(key))
+        info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._stopping_wait)
         if info is None or info.phase == "claimed":
             return None
         return await self._run_log.read(self._name(key), info.run_id, rebuild=True)
@@ -103,11 +138,7 @@ class ActiveRuns:
 
         Returns the fingerprint of the request that a run answers now; ``None`` if none was accepted.
         """
-        deadline = _now() + self._stopping_wait
-        while (info := await self._run_log.current(self._name(key))) is not None and info.phase == "closed":
-            if _now() >= deadline:
-                break
-            await asyncio.sleep(POLL_SECONDS)
+        info = await self._wait_while(key, lambda run: run.phase == "closed", _now() + self._stopping_wait)
         return None if info is None or info.phase == "claimed" else info.request
 
     @_refuse_if_unreachable()
@@ -126,8 +157,8 @@ class ActiveRuns:
         for run in self._runs:
             run.stop()
 
-    async def _claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run:
-        run = Run(limits, self._run_log.bounds)
+    async def _claim(self, key: ChatKey, request: str, limits: RunLimits, *, chat_was_busy: bool) -> Run:
+        run = Run(limits, self._run_log.bounds, chat_was_busy=chat_was_busy)
         if not self._closed:
             await run.claim(self._run_log, self._name(key), request)
             self._runs.add(run)
@@ -137,13 +168,15 @@ class ActiveRuns:
             raise closing_refusal()
         return run
 
-    async def _wait_for_change(self, key: ChatKey, run: RunInfo, deadline: float) -> bool:
-        """Waits until the chat has another run, or none, or its run has changed. Returns ``False`` at the deadline."""
-        while await self._run_log.current(self._name(key)) == run:
-            if _now() >= deadline:
-                return False
-            await asyncio.sleep(POLL_SECONDS)
-        return True
+    async def _wait_while(self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float) -> RunInfo | None:
+        """Waits until the chat is free or this is true of its run no longer. Returns the run that the chat has then, or
+        at the deadline."""
+        begun = _now()
+        while True:
+            run = await self._run_log.current(self._name(key))
+            if run is None or not goes_on(run) or _now() >= deadline:
+                return run
+            await asyncio.sleep(min(max(MIN_PAUSE, (_now() - begun) / 10), MAX_PAUSE))
 
     def _name(self, key: ChatKey) -> str:
         return json.dumps([self._app_name, *key])

@@ -80,8 +80,11 @@ class Job:
         """Runs the agent and yields ADK's events. ``request``: the fingerprint of the request, which they keep.
 
         The user's own event is the first. It has the invocation id, from which the message gets its id. So the message
-        has its id before the model says anything.
+        has its id before the model says anything. Words are stored even if the run was stopped before it began. Answers
+        are not: they would run nothing, so their calls stay open.
         """
+        if abort_signal.is_set() and isinstance(self.turn, AnsweredCalls):
+            return
         # A copy: `messages_before_response` and `complete_session` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.turn, NewUserTurn) else ():

@@ -93,7 +93,8 @@ class Run:
 
     The order: ``claim``; ``open`` and ``run_agent`` if the request is accepted; ``release`` in any case.
 
-    ``log``: the SSE events of the response. A ``RunLog`` lets other requests read it.
+    ``log``: the SSE events of the response. A ``RunLog`` lets other requests read it. ``chat_was_busy``: whether
+    another run held the chat when the request came.
     """
 
     _lease: Lease
@@ -101,7 +102,8 @@ class Run:
     request: str
     """The fingerprint of the request; set by ``claim``."""
 
-    def __init__(self, limits: RunLimits, bounds: LogBounds) -> None:
+    def __init__(self, limits: RunLimits, bounds: LogBounds, *, chat_was_busy: bool = False) -> None:
+        self.chat_was_busy = chat_was_busy
         self.log = EventBuffer(bounds, on_readers=self._count_readers)
         self.abort_signal = asyncio.Event()
         self.output = RunOutput()
@@ -142,12 +144,18 @@ class Run:
     async def run_agent(
         self, events: AsyncGenerator[Event], response_factory: ResponseFactory, recorder: TurnRecorder
     ) -> None:
-        """Reads the agent's events to the end and writes the response. To be called in the run's own task."""
-        if self.log.closed:
+        """Reads the agent's events to the end and writes the response. To be called in the run's own task.
+
+        A run that was stopped before has written its response. It reads the events all the same: ADK stores what the
+        user said, and ends.
+        """
+        if not self.holds_lease:
             return
         self._response_factory = response_factory
         self._recorder = FailsafeRecorder(recorder)
         self._task = asyncio.current_task()
+        if self.log.closed:
+            self._stop_agent()
         self._start_timer("time", self._limits.run_timeout, self._expire)
         if self._limits.disconnect_grace is not None and not self.log.readers:
             self._start_timer("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self._stop_unread)

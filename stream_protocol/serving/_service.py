@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpack
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
-from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey
+from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey, busy_refusal
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, list_chats
 from stream_protocol.serving._job import Job
@@ -38,12 +38,13 @@ from stream_protocol.serving.adk_runner import (
     resumed_agent,
     runner_for,
 )
-from stream_protocol.serving.run_logs import MemoryRunLog
+from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunReader
 from stream_protocol.session import (
     AnsweredCalls,
     FilePolicy,
     NewUserTurn,
     NothingToRun,
+    PlannedTurn,
     Transcript,
     fingerprint,
     plan,
@@ -75,6 +76,15 @@ SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
 
 
+class _Planned(NamedTuple):
+    """What a request asks for, and what it would be run with."""
+
+    runner: Runner
+    session: Session | None
+    """``None`` for a new chat."""
+    turn: PlannedTurn
+
+
 class ChatService:
     """The chats of an app's users with one ADK agent. Knows nothing of HTTP.
 
@@ -91,6 +101,8 @@ class ChatService:
     ``disconnect_grace``: seconds that a run goes on without a reader; 0 stops it when the client leaves. ``None``, the
     default: it runs to its end, so that a reload loses nothing.
     ``run_timeout``: seconds that a run may take; ``None`` for no limit.
+    ``on_busy``: what a new turn of the user does while a run of its chat goes on. ``"interrupt"``, the default: it
+    stops that run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409).
     ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping or being stored.
     ``hook_timeout``: seconds that ``on_finish`` may take, and the session store each time that it reads or writes for a
     chat outside its run; ``None`` for no limit. After that it is cancelled, which is logged, and the chat is free.
@@ -113,6 +125,7 @@ class ChatService:
         run_log: RunLog | None = None,
         disconnect_grace: float | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
+        on_busy: Literal["interrupt", "reject"] = "interrupt",
         stopping_wait: float = STOPPING_WAIT,
         hook_timeout: float | None = HOOK_TIMEOUT,
         files: FilePolicy | None = None,
@@ -125,6 +138,9 @@ class ChatService:
         self._run_config = run_config or default_run_config()
         if hook_timeout is not None and not hook_timeout > 0:  # refuses NaN, too
             raise StreamProtocolError("`hook_timeout` must be a positive number of seconds, or None.")
+        if on_busy not in ("interrupt", "reject"):
+            raise StreamProtocolError('`on_busy` must be "interrupt" or "reject".')
+        self._on_busy = on_busy
         self._hook_timeout = hook_timeout
         self._limits = RunLimits(disconnect_grace=disconnect_grace, run_timeout=run_timeout)
         self._options = hide_tools(delegation_tools(self.runner.agent), options)
@@ -143,25 +159,24 @@ class ChatService:
     ) -> AsyncIterator[bytes]:
         """Starts what the request asks for, and returns the SSE events of the response. Read them at any pace.
 
-        An equal request that is being answered gives the same response. Raises ``ChatRequestError`` for a request that
-        is refused: nothing is stored or started then.
+        An equal request that is being answered gives the same response. While another run of the chat goes on, a new
+        turn of the user interrupts it, and an answer to one of the agent's calls waits for its end; see ``on_busy``.
+        Raises ``ChatRequestError`` for a request that is refused: nothing is stored, started or interrupted then.
         """
         key: ChatKey = (user_id, request.id)
-        claimed = await self._runs.claim(key, fingerprint(request), self._limits)
-        if not isinstance(claimed, Run):
-            return claimed
+        was_busy = False
+        while not isinstance(claimed := await self._runs.claim(key, fingerprint(request), self._limits), Run):
+            if isinstance(claimed, RunReader):
+                return claimed
+            if (stored := await self._end_other_run(claimed, key, request, overrides)) is not None:
+                return self._stored_response(stored, request, overrides)
+            was_busy = True
         with ExitStack() as claim:
             claim.callback(self._runs.release, claimed)
-            plan_job = self._plan_from_session if self._history == "server" else self._plan_from_client
-            job = await self._in_time(plan_job(key, request, overrides))
+            was_busy = was_busy or claimed.chat_was_busy
+            job = await self._in_time(self._prepare_job(key, request, overrides, chat_was_busy=was_busy))
             if isinstance(job, NothingToRun):
-                options = self._options_for(request.id, overrides.artifact_base)
-                *events, done = iter_sse(
-                    job.events, past=job.past, message_id=job.message_id, taken_ids=job.call_ids, **options
-                )
-                if job.is_interrupted:
-                    return _iterate([*with_error(events, INTERRUPTED_TEXT), done])
-                return _iterate([*without_loop(events, continued=request.target), done])
+                return self._stored_response(job, request, overrides)
             claimed.open()
             self._start(claimed, job, claim.pop_all())
             return claimed.log.read()
@@ -222,14 +237,14 @@ class ChatService:
     async def delete(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, then deletes the chat and its artifacts.
 
-        Raises ``ChatRequestError``: 404 if this user has no such chat, 409 if the run does not end in time.
+        Raises ``ChatRequestError``: 404 if this user has no such chat, 503 if the run does not end in time.
         """
         key: ChatKey = (user_id, chat_id)
         with ExitStack() as claim:
             if await self._find_session(key) is not None:
-                await self._runs.stop(key)
-                claimed = await self._runs.claim(key, DELETION, self._limits)
-                assert isinstance(claimed, Run)  # no request is equal to a deletion
+                while not isinstance(claimed := await self._runs.claim(key, DELETION, self._limits), Run):
+                    assert isinstance(claimed, RunInfo)  # no request is equal to a deletion
+                    await self._runs.interrupt(key, claimed)
                 claim.callback(self._runs.release, claimed)
                 if (session := await self._in_time(self._find_session(key))) is not None:
                     return await self._in_time(delete_session(self.runner, session))
@@ -243,35 +258,72 @@ class ChatService:
             self._tasks.clear()  # a second `aclose` does not wait again
         await self._run_log.aclose()
 
-    async def _plan_from_session(
-        self, key: ChatKey, request: ChatRequest, overrides: RunOverrides
+    async def _end_other_run(
+        self, run: RunInfo, key: ChatKey, request: ChatRequest, overrides: RunOverrides
+    ) -> NothingToRun | None:
+        """Ends the run that holds the chat, or waits for its end, as this request may. Returns what is stored of the
+        request's own response if it was answered before.
+
+        Raises ``ChatRequestError`` for a request that would be refused if the chat were free: it interrupts nothing.
+        """
+        if self._on_busy == "reject":
+            raise busy_refusal()
+        turn = (await self._in_time(self._plan_turn(key, request, overrides, chat_was_busy=True))).turn
+        if isinstance(turn, NewUserTurn):
+            await self._runs.interrupt(key, run)
+        elif isinstance(turn, NothingToRun) and turn.repeats == "words":
+            return turn
+        elif isinstance(turn, NothingToRun) and turn.repeats == "answers":
+            raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
+        else:
+            await self._runs.wait_for_end(key, run)
+        return None
+
+    def _stored_response(
+        self, stored: NothingToRun, request: ChatRequest, overrides: RunOverrides
+    ) -> AsyncIterator[bytes]:
+        """The response to a request for which there is nothing to run."""
+        options = self._options_for(request.id, overrides.artifact_base)
+        *events, done = iter_sse(
+            stored.events, past=stored.past, message_id=stored.message_id, taken_ids=stored.call_ids, **options
+        )
+        if stored.is_interrupted:
+            return _iterate([*with_error(events, INTERRUPTED_TEXT), done])
+        return _iterate([*without_loop(events, continued=request.target), done])
+
+    async def _prepare_job(
+        self, key: ChatKey, request: ChatRequest, overrides: RunOverrides, *, chat_was_busy: bool
     ) -> Job | NothingToRun:
-        """Plans what the request asks for in the stored session. Creates or rewinds the session."""
-        session = await self._find_session(key)
-        runner = runner_for(overrides.agent, self.runner)
-        transcript = Transcript(session.events if session else ())
-        turn = plan(request, transcript, resumed_agent=partial(resumed_agent, runner))
+        """Plans what the request asks for. Creates or rewinds the session. ``chat_was_busy`` as for ``plan``."""
+        planned = await self._plan_turn(key, request, overrides, chat_was_busy=chat_was_busy)
+        turn, session = planned.turn, planned.session
         if isinstance(turn, NothingToRun):
             return turn
+        if session is not None and isinstance(turn, NewUserTurn) and turn.rewind_before is not None:
+            session = await rewind_session(self.runner, session, turn.rewind_before)
+        session = session or await create_session(planned.runner, *key)
+        return self._job(request, turn, session, overrides, planned.runner)
+
+    async def _plan_turn(
+        self, key: ChatKey, request: ChatRequest, overrides: RunOverrides, *, chat_was_busy: bool
+    ) -> _Planned:
+        """Plans what the request asks for, in the stored session or in the history that the client sends. Stores
+        nothing. ``chat_was_busy`` as for ``plan``."""
+        runner = runner_for(overrides.agent, self.runner)
+        if self._history != "server":
+            planned = _Planned(*await restore_session(runner, request, user_id=key[0], mode=self._history))
+        else:
+            session = await self._find_session(key)
+            transcript = Transcript(session.events if session else ())
+            turn = plan(request, transcript, resumed_agent=partial(resumed_agent, runner), chat_was_busy=chat_was_busy)
+            planned = _Planned(runner, session, turn)
+        turn = planned.turn
         if isinstance(turn, NewUserTurn):
-            if session is not None:  # before the rewind, which removes artifacts
-                loaded = await load_saved_files(self.runner, session, turn.texts_and_files)
+            if self._history == "server" and planned.session is not None:  # before a rewind, which removes artifacts
+                loaded = await load_saved_files(self.runner, planned.session, turn.texts_and_files)
                 turn = replace(turn, texts_and_files=loaded)
             self._files.check(turn.texts_and_files)
-            if session is not None and turn.rewind_before is not None:
-                session = await rewind_session(self.runner, session, turn.rewind_before)
-        session = session or await create_session(self.runner, *key)
-        return self._job(request, turn, session, overrides, runner)
-
-    async def _plan_from_client(self, key: ChatKey, request: ChatRequest, overrides: RunOverrides) -> Job:
-        """Plans what the request asks for in the history that the client sends."""
-        assert self._history != "server"
-        runner, session, turn = await restore_session(
-            runner_for(overrides.agent, self.runner), request, user_id=key[0], mode=self._history
-        )
-        if isinstance(turn, NewUserTurn):
-            self._files.check(turn.texts_and_files)
-        return self._job(request, turn, session, overrides, runner)
+        return planned._replace(turn=turn)
 
     def _job(
         self,
@@ -342,16 +394,10 @@ class ChatService:
             )
 
     async def _in_time(self, work: Coroutine[Any, Any, T]) -> T:
-        """Returns the result of what a request does while it holds its chat. Raises ``ChatRequestError`` (503).
-
-        It starts no task: until that had begun, an equal request would find the chat claimed and not open.
-        """
+        """Returns the result of what a request does before its run. Raises ``ChatRequestError`` (503)."""
         try:
-            async with asyncio.timeout(self._hook_timeout) as limit:
-                return await work
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
+            return await in_time(self._hook_timeout, work)
+        except HookTimeoutError as error:
             logger.error("A request was refused: the session store took longer than %s seconds.", self._hook_timeout)  # noqa: TRY400 - as above
             raise ChatRequestError("The server cannot reach its chats just now. Try again.", status=503) from error
 

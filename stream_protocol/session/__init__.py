@@ -13,7 +13,7 @@ from stream_protocol.session._history import session_to_messages, transcript_to_
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events
 from stream_protocol.session._page_messages import PageMessages, fold_response
-from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, plan
+from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, PlannedTurn, plan
 from stream_protocol.session._run_input import (
     RunInput,
     responses_missing_for_model,
@@ -63,6 +63,7 @@ __all__ = [
     "PageMessages",
     "PageOrder",
     "Place",
+    "PlannedTurn",
     "RunInput",
     "RunOutput",
     "SavedFile",

@@ -5,18 +5,19 @@ exchange. Otherwise the request carries answers to calls of the assistant messag
 counts only for a call that is pending in the *stored* events of the current exchange: neither arguments nor earlier
 outputs are read from a client.
 
-An answer that was given before is no error: the client may have lost the response. The response then repeats
-what followed from the answer.
+A request that was answered before is no error: the client may have lost the response. The response then repeats
+what followed from it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from stream_protocol.convert import is_user_event
 from stream_protocol.convert.calls import NO_IDS, CallIds, CallKind
 from stream_protocol.session._files import SavedFile
+from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._submitted_answers import (
     CONFLICT,
     SubmittedAnswer,
@@ -33,6 +34,7 @@ from stream_protocol.session._user_message import (
     stored_texts_and_files,
     texts_and_files,
 )
+from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -95,29 +97,40 @@ class NothingToRun:
     past: tuple[Event, ...]
     """The events of the message that the client has seen."""
     events: tuple[Event, ...] = ()
-    """What followed from an answer that was given before; empty while answers are still missing."""
+    """What followed from what the request repeats; empty while answers are still missing."""
     is_interrupted: bool = False
-    """Whether nothing followed from that answer: its run broke off, or a worker that was cut off still runs it."""
+    """Whether nothing followed from that: its run broke off, or a worker that was cut off still runs it."""
+    repeats: Literal["words", "answers"] | None = field(default=None, compare=False)
+    """What the request repeats of what was said before; ``None`` while answers are still missing. Says why there is
+    nothing to run, not what the response is."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
     """The ids under which the page knows the calls of earlier messages."""
 
 
-PlannedTurn = NewUserTurn | AnsweredCalls | NothingToRun
+PlannedTurn: TypeAlias = NewUserTurn | AnsweredCalls | NothingToRun
 
 
 def plan(
-    request: ChatRequest, transcript: Transcript, *, resumed_agent: Callable[[str], str] | None = None
+    request: ChatRequest,
+    transcript: Transcript,
+    *,
+    resumed_agent: Callable[[str], str] | None = None,
+    chat_was_busy: bool = False,
 ) -> PlannedTurn:
     """What to do about a request in a chat with this transcript (empty for a new chat).
 
     ``resumed_agent``: by the name of the agent that called, the name of the one that ADK resumes with an answer; by
     default the same.
+    ``chat_was_busy``: whether another run of the chat went on when the request came. If an equal one is stored then,
+    it is a retry. In a chat where nothing runs it is not: a client that sends the last message alone sends the same
+    bytes when the user wants another answer.
+
     Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
     """
     target = request.target
     match target["role"]:
         case "user":
-            return _plan_user_turn(request, target, transcript)
+            return _plan_user_turn(request, target, transcript, chat_was_busy=chat_was_busy)
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
@@ -125,7 +138,9 @@ def plan(
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
-def _plan_user_turn(request: ChatRequest, message: UIMessage, transcript: Transcript) -> NewUserTurn:
+def _plan_user_turn(
+    request: ChatRequest, message: UIMessage, transcript: Transcript, *, chat_was_busy: bool
+) -> NewUserTurn | NothingToRun:
     """A new message, or one that is stored already: then it is rewound, and answered anew.
 
     A message that is not stored is new whatever the trigger says: a retry of a request that failed looks the same.
@@ -133,6 +148,8 @@ def _plan_user_turn(request: ChatRequest, message: UIMessage, transcript: Transc
     exchange = transcript.find_user_message(message["id"])
     if exchange is None:
         return _new_user_turn(texts_and_files(message), message["id"], transcript.call_ids)
+    if chat_was_busy and (repeated := _repeated_words(request, exchange)) is not None:
+        return repeated
     if not transcript.begins_invocation(exchange):
         raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
     if request.trigger == "regenerate-message":
@@ -141,6 +158,15 @@ def _plan_user_turn(request: ChatRequest, message: UIMessage, transcript: Transc
         files = _saved_files(request.id, transcript.versions(message["id"]))
         said = texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
     return _new_user_turn(said, message["id"], exchange.call_ids, rewind_before=exchange.stored[0].invocation_id)
+
+
+def _repeated_words(request: ChatRequest, exchange: Exchange) -> NothingToRun | None:
+    """The stored response to an equal request; ``None`` if there is none, not even its beginning."""
+    _, *next_starts = exchange.response_starts
+    events = exchange.shown(0, next_starts[0] if next_starts else len(exchange.stored))
+    if all(map(is_user_event, events)) or EventMetadata.of(exchange.stored[0]).request != fingerprint(request):
+        return None
+    return NothingToRun(message_id=exchange.message_id, past=(), events=events, repeats="words", call_ids=exchange.call_ids)
 
 
 def _new_user_turn(
@@ -243,6 +269,7 @@ def _answered_before(
         message_id=target_id,
         past=exchange.shown(0, seen),
         events=events,
-        is_interrupted=bool(events) and all(is_user_event(event) for event in events),
+        is_interrupted=bool(events) and all(map(is_user_event, events)),
+        repeats="answers",
         call_ids=exchange.call_ids,
     )

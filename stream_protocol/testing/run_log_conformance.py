@@ -240,6 +240,25 @@ class RunLogConformance:
         owner.finish()
         lease.release()
 
+    async def test_a_stop_of_a_run_that_has_ended_does_not_reach_its_successor(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        ended = (await running(workers[1])).run_id
+        owner.finish()
+        lease.release()
+        await freed(workers[1])
+        for worker in workers:
+            assert not await worker.stop(CHAT, ended)
+            successor, lease = await begin(workers[0], "another")
+            assert not await worker.stop(CHAT, ended)
+            await asyncio.sleep(0.05)
+            assert not successor.stopped.is_set()
+            assert await worker.stop(CHAT, (await running(worker)).run_id)
+            async with asyncio.timeout(HANG):
+                await successor.stopped.wait()
+            successor.finish()
+            lease.release()
+            await freed(worker)
+
     async def test_a_long_response_is_joined_and_stays_whole(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
         early = await reader(workers[1])

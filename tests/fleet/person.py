@@ -1,4 +1,4 @@
-"""Somebody who chats with a fleet: reads by any worker, leaves, stops, approves twice, and remembers what was shown."""
+"""Somebody who chats with a fleet: reads by any worker, leaves, stops, goes on at once, approves twice, remembers all."""
 
 import asyncio
 import copy

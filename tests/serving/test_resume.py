@@ -153,7 +153,7 @@ async def test_the_same_answer_again_attaches_to_the_run_and_does_not_rebuild() 
 
 async def test_the_same_words_again_while_they_are_answered_attach_and_other_words_are_refused() -> None:
     go_on = asyncio.Event()
-    service = service_for(["Half ", Wait(go_on), "whole."])
+    service = service_for(["Half ", Wait(go_on), "whole."], on_busy="reject")
     app = create_app(service)
     async with begin(app, chat(said("hi", "u1"))) as first:
         await first.status()

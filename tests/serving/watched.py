@@ -93,8 +93,8 @@ class WatchedLog:
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
         return await self._log.read(chat, run_id, rebuild=rebuild)
 
-    async def stop(self, chat: str) -> bool:
-        return await self._log.stop(chat)
+    async def stop(self, chat: str, run_id: str | None = None) -> bool:
+        return await self._log.stop(chat, run_id)
 
     async def aclose(self) -> None:
         await self._log.aclose()

@@ -7,8 +7,9 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
-from stream_protocol.session import AnsweredCalls, InlineFile, NewUserTurn, NothingToRun, Transcript, plan
+from stream_protocol.session import AnsweredCalls, InlineFile, NewUserTurn, NothingToRun, Transcript, fingerprint, plan
 from stream_protocol.session._planning import CallAnswer
+from stream_protocol.session.transcript import update_metadata
 from stream_protocol.wire import ChatRequest, ChatRequestError, parse_chat_request
 
 INVOCATION = "e-1"
@@ -236,3 +237,18 @@ def test_a_rewind_takes_the_calls_with_it() -> None:
 )
 def test_an_answer_to_nothing_is_refused(parts: list[dict[str, Any]], events: list[Event]) -> None:
     assert refusal(request(*parts), events).status == 409
+
+
+def test_words_that_were_stored_while_another_run_went_on_are_not_run_again() -> None:
+    def said(words: str) -> ChatRequest:
+        user = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": words}]}
+        return parse_chat_request({"id": "c1", "messages": [user]})
+
+    words = user_text("hi")
+    update_metadata(words, message_id="u1", request=fingerprint(said("hi")))
+    events = [words, event("root", types.Part(text="Hello."))]
+    stored = NothingToRun(message_id=INVOCATION, past=(), events=tuple(events))
+    assert plan(said("hi"), Transcript(events), chat_was_busy=True) == stored
+    assert isinstance(plan(said("hi"), Transcript(events)), NewUserTurn)
+    assert isinstance(plan(said("hi"), Transcript(events[:1]), chat_was_busy=True), NewUserTurn)
+    assert isinstance(plan(said("ho"), Transcript(events), chat_was_busy=True), NewUserTurn)

@@ -28,7 +28,8 @@ def plain_text_errors(endpoint: Callable[P, Awaitable[Response]]) -> Callable[P,
         try:
             return await endpoint(*args, **kwargs)
         except ChatRequestError as refusal:
-            return PlainTextResponse(str(refusal), refusal.status)
+            headers = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
+            return PlainTextResponse(str(refusal), refusal.status, headers)
         except HTTPException:
             raise
         except ClientDisconnect:

@@ -49,12 +49,13 @@ class MemoryRunLog:
         lease = self._leases.get(chat)
         return None if lease is None or lease.run_id != run_id else lease.owner.log.read(rebuild=rebuild)
 
-    async def stop(self, chat: str) -> bool:
-        """Asks the run of this chat to stop. Returns whether there was one."""
+    async def stop(self, chat: str, run_id: str | None = None) -> bool:
+        """Asks the run of this chat to stop; ``run_id``: only this run. Returns whether there was one."""
         lease = self._leases.get(chat)
-        if lease is not None:
-            lease.owner.stop()
-        return lease is not None
+        if lease is None or run_id not in (None, lease.run_id):
+            return False
+        lease.owner.stop()
+        return True
 
     async def aclose(self) -> None:
         """Does nothing: there is nothing to free."""

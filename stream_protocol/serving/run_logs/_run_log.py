@@ -100,8 +100,11 @@ class RunLog(Protocol):
         message are closed and the response ends in an error.
         """
 
-    async def stop(self, chat: str) -> bool:
-        """Asks the run of this chat to stop, whichever worker runs it. Returns whether there was one."""
+    async def stop(self, chat: str, run_id: str | None = None) -> bool:
+        """Asks the run of this chat to stop, whichever worker runs it. Returns whether there was one.
+
+        ``run_id``: only this run. If it has ended, nothing is stopped.
+        """
 
     async def aclose(self) -> None:
         """Frees the log's resources. To be called after the runs of this worker have been released."""

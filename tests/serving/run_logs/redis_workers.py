@@ -86,7 +86,8 @@ class Worker:
         lease: float = ROOMY,
         **options: Any,
     ) -> None:
-        agent = LlmAgent(name="root", model=ScriptedLlm(turns=turns or ["Hello."]), tools=list(tools))
+        self.model = ScriptedLlm(turns=turns or ["Hello."])
+        agent = LlmAgent(name="root", model=self.model, tools=list(tools))
         log = RedisRunLog(server, lease=lease)
         self.service = WatchedService(agent, session_service=sessions, run_log=log, **options)
         self.app: ASGIApp = create_app(self.service)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types as genai
 
 from stream_protocol.testing import Call, Wait
@@ -16,7 +17,7 @@ from stream_protocol.wire.client import MessageReducer
 from tests.redis_server import RedisServer
 from tests.serving.chat_client import Page
 from tests.serving.run_logs.redis_workers import LEASE, Worker, fleet, resumed, wires
-from tests.serving.support import Exchange, begin, chat, chunks, client, post, said, soon, stream, text, types
+from tests.serving.support import Exchange, answered, begin, chat, chunks, client, post, said, soon, stream, text, types
 
 
 class Pen:
@@ -34,6 +35,10 @@ class Pen:
         await self.may_end.wait()
         self.notes.append(text)
         return "noted"
+
+
+def where(question: str) -> None:
+    """Only the page knows."""
 
 
 def half_an_argument(go_on: asyncio.Event) -> list[Any]:
@@ -111,10 +116,12 @@ async def test_turns_go_round_the_workers_as_fast_as_they_come(shared_redis: Red
             assert text(await stream(workers[turn % 2].app, body)) == f"{turn // 2}"
 
 
-async def test_the_same_request_attaches_and_another_one_is_refused(shared_redis: RedisServer) -> None:
+async def test_the_same_request_attaches_and_where_an_app_says_so_another_one_is_refused(
+    shared_redis: RedisServer,
+) -> None:
     go_on, sessions = asyncio.Event(), InMemorySessionService()
     one = Worker(shared_redis.url, sessions, ["Half ", Wait(go_on), "and whole."])
-    two = Worker(shared_redis.url, sessions)
+    two = Worker(shared_redis.url, sessions, on_busy="reject")
     body = chat(said("hi"), chat_id="same")
     async with fleet(one, two), begin(one.app, body) as first:
         await first.status()
@@ -126,6 +133,85 @@ async def test_the_same_request_attaches_and_another_one_is_refused(shared_redis
             assert other.status_code == 409
             go_on.set()
             assert text(await drained(second)).strip() == "and whole."
+
+
+async def test_a_new_turn_at_another_worker_ends_the_run_and_is_answered(shared_redis: RedisServer) -> None:
+    sessions = InMemorySessionService()
+    one = Worker(shared_redis.url, sessions, ["Half ", Wait(asyncio.Event())], "Whole.")
+    two = Worker(shared_redis.url, sessions, "Whole.")
+    first_body, second_body = (chat(said(words, words), chat_id="turn") for words in ("hi", "and?"))
+    async with fleet(one, two), begin(one.app, first_body) as first:
+        await first.status()
+        await first.until("text-delta")
+        async with resumed(two.app, "turn") as watching:
+            await watching.status()
+            await watching.until("text-delta")
+            twins = await asyncio.gather(*(stream(worker.app, second_body) for worker in (one, two, two)))
+            assert types(await drained(watching))[-1] == types(await drained(first))[-1] == "abort"
+        assert [text(twin) for twin in twins] == ["Whole."] * 3
+        assert len(one.model.requests) + len(two.model.requests) == 2
+        stored = await Page(one.app, chat_id="turn").stored()
+    texts = [part["text"] for message in stored for part in message["parts"] if part["type"] == "text"]
+    assert texts == ["hi", "Half ", "and?", "Whole."]
+
+
+async def test_words_at_two_workers_at_once_are_all_stored_and_the_last_are_answered(shared_redis: RedisServer) -> None:
+    sessions = InMemorySessionService()
+    workers = [Worker(shared_redis.url, sessions, *["Well."] * 4) for _ in range(2)]
+    async with fleet(*workers):
+        tabs = await asyncio.gather(
+            *(stream(workers[n % 2].app, chat(said(f"hi {n}", f"u{n}"), chat_id="tabs-at-once")) for n in range(4))
+        )
+        stored = await Page(workers[0].app, chat_id="tabs-at-once").stored()
+    words = [message["parts"][0]["text"] for message in stored if message["role"] == "user"]
+    assert sorted(words) == ["hi 0", "hi 1", "hi 2", "hi 3"]
+    assert types(tabs[int(words[-1][-1])])[-1] == "finish"
+
+
+async def test_an_answer_at_another_worker_waits_for_the_end_of_the_run(shared_redis: RedisServer) -> None:
+    pen, sessions = Pen(), InMemorySessionService()
+    pen.may_end.clear()
+    tools = [pen.note, LongRunningFunctionTool(where)]
+    turns = [Call("where", {"question": "city"}), Call("note", {"text": "a"})], "Noted."
+    one = Worker(shared_redis.url, sessions, *turns, tools=tools)
+    two = Worker(shared_redis.url, sessions, "Oslo, then.", tools=tools)
+    async with fleet(one, two), begin(one.app, chat(said("hi"), chat_id="answer")) as first:
+        await first.status()
+        start = await first.until("start")
+        asked = await first.until("tool-input-available")
+        await soon(pen.started)
+        call = {"type": "tool-where", "toolCallId": asked["toolCallId"], "state": "output-available", "input": {}}
+        body = answered(start["messageId"], {**call, "output": "Oslo"}, chat_id="answer")
+        waiting = asyncio.create_task(stream(two.app, body))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        pen.may_end.set()
+        assert types(await drained(first))[-1] == "finish"
+        assert text(await waiting) == "Oslo, then."
+
+
+async def test_words_for_the_run_of_a_worker_that_hangs_get_503_and_later_an_answer(
+    shared_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = InMemorySessionService()
+    async with wires(shared_redis.url, 1) as [wire]:
+        one = Worker(wire, sessions, ["Half ", Wait(asyncio.Event())], lease=LEASE)
+        two = Worker(shared_redis.url, sessions, "Whole.", lease=LEASE, stopping_wait=0.1)
+        body = chat(said("and?", "u2"), chat_id="hangs")
+        async with fleet(one, two):
+            first = await one.service.respond(parse_chat_request(chat(said("hi"), chat_id="hangs")), user_id="local")
+            await anext(first)
+            wire.cut()
+            with monkeypatch.context() as hasty:
+                hasty.setattr("stream_protocol.serving.run_logs.redis._redis_run_log.MAX_PATIENCE", 0.1)
+                refused = await post(two.app, body)
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+
+            async def answered_at_last() -> bool:
+                response = await post(two.app, body)
+                return response.status_code == 200 and text(chunks(response.text)) == "Whole."
+
+            await eventually(answered_at_last)
 
 
 async def test_what_one_worker_asked_is_approved_on_another(shared_redis: RedisServer) -> None:

@@ -126,12 +126,17 @@ class RedisRunLog:
         follower = self._followers.get(run_id) or await self._follow(chat, run_id)
         return None if follower is None else follower.buffer.read(rebuild=rebuild)
 
-    async def stop(self, chat: str) -> bool:
-        """Asks the run of this chat to stop, whichever worker runs it. Returns whether there was one."""
+    async def stop(self, chat: str, run_id: str | None = None) -> bool:
+        """Asks the run of this chat to stop, whichever worker runs it; ``run_id``: only this run.
+
+        Returns whether there was one.
+        """
         if (own := self._chats.get(chat)) is not None and own.held:
+            if run_id not in (None, own.run_id):
+                return False
             own.owner.stop()
             return True
-        stopped = await self._ask_to_stop(chat)
+        stopped = await self._ask_to_stop(chat, (run_id or "").encode())
         if stopped is not None and stopped not in self._stop_tasks and not self._closing:
             task = self._stop_tasks[stopped] = asyncio.create_task(self._repeat_stop(chat, stopped))
             task.add_done_callback(lambda _: self._stop_tasks.pop(stopped))

@@ -1,0 +1,357 @@
+"""Requests that find their chat busy: new words win, retries join, answers wait, what is refused disturbs nothing."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.sessions import InMemorySessionService, Session
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+
+from stream_protocol import StreamProtocolError
+from stream_protocol.serving import create_app
+from stream_protocol.testing import Call, ScriptedLlm, Wait
+from tests.serving.chat_client import Page
+from tests.serving.support import (
+    Exchange,
+    answered,
+    approval,
+    begin,
+    chat,
+    chunks,
+    only,
+    post,
+    said,
+    soon,
+    stream,
+    text,
+    types,
+)
+from tests.serving.watched import WatchedService
+
+HALF = ["Half ", Wait(3600), "and whole."]
+"""An answer that ends only if somebody ends it."""
+
+BUSY = "This chat is still answering. Wait for the answer, or stop it."
+
+
+def where(question: str) -> None:
+    """Only the page knows."""
+
+
+class House:
+    """A service, its model, and tools that take as long as a test wants."""
+
+    def __init__(self, *turns: Any, **options: Any) -> None:
+        self.digging, self.may_end = asyncio.Event(), asyncio.Event()
+        self.paid: list[int] = []
+        self.model = ScriptedLlm(turns=turns)
+        tools: list[Any] = [
+            self.dig,
+            self.stubborn,
+            FunctionTool(self.pay, require_confirmation=True),
+            LongRunningFunctionTool(where),
+        ]
+        self.service = WatchedService(LlmAgent(name="root", model=self.model, tools=tools), **options)
+        self.app = create_app(self.service)
+
+    async def dig(self) -> str:
+        """Digs."""
+        self.digging.set()
+        await self.may_end.wait()
+        return "dug"
+
+    async def stubborn(self) -> str:
+        """Does not let itself be stopped."""
+        self.digging.set()
+        while not self.may_end.is_set():
+            try:
+                await self.may_end.wait()
+            except asyncio.CancelledError:
+                continue
+        return "at last"
+
+    async def pay(self, amount: int) -> dict[str, int]:
+        """Pays."""
+        await self.dig()
+        self.paid.append(amount)
+        return {"paid": amount}
+
+    async def stored(self) -> list[str]:
+        """The messages as history has them, each as its texts and the states of its calls."""
+        messages = await Page(self.app).stored()
+        shown = [[part.get("text") or part.get("state") for part in each["parts"]] for each in messages]
+        return ["|".join(part for part in parts if part) for parts in shown]
+
+    def asked(self) -> list[str]:
+        """The texts that the model was last shown."""
+        contents = self.model.requests[-1].contents
+        return [part.text for content in contents for part in content.parts or [] if part.text]
+
+
+NEW_TURNS: list[tuple[str, Any, list[str]]] = [
+    ("other words", chat(said("hi"), said("and?", "u2")), ["hi", "Half ", "and?", "Whole."]),
+    ("the same words in another message", chat(said("hi", "u2")), ["hi", "Half ", "hi", "Whole."]),
+    ("an edit", chat(said("hello"), messageId="u1"), ["hello", "Whole."]),
+    ("an edit by the last message alone", {"id": "c1", "message": said("hello")}, ["hello", "Whole."]),
+    ("another answer", chat(said("hi"), trigger="regenerate-message"), ["hi", "Whole."]),
+]
+
+
+@pytest.mark.parametrize("history", ["server", "client"])
+@pytest.mark.parametrize("leaves", [False, True])
+@pytest.mark.parametrize(("body", "stored"), [row[1:] for row in NEW_TURNS], ids=[row[0] for row in NEW_TURNS])
+async def test_a_new_turn_ends_the_run_and_is_answered(
+    body: Any, stored: list[str], leaves: bool, history: str
+) -> None:
+    house = House(HALF, "Whole.", history=history)
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        await first.until("text-delta")
+        if leaves:
+            first.leave()
+        assert text(await stream(house.app, body)) == "Whole."
+        if not leaves:
+            assert await first.until("abort") == {"type": "abort"}
+    if history == "server":
+        assert await house.stored() == stored
+        assert house.asked() == [words for words in stored if words != "Whole."]
+
+
+async def test_a_run_that_an_approval_began_is_interrupted_too_and_its_call_is_closed() -> None:
+    house = House(Call("pay", {"amount": 5}), "Never mind.")
+    asked = await stream(house.app, chat(said("pay")))
+    (request,) = only(asked, "tool-approval-request")
+    async with begin(house.app, answered(asked[0]["messageId"], approval(request, approved=True))) as paying:
+        await paying.status()
+        await soon(house.digging)
+        assert text(await stream(house.app, chat(said("wait", "u2")))) == "Never mind."
+        await paying.until("abort")
+    assert house.paid == []
+    assert await house.stored() == ["pay", "output-error", "wait", "Never mind."]
+
+
+async def test_words_that_come_at_once_are_all_stored_and_the_last_to_claim_the_chat_are_answered() -> None:
+    house = House(*["Well."] * 4)
+    tabs = await asyncio.gather(*(stream(house.app, chat(said(f"hi {n}", f"u{n}"))) for n in range(4)))
+    assert sorted(types(tab)[-1] for tab in tabs) == ["abort", "abort", "abort", "finish"]
+    (answered_tab,) = [number for number, tab in enumerate(tabs) if types(tab)[-1] == "finish"]
+    stored = [each for each in await house.stored() if each]
+    assert sorted(stored[:-1]) == ["hi 0", "hi 1", "hi 2", "hi 3"]
+    assert stored[-2:] == [f"hi {answered_tab}", "Well."]
+    assert house.asked() == stored[:-1]
+
+
+class SlowSessions(InMemorySessionService):
+    """Takes as long as a test wants."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.may_answer = asyncio.Event(), asyncio.Event()
+
+    async def get_session(self, **whose: Any) -> Session | None:
+        self.asked.set()
+        await self.may_answer.wait()
+        return await super().get_session(**whose)
+
+
+async def test_words_that_are_interrupted_before_their_run_has_begun_are_stored() -> None:
+    sessions = SlowSessions()
+    house = House("Well.", session_service=sessions)
+    first = asyncio.create_task(post(house.app, chat(said("one"))))
+    await soon(sessions.asked)
+    second = asyncio.create_task(post(house.app, chat(said("two", "u2"))))
+    await asyncio.sleep(0)
+    sessions.may_answer.set()
+    assert types(chunks((await first).text))[-1] == "abort"
+    assert text(chunks((await second).text)) == "Well."
+    assert house.asked() == ["one", "two"]
+    assert [each for each in await house.stored() if each] == ["one", "two", "Well."]
+
+
+REFUSED: list[tuple[str, dict[str, Any], int]] = [
+    ("nothing said", chat({**said("x", "u2"), "parts": []}), 422),
+    (
+        "a file that is refused",
+        chat({**said("x", "u2"), "parts": [{"type": "file", "mediaType": "a/b", "url": "ftp://x"}]}),
+        422,
+    ),
+    ("no words of the user's", chat({**said("x", "u2"), "role": "system"}), 422),
+    ("an answer to nothing", answered("m1", approval({"toolCallId": "x", "approvalId": "y"}, approved=True)), 409),
+    ("nothing to answer again", chat({**said("x", "a"), "role": "assistant"}, trigger="regenerate-message"), 409),
+]
+
+
+@pytest.mark.parametrize(("body", "status"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+async def test_what_is_refused_interrupts_nothing(body: dict[str, Any], status: int) -> None:
+    go_on = asyncio.Event()
+    house = House(["Half ", Wait(go_on), "and whole."])
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        await first.until("text-delta")
+        assert (await post(house.app, body)).status_code == status
+        go_on.set()
+        await first.until("finish")
+    assert await house.stored() == ["hi", "Half and whole."]
+
+
+async def test_a_store_that_does_not_answer_interrupts_nothing() -> None:
+    sessions = SlowSessions()
+    sessions.may_answer.set()
+    go_on = asyncio.Event()
+    house = House(["Half ", Wait(go_on), "and whole."], session_service=sessions, hook_timeout=0.05)
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        await first.until("text-delta")
+        sessions.may_answer.clear()
+        assert (await post(house.app, chat(said("more", "u2")))).status_code == 503
+        sessions.may_answer.set()
+        go_on.set()
+        await first.until("finish")
+
+
+async def test_a_retry_joins_its_run_and_one_of_interrupted_words_gets_their_end_and_disturbs_nobody() -> None:
+    go_on = asyncio.Event()
+    house = House(HALF, ["Whole ", Wait(go_on), "now."])
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        await first.until("text-delta")
+        async with begin(house.app, chat(said("and?", "u2"))) as second:
+            assert await second.status() == 200
+            await second.until("text-delta")
+            again = await stream(house.app, chat(said("hi")))
+            joined = asyncio.create_task(stream(house.app, chat(said("and?", "u2"))))
+            await asyncio.sleep(0)
+            go_on.set()
+            await second.until("finish")
+            assert text(await joined) == "Whole now."
+    assert text(again) == "Half "
+    assert len(house.model.requests) == 2
+    assert await house.stored() == ["hi", "Half ", "and?", "Whole now."]
+
+
+async def test_a_retry_of_words_that_were_asked_for_an_approval_gets_the_question() -> None:
+    house = House(Call("pay", {"amount": 5}), "Paid.")
+    asked = await stream(house.app, chat(said("pay")))
+    (request,) = only(asked, "tool-approval-request")
+    async with begin(house.app, answered(asked[0]["messageId"], approval(request, approved=True))) as paying:
+        await paying.status()
+        await soon(house.digging)
+        assert await stream(house.app, chat(said("pay"))) == asked
+        house.may_end.set()
+        await paying.until("finish")
+    assert house.paid == [5]
+
+
+@pytest.mark.parametrize("more", [{}, {"trigger": "regenerate-message"}])
+async def test_equal_requests_that_wait_for_another_run_are_answered_once(more: dict[str, Any]) -> None:
+    house = House(Call("stubborn"), "Once.", "Twice.")
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        await soon(house.digging)
+        twins = [asyncio.create_task(stream(house.app, chat(said("and?", "u2"), **more))) for _ in range(3)]
+        await first.until("abort")
+        house.may_end.set()
+        assert [text(await twin) for twin in twins] == ["Once."] * 3
+    assert await house.stored() == ["hi", "output-error", "and?", "Once."]
+
+
+def output(call: Any, value: Any) -> dict[str, Any]:
+    part = {"type": "tool-where", "toolCallId": call["toolCallId"], "input": {}, "state": "output-available"}
+    return {**part, "output": value}
+
+
+BOTH = [Call("where", {"question": "city"}), Call("dig")]
+
+
+async def test_an_answer_to_an_open_call_waits_for_the_end_of_the_run_and_then_goes_on() -> None:
+    house = House(BOTH, "I dug.", "Oslo, then.")
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        start = await first.until("start")
+        asked = await first.until("tool-input-available")
+        await soon(house.digging)
+        body = answered(start["messageId"], output(asked, "Oslo"))
+        twins = [asyncio.create_task(stream(house.app, body)) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        assert not any(twin.done() for twin in twins)
+        house.may_end.set()
+        await first.until("finish")
+        assert [text(await twin) for twin in twins] == ["Oslo, then."] * 2
+    assert len(house.model.requests) == 3
+    assert await house.stored() == ["hi", "output-available|output-available|I dug.|Oslo, then."]
+
+
+@pytest.mark.parametrize("end", ["stop", "words"])
+async def test_an_answer_whose_call_is_closed_while_it_waits_gets_409(end: str) -> None:
+    house = House(BOTH, "Never mind.")
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        start = await first.until("start")
+        asked = await first.until("tool-input-available")
+        await soon(house.digging)
+        waiting = asyncio.create_task(post(house.app, answered(start["messageId"], output(asked, "Oslo"))))
+        await asyncio.sleep(0.05)
+        if end == "stop":
+            await house.service.stop("c1", user_id="local")
+        else:
+            assert text(await stream(house.app, chat(said("wait", "u2")))) == "Never mind."
+        assert (await waiting).status_code == 409
+    assert (await post(house.app, answered(start["messageId"], output(asked, "Oslo")))).status_code == 409
+
+
+async def test_a_page_that_was_reloaded_finds_the_run_that_has_interrupted_another() -> None:
+    go_on = asyncio.Event()
+    house = House(HALF, ["Whole ", Wait(go_on), "now."])
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        await first.until("text-delta")
+        async with begin(house.app, chat(said("and?", "u2"))) as second:
+            await second.status()
+            await second.until("text-delta")
+            second.leave()
+            async with Exchange(house.app, "/api/chat/c1/stream", method="GET").begin(b"") as reloaded:
+                assert await reloaded.status() == 200
+                assert (await reloaded.until("text-delta"))["delta"] == "Whole "
+                go_on.set()
+                await reloaded.until("finish")
+
+
+async def test_a_run_that_does_not_end_in_time_is_503_and_a_later_try_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stream_protocol.serving._run.STOP_TIMEOUT", 0.01)
+    house = House(Call("stubborn"), "Whole.", stopping_wait=0.05)
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        await soon(house.digging)
+        for _ in range(2):
+            refused = await post(house.app, chat(said("and?", "u2")))
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+            assert refused.text == "The last answer of this chat has not stopped yet. Try again."
+        house.may_end.set()
+        await first.until("abort")
+        await house.service.runs.free()
+    assert text(await stream(house.app, chat(said("and?", "u2")))) == "Whole."
+
+
+async def test_an_app_may_choose_that_a_busy_chat_takes_nothing_else() -> None:
+    house = House(BOTH, "I dug.", "Oslo, then.", on_busy="reject")
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        start = await first.until("start")
+        asked = await first.until("tool-input-available")
+        await soon(house.digging)
+        answer = answered(start["messageId"], output(asked, "Oslo"))
+        for body in (chat(said("and?", "u2")), chat(said("hi"), trigger="regenerate-message"), answer):
+            refused = await post(house.app, body)
+            assert (refused.status_code, refused.text) == (409, BUSY)
+        house.may_end.set()
+        await first.until("finish")
+    assert text(await stream(house.app, answer)) == "Oslo, then."
+
+
+def test_what_a_busy_chat_does_is_one_of_two_things() -> None:
+    with pytest.raises(StreamProtocolError, match="on_busy"):
+        House("Never.", on_busy="queue")
