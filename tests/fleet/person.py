@@ -1,4 +1,4 @@
-"""Somebody who chats with a fleet: reads by any worker, leaves, stops, goes on at once, approves twice, remembers all."""
+"""Somebody who chats with a fleet: reads by any worker, leaves, stops, goes on, approves twice, and remembers all."""
 
 import asyncio
 import copy
@@ -56,6 +56,8 @@ class Person:
     def __init__(self, chat: str, ports: Sequence[int], http: httpx.AsyncClient, rng: Random) -> None:
         self.chat = chat
         self.sent: list[str] = []
+        self.moments: dict[str, int] = {}
+        """What was said first has a smaller number; what was said at once has the same."""
         self.readings: list[Reading] = []
         self._ports = ports
         self._http = http
@@ -67,9 +69,10 @@ class Person:
             await self._take_turn()
             await asyncio.sleep(REST)
 
-    async def say(self, text: str, *, at: int | None = None, leave: bool = False) -> Reading:
-        """Says it and reads the answer."""
+    async def say(self, text: str, *, at: int | None = None, leave: bool = False, with_last: bool = False) -> Reading:
+        """Says it and reads the answer. ``with_last``: at the same time as the last words."""
         self.sent.append(text)
+        self.moments[text] = len(self.moments) if not with_last else self.moments[self.sent[-2]]
         said = {"id": f"{self.chat}-u{len(self.sent)}", "role": "user", "parts": [{"type": "text", "text": text}]}
         return await self._read(self._reading("send"), "POST", {"id": self.chat, "messages": [said]}, at, leave=leave)
 
@@ -84,7 +87,15 @@ class Person:
         kind = self._rng.choice(["say", "stroll", "stroll", "stroll", "pay", "pay", "where"])
         text = f"{kind} {self.chat}.{len(self.sent)}"
         at = self._rng.randrange(1, 12)
-        match self._rng.choice(["read", "leave", "stop", "watch"]):
+        match self._rng.choice(["read", "leave", "stop", "watch", "go on", "two tabs"]):
+            case "go on":  # as who presses stop, which only leaves, and sends the next words
+                await self.say(text, at=at, leave=True)
+                return
+            case "two tabs":
+                other = f"say {self.chat}.{len(self.sent) + 1}"
+                first, reading = await asyncio.gather(self.say(text), self.say(other, with_last=True))
+                if first.ends_in == "finish":
+                    reading = first
             case "leave":
                 reading = await self.say(text, at=at, leave=True)
             case "stop":

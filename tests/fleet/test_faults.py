@@ -137,8 +137,8 @@ def disagreements(person: Person, gremlin: Gremlin, stored: Sequence[Any]) -> It
     A stop ends the response at once, and what was said is stored after that, if no fault comes between.
     """
     texts = [message["parts"][0]["text"] for message in stored if message["role"] == "user"]
-    places = [person.sent.index(text) for text in texts]
-    if places != sorted(set(places)):
+    moments = [person.moments[text] for text in texts]
+    if moments != sorted(moments) or len(set(texts)) < len(texts):
         yield f"the user's words are out of order: {texts}"
     history = {message["id"]: message for message in stored}
     for reading in person.readings:
