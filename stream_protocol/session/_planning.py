@@ -32,6 +32,7 @@ from stream_protocol.session._user_message import (
     linked_artifact_path,
     stored_parts,
     stored_texts_and_files,
+    texts,
     texts_and_files,
 )
 from stream_protocol.session.transcript import EventMetadata
@@ -152,8 +153,9 @@ def _plan_user_turn(
         return repeated
     if not transcript.begins_invocation(exchange):
         raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
-    if request.trigger == "regenerate-message":
-        said = stored_texts_and_files(_message_parts(exchange))
+    parts = _message_parts(exchange)
+    if request.trigger == "regenerate-message" and not _is_edited(message, parts):
+        said = stored_texts_and_files(parts)
     else:
         files = _saved_files(request.id, transcript.versions(message["id"]))
         said = texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
@@ -183,6 +185,20 @@ def _new_user_turn(
 def _message_parts(exchange: Exchange) -> list[types.Part | SavedFile]:
     """What the user's message of the exchange consists of."""
     return stored_parts(exchange.stored[0], exchange.stored)
+
+
+def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
+    """Whether the client's text of a stored message differs: some clients edit so, and ask for another answer then.
+
+    Its files do not count: a page that was reloaded may lack them. A saved file is a link there, or a line of text.
+    """
+    sent = texts(message)
+    said = list(stored_texts_and_files(stored))
+    as_links = [each for each in said if isinstance(each, str)]
+    as_lines = [
+        each.line if isinstance(each, SavedFile) else each for each in said if isinstance(each, str | SavedFile)
+    ]
+    return bool(sent) and sent not in (as_links, as_lines)
 
 
 def _saved_files(chat_id: str, versions: Iterable[Exchange]) -> dict[str, SavedFile]:

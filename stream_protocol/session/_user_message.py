@@ -43,6 +43,12 @@ def texts_and_files(
             yield find_saved_file(file["url"]) or read_file(file)
 
 
+def texts(message: UIMessage) -> list[str]:
+    """The texts in a UI message, without empty ones."""
+    found = [cast("TextPart", part)["text"] for part in message["parts"] if part["type"] == "text"]
+    return [text for text in found if text]
+
+
 def adk_part(text_or_file: TextOrFile) -> types.Part:
     """The part that ADK stores and sends to the model. A saved file is its line of text again."""
     match text_or_file:

@@ -61,6 +61,25 @@ async def edit_what_the_server_never_got(page: Page) -> None:
     await page.edit("lost", "here?")
 
 
+async def edit_and_regenerate_the_first(page: Page) -> None:
+    """As the chatbot template edits: ``setMessages`` with the same id and another text, then ``regenerate()``."""
+    page.messages = [{**page.messages[0], "parts": [{"type": "text", "text": "hi!"}]}]
+    await page.submit(trigger="regenerate-message")
+
+
+async def edit_and_regenerate_the_last(page: Page) -> None:
+    page.messages = [*page.messages[:2], {**page.messages[2], "parts": [{"type": "text", "text": "what?"}]}]
+    await page.submit(trigger="regenerate-message")
+
+
+async def regenerate_with_a_text_that_is_empty(page: Page) -> None:
+    """A transport that sends no more than the id."""
+    del page.messages[3:]
+    alone = {**page.messages[2], "parts": []}
+    assert (await post(page.app, {"id": "c1", "trigger": "regenerate-message", "message": alone})).status_code == 200
+    page.messages = await page.stored()
+
+
 async def send_nothing_after_a_question(page: Page) -> None:
     """``sendMessage()`` after the answer was deleted in the page: the question is asked again."""
     del page.messages[3:]
@@ -81,6 +100,9 @@ TABLE: list[tuple[Callable[[Page], Awaitable[None]], list[str]]] = [
     (regenerate_a_given_question, ["hi", "three"]),
     (edit_the_first, ["hi!", "three"]),
     (edit_the_last, ["hi", "one", "what?", "three"]),
+    (edit_and_regenerate_the_first, ["hi!", "three"]),
+    (edit_and_regenerate_the_last, ["hi", "one", "what?", "three"]),
+    (regenerate_with_a_text_that_is_empty, ["hi", "one", "and?", "three"]),
     (edit_under_a_new_id, ["hi", "one", "and?", "two", "what?", "three"]),
     (retry_what_the_server_never_got, ["hi", "one", "and?", "two", "there?", "three"]),
     (edit_what_the_server_never_got, ["hi", "one", "and?", "two", "here?", "three"]),
@@ -129,7 +151,7 @@ async def test_a_regenerated_turn_asks_with_the_stored_words_and_files() -> None
     model = ScriptedLlm(turns=["one", "two"])
     page = Page(create_app(LlmAgent(name="root", model=model)))
     await page.send("look", {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA"})
-    page.messages[0]["parts"] = [{"type": "text", "text": "altered"}]
+    page.messages[0]["parts"] = [{"type": "text", "text": "look"}]
     await page.regenerate()
     (content,) = model.requests[-1].contents
     image, words = content.parts or []
