@@ -4,12 +4,14 @@
 // client would refuse what is stored.
 //
 // A step does one thing on a page, the newest unless it names one (`page: 0` is the first):
-//   {text, files?, stopAt?, offline?}         types it, with these file parts; stops when a part is in the state `stopAt`
+//   {text, files?, stopAt?, then?, offline?}  types it, with these file parts; stops when a part is in the state `stopAt`, and
+//                                             does the step `then` at once
 //   {approve: tool, approved, reason?, payload?, clicks?}   answers the first question about the tool
 //   {answer: tool, call?, output}, {answer: tool, call?, state: "output-error", errorText}   the first call of the tool that
 //                                             waits, else the first; or the one with that number in the chat, from 0
 //   {send: true}                              sends what was answered, though something is still open
 //   {regenerate: index | null}, {edit: index, text}
+//   {rewrite: index, text}                    edits as the chatbot template does: another text in the list, then regenerate()
 //   {reload: true}                            opens another page, with what the server has stored
 import { createInterface } from 'node:readline';
 import { openChat, settle } from '../harness/chat.js';
@@ -83,15 +85,23 @@ async function act(chat, step, payloads) {
     return chat.addToolOutput({ toolCallId: find(chat, answer, states, call).toolCallId, ...given });
   }
   if ('regenerate' in step) return chat.regenerate(step.regenerate === null ? {} : { messageId: idAt(chat, step.regenerate) });
+  if ('rewrite' in step) return rewrite(chat, step);
   if ('edit' in step) return chat.sendMessage({ text: step.text, messageId: idAt(chat, step.edit) });
   return chat.sendMessage(step.send ? undefined : { text: step.text, files: step.files });
 }
 
-async function sendAndStop(chat, { text, stopAt }) {
+function rewrite(chat, { rewrite: index, text }) {
+  chat.messages = [...chat.messages.slice(0, index), { ...chat.messages[index], parts: [{ type: 'text', text }] }];
+  return chat.regenerate();
+}
+
+async function sendAndStop(chat, { text, stopAt, then }) {
   const sent = chat.sendMessage({ text });
   while (!chat.messages.at(-1)?.parts.some(part => part.state === stopAt)) await new Promise(setImmediate);
   await chat.stop();
+  const next = then && act(chat, then);
   await sent;
+  await next;
 }
 
 /** A payload waits with the page until the chat sends, which may be when something else is answered. */

@@ -289,7 +289,8 @@ class ChatService:
         )
         if stored.is_interrupted:
             return _iterate([*with_error(events, INTERRUPTED_TEXT), done])
-        return _iterate([*without_loop(events, continued=request.target), done])
+        continued = None if stored.repeats == "words" else request.target
+        return _iterate([*without_loop(events, continued=continued), done])
 
     async def _prepare_job(
         self, key: ChatKey, request: ChatRequest, overrides: RunOverrides, *, chat_was_busy: bool

@@ -163,12 +163,19 @@ def _plan_user_turn(
 
 
 def _repeated_words(request: ChatRequest, exchange: Exchange) -> NothingToRun | None:
-    """The stored response to an equal request; ``None`` if there is none, not even its beginning."""
+    """The stored response to an equal request; ``None`` if no equal one is stored."""
+    if EventMetadata.of(exchange.stored[0]).request != fingerprint(request):
+        return None
     _, *next_starts = exchange.response_starts
     events = exchange.shown(0, next_starts[0] if next_starts else len(exchange.stored))
-    if all(map(is_user_event, events)) or EventMetadata.of(exchange.stored[0]).request != fingerprint(request):
-        return None
-    return NothingToRun(message_id=exchange.message_id, past=(), events=events, repeats="words", call_ids=exchange.call_ids)
+    return NothingToRun(
+        message_id=exchange.message_id,
+        past=(),
+        events=events,
+        is_interrupted=all(map(is_user_event, events)),
+        repeats="words",
+        call_ids=exchange.call_ids,
+    )
 
 
 def _new_user_turn(

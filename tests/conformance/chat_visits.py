@@ -38,7 +38,7 @@ class Visit:
 
     ``streams``: of a streamed response ADK itself drops a call whose id another call of it has. ``awaited``: calls that
     the page has not answered when ADK calls the model again, for another tool's output. ``sends``: when it sends by
-    itself, as in ``harness/chat.js``.
+    itself, as in ``harness/chat.js``. ``leaving_stops``: a run ends when its page leaves it.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Visit:
     sends: str = "helpers"
     asks: Sequence[str] = ()
     streams: bool = True
+    leaving_stops: bool = True
 
 
 def pay(amount: int) -> Call:
@@ -742,4 +743,57 @@ SAME_IDS = [
     ),
 ]
 
-VISITS = [*APPROVALS, *PAGE_TOOLS, *TAKEN_BACK, *BROKEN, *EAGER, *SAME_IDS]
+
+INTERRUPTED = [
+    Visit(
+        "the user stops a text and goes on at once",
+        [["Half ", FOREVER, "said."], "Better."],
+        [
+            Step(
+                text("go", stopAt="streaming", then=text("no: this")),
+                ["go", "Half ", "no: this", "Better."],
+                posts=2,
+                stored=["go", "Half ", "no: this", "Better."],
+            ),
+            Step(RELOAD, ["go", "Half ", "no: this", "Better."], posts=0),
+        ],
+        leaving_stops=False,
+    ),
+    Visit(
+        "the user stops a tool and goes on at once",
+        [["So: ", Call("dig")], "Better."],
+        [
+            Step(
+                text("go", stopAt="input-available", then=text("no: this")),
+                ["go", "So: , dig input-available", "no: this", "Better."],
+                posts=2,
+                ran=["dig"],
+                stored=["go", "So: , dig output-error", "no: this", "Better."],
+            ),
+        ],
+        leaving_stops=False,
+    ),
+    Visit(
+        "the user stops a text and wants another at once",
+        [["Half ", FOREVER, "said."], "Better."],
+        [Step(text("go", stopAt="streaming", then={"regenerate": None}), ["go", "Better."], posts=2)],
+        leaving_stops=False,
+    ),
+    Visit(
+        "the user stops a text and rewrites the question at once",
+        [["Half ", FOREVER, "said."], "Better."],
+        [Step(text("go", stopAt="streaming", then={"rewrite": 0, "text": "go on"}), ["go on", "Better."], posts=2)],
+        leaving_stops=False,
+    ),
+    Visit(
+        "an earlier question is rewritten as the chatbot template does it",
+        ["one", "two", "three", "four"],
+        [
+            *two_turns(),
+            Step({"rewrite": 0, "text": "hi!"}, ["hi!", "three"], kept=1),
+            Step(text("more"), ["hi!", "three", "more", "four"]),
+        ],
+    ),
+]
+
+VISITS = [*APPROVALS, *PAGE_TOOLS, *TAKEN_BACK, *BROKEN, *EAGER, *SAME_IDS, *INTERRUPTED]

@@ -54,8 +54,9 @@ def visits(request: pytest.FixtureRequest) -> Visits:
 
 def room(visit: Visit, desk: Desk, ai_sdk: AiSdkVersion) -> Room:
     config = None if visit.streams else RunConfig(streaming_mode=StreamingMode.NONE)
-    # Without a reader a run ends: so "stop" on the page is one for the agent, too.
-    return Room(WatchedService(desk.agent, ai_sdk=ai_sdk, disconnect_grace=0, run_config=config), desk.ran)
+    # Without a reader a run ends at once: so "stop" on the page is one for the agent, too.
+    grace = 0 if visit.leaving_stops else None
+    return Room(WatchedService(desk.agent, ai_sdk=ai_sdk, disconnect_grace=grace, run_config=config), desk.ran)
 
 
 def steps_of(visit: Visit, visits: Visits) -> list[tuple[Step, Seen]]:
@@ -80,14 +81,15 @@ def test_the_page_asks_for_what_was_done(visit: Visit, visits: Visits) -> None:
     before: list[str] = []
     for step, seen in steps_of(visit, visits):
         if step.posts and "page" not in step.do:
-            assert seen["posts"] == [asked(step.do, before)] * step.posts
+            then = [asked(step.do["then"], before)] if "then" in step.do else []
+            assert seen["posts"] == [asked(step.do, before)] * (step.posts - len(then)) + then
         before = ids(seen["messages"])
 
 
 def asked(do: Mapping[str, Any], before: Sequence[str]) -> dict[str, str]:
     """What a body says besides the messages; a key without a value is not sent."""
     match do:
-        case {"regenerate": None}:
+        case {"regenerate": None} | {"rewrite": _}:
             return {"trigger": "regenerate-message"}
         case {"regenerate": int(index)}:
             return {"trigger": "regenerate-message", "messageId": before[index]}

@@ -226,7 +226,7 @@ async def test_a_retry_joins_its_run_and_one_of_interrupted_words_gets_their_end
             go_on.set()
             await second.until("finish")
             assert text(await joined) == "Whole now."
-    assert text(again) == "Half "
+    assert (text(again), types(again)[-1]) == ("Half ", "abort")
     assert len(house.model.requests) == 2
     assert await house.stored() == ["hi", "Half ", "and?", "Whole now."]
 

@@ -250,5 +250,7 @@ def test_words_that_were_stored_while_another_run_went_on_are_not_run_again() ->
     stored = NothingToRun(message_id=INVOCATION, past=(), events=tuple(events))
     assert plan(said("hi"), Transcript(events), chat_was_busy=True) == stored
     assert isinstance(plan(said("hi"), Transcript(events)), NewUserTurn)
-    assert isinstance(plan(said("hi"), Transcript(events[:1]), chat_was_busy=True), NewUserTurn)
+    broken_off = plan(said("hi"), Transcript(events[:1]), chat_was_busy=True)
+    assert isinstance(broken_off, NothingToRun)
+    assert broken_off.is_interrupted
     assert isinstance(plan(said("ho"), Transcript(events), chat_was_busy=True), NewUserTurn)
