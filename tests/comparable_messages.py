@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any, cast
 
 from stream_protocol.convert import CALL_NOT_FINISHED_TEXT
+from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.wire import UIMessage, is_tool_part
 
 _Part = dict[str, Any]
@@ -16,18 +17,29 @@ def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
 
     Calls whose arguments never completed are dropped, and so are the step that held nothing else, the empty metadata
     of a message that such a step began, and every ``rawInput``. An approval that nobody answered before its call ended
-    is dropped. Parts of agents that ran in parallel are ordered by
+    is dropped, and a call that later words passed over is closed. Parts of agents that ran in parallel are ordered by
     branch, parts without a branch (files, data) after them, and the steps between them are dropped.
     """
-    return [_comparable(message) for message in messages]
+    listed = list(messages)
+    last_words = max((index for index, message in enumerate(listed) if message["role"] == "user"), default=0)
+    return [_comparable(message, is_superseded=index < last_words) for index, message in enumerate(listed)]
 
 
-def _comparable(message: UIMessage) -> UIMessage:
-    parts: list[_Part] = cast("Any", message["parts"])
+def _comparable(message: UIMessage, *, is_superseded: bool) -> UIMessage:
+    parts: list[_Part] = [_closed(part, is_superseded=is_superseded) for part in cast("Any", message["parts"])]
     changed: dict[str, Any] = {**message, "parts": _ordered(parts)}
     if changed.get("metadata") == {} and any(map(_is_incomplete_call, parts)):
         del changed["metadata"]
     return cast("UIMessage", changed)
+
+
+def _closed(part: _Part, *, is_superseded: bool) -> _Part:
+    waits = part.get("state") in ("input-available", "approval-requested", "approval-responded")
+    if is_superseded and waits:
+        part = {**part, "state": "output-error", "errorText": UNANSWERED}
+    if part.get("errorText") == UNANSWERED:
+        return {key: value for key, value in part.items() if key != "approval"}
+    return part
 
 
 def _ordered(parts: Sequence[_Part]) -> list[_Part]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from stream_protocol.convert import chunk_conversion, is_user_event
 from stream_protocol.convert.calls import NO_IDS, CallIds, is_confirmed
+from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
 from stream_protocol.session.transcript import EventMetadata, is_repeated_fragment, is_user_message
-from stream_protocol.wire import ClientStreamError
+from stream_protocol.wire import ClientStreamError, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 _WITHOUT_QUESTION: Final = ("input-available", "output-available", "output-error")
 """States of a call that nobody is asked about, or was before the call went on."""
+
+
+_WAITING: Final = ("input-available", "approval-requested")
+"""The states of a call that nobody has answered yet."""
 
 
 class PageMessages:
@@ -53,6 +58,8 @@ class PageMessages:
     def messages(self, *, running: bool = False) -> list[UIMessage]:
         """All messages of the chat. ``running``: the newest response still goes on."""
         self._add_late_results()
+        for superseded in self._exchanges[:-1]:
+            superseded.close_open_calls()
         newest = self._exchanges[-1:]
         return [
             message
@@ -128,6 +135,17 @@ class _PageExchange:
         chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith(of_calls)]
         self._fold([late], chunks)
         self._late_events.append(late)
+
+    def close_open_calls(self) -> None:
+        """Closes what still waits for an answer: the user went on without one, and it can't be answered any more."""
+        parts = filter(is_tool_part, self._message["parts"] if self._message is not None else ())
+        closing: list[AnyChunk] = [
+            {"type": "tool-output-error", "toolCallId": part["toolCallId"], "errorText": UNANSWERED}
+            for part in parts
+            if part["state"] in _WAITING
+        ]
+        if closing:
+            self._fold((), closing)
 
     def _fold(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         self._message = fold_response(chunks, _apply_approvals(self._message, events), self._settings)

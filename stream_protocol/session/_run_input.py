@@ -16,7 +16,7 @@ from stream_protocol.session._user_message import adk_part
 from stream_protocol.session.transcript import HIDDEN_FROM_MODEL, EventMetadata, SentFile, Transcript, update_metadata
 
 UNANSWERED: Final = "The user went on without an answer."
-"""The error that the model reads as the result of a call which a new user message superseded."""
+"""The error of a call which a new user message superseded, as the model reads it and history shows it."""
 
 _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
@@ -79,7 +79,8 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
     Models refuse a call without one. Calls that the message leaves unanswered get an error. An answer that was given
     while an agent in task mode was talking is repeated: ADK keeps it in that task's scope, where the caller does not
-    read it. The events are hidden from the page, where the question stays as it was.
+    read it. The events are hidden from the page: history closes whatever an earlier message leaves open, by whomever it
+    was stored.
 
     A call of an agent behind A2A stays open: ADK would send that agent our response beside the user's message, and an
     ADK agent refuses both together.

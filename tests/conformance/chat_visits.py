@@ -100,6 +100,7 @@ SEND = {"send": True}
 
 ASKED = ["pay", "pay approval-requested"]
 ASKED_TWICE = ["pay", "pay approval-requested, pay approval-requested"]
+SUPERSEDED = ["pay", "pay output-error"]
 HALF_ANSWERED = ["pay", "pay approval-responded, pay approval-requested"]
 PAID = ["pay", "pay output-available, Paid."]
 SEAT_ASKED = ["book", "book approval-requested, Which seat?, I asked."]
@@ -240,9 +241,9 @@ APPROVALS = [
         [pay(5), "Never mind.", "Bye."],
         [
             Step(text("pay"), ASKED),
-            Step(text("wait"), [*ASKED, "wait", "Never mind."]),
-            Step(RELOAD, [*ASKED, "wait", "Never mind."], posts=0),
-            Step(text("bye"), [*ASKED, "wait", "Never mind.", "bye", "Bye."]),
+            Step(text("wait"), [*ASKED, "wait", "Never mind."], stored=[*SUPERSEDED, "wait", "Never mind."]),
+            Step(RELOAD, [*SUPERSEDED, "wait", "Never mind."], posts=0),
+            Step(text("bye"), [*SUPERSEDED, "wait", "Never mind.", "bye", "Bye."]),
         ],
     ),
     Visit(
@@ -256,7 +257,7 @@ APPROVALS = [
                 approve(page=0),
                 ["pay", "pay approval-responded"],
                 error=GONE,
-                stored=[*ASKED, "wait", "Never mind."],
+                stored=[*SUPERSEDED, "wait", "Never mind."],
             ),
         ],
     ),
@@ -269,6 +270,19 @@ PAGE_TOOLS = [
         [
             Step(text("go"), ["go", "where input-available"]),
             Step({"answer": "where", "output": {"city": "Oslo"}}, ["go", "where output-available, Oslo, then."]),
+        ],
+    ),
+    Visit(
+        "a text in place of an output closes the question of a page's tool",
+        [WHERE, "Never mind."],
+        [
+            Step(text("go"), ["go", "where input-available"]),
+            Step(
+                text("wait"),
+                ["go", "where input-available", "wait", "Never mind."],
+                stored=["go", "where output-error", "wait", "Never mind."],
+            ),
+            Step(RELOAD, ["go", "where output-error", "wait", "Never mind."], posts=0),
         ],
     ),
     Visit(
@@ -583,7 +597,11 @@ EAGER = [
         [
             Step(text("pay"), ASKED_TWICE),
             HALF_SENT,
-            Step(text("wait"), [*HALF_ANSWERED, "wait", "Never mind."], stored=[*ASKED_TWICE, "wait", "Never mind."]),
+            Step(
+                text("wait"),
+                [*HALF_ANSWERED, "wait", "Never mind."],
+                stored=["pay", "pay output-error, pay output-error", "wait", "Never mind."],
+            ),
         ],
         sends="template",
     ),

@@ -44,6 +44,20 @@ async def test_history_has_no_call_whose_arguments_never_completed() -> None:
     assert [part["type"] for part in (await page.stored())[-1]["parts"]] == ["step-start", "text"]
 
 
+async def test_a_question_that_words_passed_over_is_closed_in_history_alone() -> None:
+    page = Page(create_app(agent(Call("pay", {"amount": 1}), "Never mind.", "Bye.")))
+    await page.send("pay")
+    await page.send("wait")
+    (shown,) = [part for part in page.messages[1]["parts"] if part["type"] == "tool-pay"]
+    (stored,) = [part for part in (await page.stored())[1]["parts"] if part["type"] == "tool-pay"]
+    assert (shown["state"], stored["state"]) == ("approval-requested", "output-error")
+    assert stored["errorText"] == "The user went on without an answer."
+    assert "approval" not in stored
+    page.messages = await page.stored()
+    await page.send("bye")
+    assert (await page.stored())[1]["parts"] == page.messages[1]["parts"]
+
+
 async def test_a_page_that_only_left_has_its_text_open() -> None:
     service = WatchedService(agent(["Half ", Wait(asyncio.Event())]))
     page = Page(create_app(service))

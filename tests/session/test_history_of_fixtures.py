@@ -19,6 +19,7 @@ DIFFERENT = {
     "old_first_fragment_misrouted": "ADK before 2.11 stored another id than it streamed",
     "old_id_changes_to_aggregate": "ADK before 2.11 stored another id than it streamed",
     "old_ids_change_for_two_calls": "ADK before 2.11 stored another id than it streamed",
+    "approval_superseded": "the words that came in place of an answer close the question",
     "redacted": "the stored text is the redacted one",
 }
 BEFORE_SERVING = ("adk_1_24_", "adk_2_0_")
