@@ -83,14 +83,12 @@ class Job:
         has its id before the model says anything. Words are stored even if the run was stopped before it began. Answers
         are not: they would run nothing, so their calls stay open.
         """
-        if abort_signal.is_set() and isinstance(self.turn, AnsweredCalls):
-            return
         # A copy: `messages_before_response` and `complete_session` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
         for run_input in run_inputs(self.turn, request):
-            if abort_signal.is_set():
+            if abort_signal.is_set() and isinstance(self.turn, AnsweredCalls):
                 return
             for event in run_input.before:
                 yield await self.runner.session_service.append_event(session, event)
