@@ -1,7 +1,6 @@
 """The example for frontend teams, as its own commands run it."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,14 +11,13 @@ from typing import Final
 import pytest
 
 from stream_protocol.recording import load_recording, replay
-from tests.tools import missing, require_command, require_node_project
+from tests.chromium import require_chromium
+from tests.tools import require_command, require_node_project
 
 ROOT: Final = Path(__file__).parent.parent
 EXAMPLE: Final = ROOT / "examples" / "frontend-tests"
 TIMEOUT: Final = 300
 """Seconds: to fail a hang, not to measure."""
-
-CHROMIUM_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.mark.parametrize("name", ["payment", "weather"])
@@ -36,16 +34,13 @@ def test_its_vitest_tests_pass() -> None:
 @pytest.mark.node
 @pytest.mark.browser
 def test_its_playwright_tests_pass() -> None:
-    chromium = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if chromium is None:
-        missing("There is no Chromium on this machine.")
     replay_port, page_port = free_ports(2)
     command = f"{sys.executable} -m stream_protocol.cli"
     told = run(
         "test:browser",
         {
             "ADK_UI_STREAM": command,
-            "CHROMIUM": chromium,
+            "CHROMIUM": require_chromium(),
             "PAGE_PORT": page_port,
             "PYTHONPATH": str(ROOT),
             "REPLAY_PORT": replay_port,

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from stream_protocol.serving import create_app
 from stream_protocol.testing import ScriptedLlm
-from tests.browser.conftest import HANG_MS
+from tests.chromium import HANG_MS
 from tests.served import POLL_SECONDS, served
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import HANG_MS
+from tests.chromium import HANG_MS, opened_tab
 from tests.processes import ROOT, serving
 from tests.replay_server.fixture_recordings import write_recordings
 
@@ -27,15 +27,9 @@ def replay_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser: Browser, replay_url: str) -> Iterator[Page]:
-    """The page, with a chat of each recording at hand: ``#NAME--1``. Fails the test if the page itself fails."""
-    tab = browser.new_page(viewport={"width": 1100, "height": 700}, color_scheme="light")
-    tab.set_default_timeout(HANG_MS)
-    expect.set_options(timeout=HANG_MS)
-    failures: list[str] = []
-    tab.on("pageerror", lambda error: failures.append(str(error)))
-    yield tab
-    tab.close()
-    assert failures == []
+    """The page, with a chat of each recording at hand: ``#NAME--1``."""
+    with opened_tab(browser, height=700) as tab:
+        yield tab
 
 
 def step(url: str, chat: str, **query: Any) -> dict[str, Any]:

@@ -1,0 +1,73 @@
+"""A headless Chromium, for the tests that look at pages."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Literal, TypedDict, Unpack
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
+
+from tests.tools import missing
+
+HANG_MS: Final = 60_000
+"""How long a condition may take before it counts as a hang."""
+
+_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+_FLAGS: Final = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def require_chromium() -> str:
+    """The path of the browser."""
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    return found or missing("There is no Chromium on this machine.")
+
+
+class Screen(TypedDict, total=False):
+    """In CSS pixels; 1100 by 900 and light if nothing else is said."""
+
+    width: int
+    height: int
+    colors: Literal["light", "dark"]
+
+
+@contextmanager
+def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
+    """A tab with storage of its own. Fails the test if a page in it fails."""
+    viewport: ViewportSize = {"width": screen.get("width", 1100), "height": screen.get("height", 900)}
+    tab = browser.new_page(viewport=viewport, color_scheme=screen.get("colors", "light"))
+    tab.set_default_timeout(HANG_MS)
+    expect.set_options(timeout=HANG_MS)
+    failures: list[str] = []
+    tab.on("pageerror", lambda error: failures.append(str(error)))
+    yield tab
+    tab.close()
+    assert failures == []
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = require_chromium()
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=list(_FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where screenshots go: the folder named by SCREENSHOTS, or a temporary one."""
+    named = os.environ.get("SCREENSHOTS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
