@@ -29,6 +29,8 @@ OLDEST_READY := .venv-oldest/.ready
 VERSIONS ?= $(shell sed -n 's/.*:: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml)
 NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard \
 	frontend-fixtures/package-lock.json server/page/package-lock.json examples/frontend-tests/package-lock.json))
+FRONTENDS := $(patsubst %/package-lock.json,%,$(wildcard \
+	$(addsuffix /package-lock.json,examples/nextjs examples/assistant-ui examples/vue examples/svelte tests/frontends/ai-v7)))
 NODE_VERSION := $(shell node --version 2>/dev/null)
 MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing cli)
 # As tests/conftest.py orders them: not the files with most tests first.
@@ -38,7 +40,7 @@ PYTHON_ALONE := not node and not browser and not store and not samples
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup setup-oldest demo test test-python test-oldest test-versions samples hunt check static coverage bench lock page clean python-there node-missing
+.PHONY: help setup setup-oldest demo test test-python test-oldest test-versions frontends samples hunt check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +104,9 @@ test-versions: $(PYTHON_READY)  ## test-python on each supported Python that is 
 	echo "Python versions that ran:$${ran:- none}. Not found:$${missing:- none}. Failed:$${failed:- none}."; \
 	[ -z "$$failed" ]
 
+frontends: setup $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready))  ## build the examples that have a page, and drive them in Chromium
+	$(BIN)/python -m pytest -m frontends -n 2 --dist loadgroup $(ARGS)
+
 hunt: setup  ## tests that draw by chance, by new seeds: ROUNDS=3, MINUTES=10 at most; or by one, SEED=7
 	@for seed in $(or $(SEED),$$($(BIN)/python -c 'import random; print(*random.sample(range(2**32), $(ROUNDS)))')); do \
 		(( SECONDS < 60 * $(MINUTES) )) || break; \
@@ -137,4 +142,4 @@ page: $(NODE_READY)  ## build server/page into stream_protocol/page
 
 clean:  ## remove what the other targets made
 	rm -rf .venv .venv-* .coverage .coverage.* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf $(NODE_PROJECTS:%=%/node_modules)
+	rm -rf $(addsuffix /node_modules,$(NODE_PROJECTS) $(FRONTENDS))

@@ -3,9 +3,7 @@
 import asyncio
 import importlib
 import json
-import shutil
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -21,14 +19,8 @@ from examples import fastapi_app, flask_app
 from stream_protocol.serving._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.support import HANG, chat, chunks, client, said, text, types
-from tests.tools import require_node_project
 
 ROOT: Final = Path(__file__).parent.parent
-WHAT_NEXT_DECLARES: Final = """
-declare module "next/navigation" { export function redirect(url: string): never; }
-declare const process: { env: Record<string, string | undefined> };
-"""
-"""What the page takes from ``next`` and ``@types/node``, neither of which is installed for the tests."""
 
 
 async def test_the_fastapi_example_answers_its_users(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,17 +135,3 @@ def test_the_flask_example_refuses_in_one_sentence(flask_url: str) -> None:
         assert refused.headers["content-type"].startswith("text/plain")
         assert http.post("/api/chat", content=b"id=c1").status_code == 415
         assert http.get("/api/chats", headers={"X-User": ""}).status_code == 401
-
-
-@pytest.mark.node
-def test_the_nextjs_example_passes_the_type_checker(tmp_path: Path) -> None:
-    page_project = ROOT / "server" / "page"
-    require_node_project(page_project)
-    example = tmp_path / "nextjs"
-    shutil.copytree(ROOT / "examples" / "nextjs", example, ignore=shutil.ignore_patterns("node_modules", ".next"))
-    (example / "node_modules").symlink_to(page_project / "node_modules")
-    (example / "next-env.d.ts").write_text(WHAT_NEXT_DECLARES)
-    tsc = [str(example / "node_modules" / ".bin" / "tsc"), "--project", "."]
-    checked = subprocess.run(tsc, cwd=example, check=False, capture_output=True, text=True, timeout=300)
-    assert checked.stdout == ""
-    assert checked.returncode == 0

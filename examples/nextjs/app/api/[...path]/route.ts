@@ -1,0 +1,41 @@
+import { agentUrl } from "@/lib/agent";
+
+/** Of this connection, not of the request; and `origin`: to the agent's server the page is one of its own. */
+const NOT_PASSED_ON = ["accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "origin",
+  "transfer-encoding", "upgrade"];
+
+/**
+ * Passes a request on to the agent's server and its response back, both as they come: nothing is gathered, so neither
+ * a large file nor a long answer has a bound here. The page and the agent have one origin: no CORS, and cookies reach
+ * both.
+ */
+async function passOn(request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const headers = new Headers(request.headers);
+  for (const name of NOT_PASSED_ON) headers.delete(name);
+  headers.set("accept-encoding", "identity");
+  try {
+    const response = await fetch(agentUrl(pathname + search), {
+      method: request.method,
+      headers,
+      body: request.body,
+      cache: "no-store",
+      redirect: "manual",
+      signal: request.signal, // who leaves here, leaves there
+      duplex: "half",
+    } as RequestInit);
+    return new Response(response.body, { status: response.status, headers: passedBack(response.headers) });
+  } catch (error) {
+    if (request.signal.aborted) return new Response(null, { status: 499 });
+    console.error("The agent's server can't be reached:", error);
+    return new Response("The agent's server can't be reached.", { status: 502 });
+  }
+}
+
+function passedBack(headers: Headers): Headers {
+  const passed = new Headers(headers);
+  for (const name of ["connection", "keep-alive", "transfer-encoding"]) passed.delete(name);
+  return passed;
+}
+
+export { passOn as DELETE, passOn as GET, passOn as HEAD, passOn as PATCH, passOn as POST };

@@ -1,0 +1,12 @@
+"use client";
+
+import { Problem } from "@/components/problem";
+
+/** For a page that could not be made, as when the agent's server is not there. */
+export default function Failed({ reset }: { error: Error; reset: () => void }) {
+  return (
+    <main className="mx-auto max-w-3xl p-6">
+      <Problem text="The chat could not be loaded." onRetry={reset} />
+    </main>
+  );
+}

@@ -1,0 +1,47 @@
+import { getToolName } from "ai";
+import { useAnswers } from "./answers";
+import { Button } from "./button";
+import type { ToolPart } from "@/lib/chat-message";
+
+type Tool = { question: string; run: () => unknown };
+
+/**
+ * What the agent may do in this page, by the names that it was told with `client_tool(…)`. The user allows each call:
+ * so nothing runs again after a reload, or in a second tab.
+ */
+const TOOLS: Record<string, Tool> = {
+  local_time: {
+    question: "May the agent know your local time?",
+    run: () => ({
+      time: new Date().toLocaleString("sv"),
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    }),
+  },
+};
+
+export function isClientTool(part: ToolPart): boolean {
+  return Object.hasOwn(TOOLS, getToolName(part));
+}
+
+export function ClientTool({ part }: { part: ToolPart }) {
+  const { addToolOutput } = useAnswers();
+  const tool = getToolName(part);
+  const { toolCallId } = part;
+  const run = async () => {
+    try {
+      await addToolOutput({ tool, toolCallId, output: await TOOLS[tool]?.run() });
+    } catch (error) {
+      await addToolOutput({ tool, toolCallId, state: "output-error", errorText: String(error) });
+    }
+  };
+  const refuse = () => void addToolOutput({ tool, toolCallId, state: "output-error", errorText: "The user refused." });
+  return (
+    <div role="group" aria-label="In this page" className="flex flex-wrap items-center gap-2 border-t p-3">
+      <p className="flex-1">{TOOLS[tool]?.question}</p>
+      <Button onClick={refuse}>No</Button>
+      <Button look="primary" onClick={() => void run()}>
+        Allow
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,85 @@
+"""A chat in a browser, found as a user finds it: by the names of its parts, which every example gives alike."""
+
+import re
+from typing import Final
+
+from playwright.sync_api import Locator, Page, Request, expect
+
+from tests.frontends.scripted_chats import Backend, Said
+
+_WHO: Final = {"You": "user", "Agent": "assistant"}
+
+
+class ChatPage:
+    """``tab``: the page itself, for what has no name here."""
+
+    def __init__(self, tab: Page, url: str, backend: Backend) -> None:
+        self.tab = tab
+        self.backend = backend
+        self.posts: list[Request] = []
+        tab.on("request", lambda request: self.posts.append(request) if _is_send(request) else None)
+        tab.goto(url)
+        expect(self.field).to_be_visible()
+        tab.wait_for_url(re.compile("[0-9a-f-]{36}$"))
+
+    @property
+    def chat_id(self) -> str:
+        return re.split("[/#]", self.tab.url)[-1]
+
+    @property
+    def field(self) -> Locator:
+        return self.tab.get_by_role("textbox", name="Message", exact=True)
+
+    @property
+    def answer(self) -> Locator:
+        """The agent's last message."""
+        return self.tab.get_by_role("article", name="Agent").last
+
+    def tool(self, name: str) -> Locator:
+        return self.tab.get_by_role("region", name=f"Tool {name}").last
+
+    def say(self, words: str) -> None:
+        self.field.fill(words)
+        self.field.press("Enter")
+
+    def press(self, name: str) -> None:
+        self.tab.get_by_role("button", name=name, exact=True).last.click()
+
+    def attach(self, name: str, media_type: str, data: bytes) -> None:
+        file = {"name": name, "mimeType": media_type, "buffer": data}
+        self.tab.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]  # a FilePayload is a dict
+        expect(self.tab.get_by_text(name)).to_be_visible()
+
+    def expect_status(self, status: str) -> None:
+        expect(self.tab.get_by_role("status")).to_have_attribute("data-status", status)
+
+    def expect_no_overflow(self) -> None:
+        """The page itself does not scroll: the conversation does."""
+        overflow = "({ scrollWidth: w, scrollHeight: h }) => [w - innerWidth, h - innerHeight]"
+        assert max(self.tab.evaluate(f"({overflow})(document.documentElement)")) <= 0
+
+    def shown(self) -> list[Said]:
+        """What each message on the page says, in one line."""
+        articles = self.tab.get_by_role("article").all()
+        return [
+            (_WHO[article.get_attribute("aria-label") or ""], _one_line(article.inner_text())) for article in articles
+        ]
+
+    def expect_agreement(self) -> list[Said]:
+        """The page, the stored history and what the model was asked last agree, once the answer is over."""
+        self.expect_status("ready")
+        stored = self.backend.stored(self.chat_id)
+        shown = self.shown()
+        assert [who for who, _ in shown] == [who for who, _ in stored]
+        for (_, seen), (_, words) in zip(shown, stored, strict=True):
+            assert _one_line(words) in seen
+        assert self.backend.script.asked[-1] == [said for said in stored[:-1] if said[1]]
+        return stored
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _is_send(request: Request) -> bool:
+    return request.method == "POST" and request.url.endswith("/api/chat")

@@ -1,0 +1,66 @@
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Final, Protocol, Unpack
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.chromium import Screen, browser, opened_tab, shots
+from tests.frontends.builds import Frontend, serving_frontend
+from tests.frontends.chat_page import ChatPage
+from tests.frontends.scripted_chats import Backend, serving_scripted_chats
+
+__all__ = ["browser", "shots"]
+
+SCREENS: Final[Mapping[str, Screen]] = {
+    "desktop-light": {"width": 1200, "height": 850, "colors": "light"},
+    "desktop-dark": {"width": 1200, "height": 850, "colors": "dark"},
+    "phone-light": {"width": 390, "height": 800, "colors": "light"},
+    "phone-dark": {"width": 390, "height": 800, "colors": "dark"},
+}
+
+
+class OpenChat(Protocol):
+    """Opens a page: a new chat, or the one at this address."""
+
+    def __call__(self, url: str = ..., **screen: Unpack[Screen]) -> ChatPage: ...
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each frontend is built once, by the worker that has its tests."""
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and "frontend" in item.callspec.params:
+            item.add_marker(pytest.mark.xdist_group(str(item.callspec.params["frontend"])))
+
+
+@pytest.fixture(scope="session")
+def backend() -> Iterator[Backend]:
+    with serving_scripted_chats() as backend:
+        yield backend
+
+
+@pytest.fixture(scope="session")
+def frontend_url(
+    request: pytest.FixtureRequest, frontend: Frontend, backend: Backend, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    with serving_frontend(frontend, tmp_path_factory.mktemp("frontend"), agent_url=backend.url) as url:
+        yield url
+
+
+@pytest.fixture
+def open_chat(browser: Browser, frontend_url: str, backend: Backend) -> Iterator[OpenChat]:
+    """Each page is a browser of its own."""
+    backend.script.asked.clear()
+    with ExitStack() as tabs:
+
+        def open_(url: str = frontend_url, **screen: Unpack[Screen]) -> ChatPage:
+            return ChatPage(tabs.enter_context(opened_tab(browser, **screen)), url, backend)
+
+        yield open_
+        backend.script.go_on()
+
+
+@pytest.fixture
+def chat(open_chat: OpenChat) -> ChatPage:
+    """A new chat."""
+    return open_chat()

@@ -1,0 +1,135 @@
+"""An agent that answers by the user's words, what it was asked, and what the server has stored: for any frontend."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import httpx
+from google.adk.agents import LlmAgent
+from google.adk.models.llm_request import LlmRequest
+from google.adk.tools import FunctionTool, ToolContext, request_input
+
+from server.agents.script import Question, read_question
+from stream_protocol.serving import client_tool, create_app
+from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
+from tests.served import served
+
+Said: TypeAlias = tuple[str, str]
+"""Who said it, ``user`` or ``assistant``, and the words."""
+
+STORY: Final = ("Once upon a time there was a stream,", " and it reached the sea.")
+"""What is told before and after the test lets the model go on."""
+
+LONG: Final = "".join(f"Paragraph {number}: the train stood longer than it should.\n\n" for number in range(40))
+
+
+async def pay(amount: float) -> dict[str, float]:
+    """Pays. The user is asked for approval first."""
+    return {"paid": amount}
+
+
+async def reserve_seat(tool_context: ToolContext) -> dict[str, Any]:
+    """Reserves a seat. The user is asked which."""
+    answer = tool_context.tool_confirmation
+    if answer is None:
+        tool_context.request_confirmation(hint="Which seat?", payload={"seat": "12A"})
+        return {"status": "The user is choosing a seat."}
+    return {"reserved": answer.payload if answer.confirmed else None}
+
+
+@dataclass
+class Script:
+    """What the agent answers."""
+
+    asked: list[list[Said]] = field(default_factory=list)
+    """The words in each request to the model."""
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    loop: asyncio.AbstractEventLoop | None = None
+    failed: set[str] = field(default_factory=set)
+
+    def go_on(self) -> None:
+        """Lets each story that is being told come to its end. The next one is held again."""
+        held, self.held = self.held, asyncio.Event()
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(held.set)
+
+    def respond(self, request: LlmRequest) -> list[Step]:
+        self.loop = asyncio.get_running_loop()
+        self.asked.append(
+            [
+                ("user" if content.role == "user" else "assistant", part.text)
+                for content in request.contents
+                for part in content.parts or []
+                if part.text and not part.thought
+            ]
+        )
+        return [*self._answer(read_question(request)), token_usage(prompt=10, answer=5)]
+
+    def _answer(self, question: Question) -> Sequence[Step]:
+        answers = question.answers
+        match question.text.split()[0].lower() if question.text else "":
+            case "story":
+                return [STORY[0], Wait(self.held), STORY[1]]
+            case "think":
+                thought = Thought("Let me think about it.", signature=b"s")
+                return [thought, "I have thought.", web_sources({"https://rivers.example/": "All rivers"})]
+            case "pay" if "pay" in answers:
+                return [f"Done: {answers['pay'].get('paid')}."]
+            case "pay":
+                return [Call("pay", {"amount": 5.0})]
+            case "seat" if answers.get("reserve_seat", {}).get("reserved"):
+                return [f"You sit on {answers['reserve_seat']['reserved']['seat']}."]
+            case "seat":
+                return [] if answers else [Call("reserve_seat", {})]
+            case "time" if "local_time" in answers:
+                return [f"Your zone is {answers['local_time'].get('timeZone')}."]
+            case "time":
+                return [Call("local_time", {})]
+            case "ask" if answers:
+                return ["A good choice."]
+            case "ask":
+                return [Call("adk_request_input", {"message": "Which city?", "response_schema": {"type": "string"}})]
+            case "files":
+                return ["; ".join(f"{file.mime_type}, {len(file.data or b'')} bytes" for file in question.files)]
+            case "fail" if question.text not in self.failed:
+                self.failed.add(question.text)
+                return ["I begin", ConnectionError("The model is not there.")]
+            case "long":
+                return [LONG]
+        return [f"You said: {question.text}"]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A server of this agent, with the defaults that every user gets."""
+
+    url: str
+    script: Script
+
+    def stored(self, chat_id: str) -> list[Said]:
+        """The words of each message in the chat's history."""
+        history = httpx.get(f"{self.url}/api/chat/{chat_id}").raise_for_status().json()
+        return [
+            (message["role"], "".join(part["text"] for part in message["parts"] if part["type"] == "text"))
+            for message in history["messages"]
+        ]
+
+
+@contextmanager
+def serving_scripted_chats() -> Iterator[Backend]:
+    script = Script()
+    agent = LlmAgent(
+        name="guide",
+        model=ScriptedLlm(respond=script.respond),
+        tools=[
+            FunctionTool(pay, require_confirmation=True),
+            reserve_seat,
+            client_tool("local_time", "The user's local time."),
+            request_input,
+        ],
+    )
+    with served(create_app(agent, page=False)) as url:
+        yield Backend(url, script)
+        script.go_on()
