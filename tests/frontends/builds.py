@@ -1,5 +1,6 @@
 """The examples, built as their own commands build them and served: with the ``ai`` that they name, or with v7."""
 
+import json
 import os
 import shutil
 import signal
@@ -51,7 +52,8 @@ def serving_frontend(frontend: Frontend, folder: Path, *, agent_url: str) -> Ite
             shutil.copy2(part, copy)
         elif part.name not in BUILT:
             shutil.copytree(part, copy / part.name, symlinks=True, copy_function=_link)
-    if frontend.ai == 7:
+    own: str = json.loads((copy / "package.json").read_text())["dependencies"]["ai"]
+    if not own.startswith(f"{frontend.ai}."):
         _use_v7(copy / "node_modules")
     npm = require_command("npm")
     env = {**os.environ, "NEXT_TELEMETRY_DISABLED": "1", "NO_COLOR": "1"}

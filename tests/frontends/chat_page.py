@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from playwright.sync_api import Locator, Page, Request, expect
+from playwright.sync_api import FilePayload, Locator, Page, Request, expect
 
 from tests.frontends.scripted_chats import Backend, Said
 
@@ -46,8 +46,9 @@ class ChatPage:
         self.tab.get_by_role("button", name=name, exact=True).last.click()
 
     def attach(self, name: str, media_type: str, data: bytes) -> None:
-        file = {"name": name, "mimeType": media_type, "buffer": data}
-        self.tab.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]  # a FilePayload is a dict
+        with self.tab.expect_file_chooser() as choosing:
+            self.press("Attach files")
+        choosing.value.set_files(FilePayload(name=name, mimeType=media_type, buffer=data))
         expect(self.tab.get_by_text(name)).to_be_visible()
 
     def expect_status(self, status: str) -> None:

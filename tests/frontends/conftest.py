@@ -1,6 +1,6 @@
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Final, Protocol, Unpack
+from typing import Protocol, Unpack
 
 import pytest
 from playwright.sync_api import Browser
@@ -11,13 +11,6 @@ from tests.frontends.chat_page import ChatPage
 from tests.frontends.scripted_chats import Backend, serving_scripted_chats
 
 __all__ = ["browser", "shots"]
-
-SCREENS: Final[Mapping[str, Screen]] = {
-    "desktop-light": {"width": 1200, "height": 850, "colors": "light"},
-    "desktop-dark": {"width": 1200, "height": 850, "colors": "dark"},
-    "phone-light": {"width": 390, "height": 800, "colors": "light"},
-    "phone-dark": {"width": 390, "height": 800, "colors": "dark"},
-}
 
 
 class OpenChat(Protocol):

@@ -1,13 +1,11 @@
 """What only the Next.js example has."""
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.frontends.builds import Frontend
 from tests.frontends.chat_page import ChatPage
-from tests.frontends.conftest import SCREENS, OpenChat
+from tests.frontends.conftest import OpenChat
 
 pytestmark = [
     pytest.mark.frontends,
@@ -61,17 +59,3 @@ def test_a_chat_is_listed_opened_and_deleted(chat: ChatPage) -> None:
     chat.press("Delete")
     expect(listed).to_have_count(0)
     expect(chat.tab.get_by_role("heading", name="What can I do for you?")).to_be_visible()
-
-
-@pytest.mark.parametrize("name", SCREENS)
-def test_it_fits_the_screen(open_chat: OpenChat, shots: Path, name: str) -> None:
-    chat = open_chat(**SCREENS[name])
-    chat.tab.screenshot(path=shots / f"nextjs-{name}-new.png")
-    chat.attach("note.txt", "text/plain", b"Hello")
-    chat.tab.screenshot(path=shots / f"nextjs-{name}-attached.png")
-    chat.say("think")
-    chat.expect_status("ready")
-    chat.say("pay")
-    expect(chat.tool("pay")).to_have_attribute("data-state", "approval-requested")
-    chat.tab.screenshot(path=shots / f"nextjs-{name}-approval.png")
-    chat.expect_no_overflow()
