@@ -25,9 +25,6 @@ HANG: Final = 240.0
 BUILT: Final = frozenset({".next", "dist"})
 """What a developer's own build has left."""
 
-FRAMEWORKS: Final = frozenset({"react", "svelte", "vue"})
-"""Each is there once: two of them in a page do not know each other."""
-
 
 @dataclass(frozen=True)
 class Frontend:
@@ -54,7 +51,7 @@ def serving_frontend(frontend: Frontend, folder: Path, *, agent_url: str) -> Ite
             shutil.copytree(part, copy / part.name, symlinks=True, copy_function=_link)
     own: str = json.loads((copy / "package.json").read_text())["dependencies"]["ai"]
     if not own.startswith(f"{frontend.ai}."):
-        _use_v7(copy / "node_modules")
+        _put_in(AI_V7 / frontend.example, copy / "node_modules")
     npm = require_command("npm")
     env = {**os.environ, "NEXT_TELEMETRY_DISABLED": "1", "NO_COLOR": "1"}
     env.pop("AGENT_URL", None)
@@ -90,13 +87,16 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def _use_v7(packages: Path) -> None:
-    require_node_project(AI_V7)
-    for package in (AI_V7 / "node_modules").iterdir():
-        if package.name.startswith(".") or package.name in FRAMEWORKS:
+def _put_in(other: Path, packages: Path) -> None:
+    """Puts another `ai` and its packages in the place of the example's, and beside them what only these need."""
+    require_node_project(other)
+    for package in (other / "node_modules").iterdir():
+        target = packages / package.name
+        if package.name in ("ai", "@ai-sdk"):
+            shutil.rmtree(target)
+        elif package.name.startswith(".") or target.exists():
             continue
-        shutil.rmtree(packages / package.name, ignore_errors=True)
-        shutil.copytree(package, packages / package.name, symlinks=True, copy_function=_link)
+        shutil.copytree(package, target, symlinks=True, copy_function=_link)
 
 
 def _free_port() -> int:

@@ -19,6 +19,7 @@ class OpenChat(Protocol):
     def __call__(self, url: str = ..., **screen: Unpack[Screen]) -> ChatPage: ...
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each frontend is built once, by the worker that has its tests."""
     for item in items:

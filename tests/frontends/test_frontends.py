@@ -13,7 +13,15 @@ from tests.frontends.chat_page import ChatPage
 from tests.frontends.conftest import OpenChat
 from tests.frontends.scripted_chats import STORY
 
-FRONTENDS: Final = (Frontend("nextjs", 6), Frontend("nextjs", 7), Frontend("assistant-ui", 7))
+FRONTENDS: Final = (
+    Frontend("nextjs", 6),
+    Frontend("nextjs", 7),
+    Frontend("assistant-ui", 7),
+    Frontend("vue", 6),
+    Frontend("vue", 7),
+    Frontend("svelte", 6),
+    Frontend("svelte", 7),
+)
 COLORS: Final = ("light", "dark")
 SCREENS: Final[Mapping[str, ViewportSize]] = {
     "desktop": {"width": 1200, "height": 850},

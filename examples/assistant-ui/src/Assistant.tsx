@@ -47,6 +47,7 @@ export function Assistant({ id, messages }: { id: string; messages: UIMessage[] 
     sendAutomaticallyWhen: isAnswered,
     onFinish: () => void chats.reload(),
   });
+  /** `stop()` of the AI SDK only leaves, as a reload does: the server is asked to end what it does. */
   const stop = async () => {
     await stopRun(id);
     await chat.stop();

@@ -21,7 +21,7 @@ export async function deleteChat(id: string): Promise<void> {
   await fetch(chatPath(id), { method: "DELETE" });
 }
 
-/** Ends what the server does in a chat. `stop()` of the AI SDK only leaves, as a reload does. */
+/** Ends what the server does in a chat. */
 export async function stopRun(id: string): Promise<void> {
   await fetch(`${chatPath(id)}/stop`, { method: "POST" }).catch(() => undefined);
 }
