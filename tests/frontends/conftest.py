@@ -19,12 +19,15 @@ class OpenChat(Protocol):
     def __call__(self, url: str = ..., **screen: Unpack[Screen]) -> ChatPage: ...
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each frontend is built once, by the worker that has its tests."""
-    for item in items:
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and "frontend" in item.callspec.params:
-            item.add_marker(pytest.mark.xdist_group(str(item.callspec.params["frontend"])))
+def run_on(*frontends: Frontend) -> list[pytest.MarkDecorator]:
+    """Marks for tests that run on each of these. One worker has all tests of a frontend, which is built once."""
+    built = [pytest.param(each, marks=pytest.mark.xdist_group(str(each)), id=str(each)) for each in frontends]
+    return [
+        pytest.mark.frontends,
+        pytest.mark.browser,
+        pytest.mark.node,
+        pytest.mark.parametrize("frontend", built, scope="session"),
+    ]
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from playwright.sync_api import Route, ViewportSize, expect
 
 from tests.frontends.builds import Frontend
 from tests.frontends.chat_page import ChatPage
-from tests.frontends.conftest import OpenChat
+from tests.frontends.conftest import OpenChat, run_on
 from tests.frontends.scripted_chats import STORY
 
 FRONTENDS: Final = (
@@ -28,12 +28,7 @@ SCREENS: Final[Mapping[str, ViewportSize]] = {
     "phone": {"width": 390, "height": 800},
 }
 
-pytestmark = [
-    pytest.mark.frontends,
-    pytest.mark.browser,
-    pytest.mark.node,
-    pytest.mark.parametrize("frontend", FRONTENDS, ids=str, scope="session"),
-]
+pytestmark = run_on(*FRONTENDS)
 
 
 def test_words_are_answered_and_the_field_keeps_the_focus(chat: ChatPage) -> None:

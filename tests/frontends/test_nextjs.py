@@ -1,18 +1,12 @@
 """What only the Next.js example has."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.frontends.builds import Frontend
 from tests.frontends.chat_page import ChatPage
-from tests.frontends.conftest import OpenChat
+from tests.frontends.conftest import OpenChat, run_on
 
-pytestmark = [
-    pytest.mark.frontends,
-    pytest.mark.browser,
-    pytest.mark.node,
-    pytest.mark.parametrize("frontend", [Frontend("nextjs", 6)], ids=str, scope="session"),
-]
+pytestmark = run_on(Frontend("nextjs", 6))
 
 
 def test_what_a_tool_asks_goes_to_it_with_the_approval(chat: ChatPage) -> None:
