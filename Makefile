@@ -105,7 +105,7 @@ test-versions: $(PYTHON_READY)  ## test-python on each supported Python that is 
 	[ -z "$$failed" ]
 
 frontends: setup $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready))  ## build the examples that have a page, and drive them in Chromium
-	$(BIN)/python -m pytest -m frontends -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -m frontends -n 2 --dist loadscope $(ARGS)
 
 hunt: setup  ## tests that draw by chance, by new seeds: ROUNDS=3, MINUTES=10 at most; or by one, SEED=7
 	@for seed in $(or $(SEED),$$($(BIN)/python -c 'import random; print(*random.sample(range(2**32), $(ROUNDS)))')); do \

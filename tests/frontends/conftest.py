@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.chromium import Screen, browser, opened_tab, shots
-from tests.frontends.builds import Frontend, serving_frontend
+from tests.frontends.builds import serving_frontend
 from tests.frontends.chat_page import ChatPage
 from tests.frontends.scripted_chats import Backend, serving_scripted_chats
 
@@ -19,28 +19,18 @@ class OpenChat(Protocol):
     def __call__(self, url: str = ..., **screen: Unpack[Screen]) -> ChatPage: ...
 
 
-def run_on(*frontends: Frontend) -> list[pytest.MarkDecorator]:
-    """Marks for tests that run on each of these. One worker has all tests of a frontend, which is built once."""
-    built = [pytest.param(each, marks=pytest.mark.xdist_group(str(each)), id=str(each)) for each in frontends]
-    return [
-        pytest.mark.frontends,
-        pytest.mark.browser,
-        pytest.mark.node,
-        pytest.mark.parametrize("frontend", built, scope="session"),
-    ]
-
-
 @pytest.fixture(scope="session")
 def backend() -> Iterator[Backend]:
     with serving_scripted_chats() as backend:
         yield backend
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="class")
 def frontend_url(
-    request: pytest.FixtureRequest, frontend: Frontend, backend: Backend, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, backend: Backend, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    with serving_frontend(frontend, tmp_path_factory.mktemp("frontend"), agent_url=backend.url) as url:
+    """The address of the class's frontend."""
+    with serving_frontend(request.cls.frontend, tmp_path_factory.mktemp("frontend"), agent_url=backend.url) as url:
         yield url
 
 
