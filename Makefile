@@ -28,9 +28,9 @@ OLDEST := .venv-oldest/bin
 OLDEST_READY := .venv-oldest/.ready
 VERSIONS ?= $(shell sed -n 's/.*:: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml)
 NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard \
-	frontend-fixtures/package-lock.json server/page/package-lock.json examples/frontend-tests/package-lock.json))
+	frontend-fixtures/package-lock.json server/page/package-lock.json))
 FRONTENDS := $(patsubst %/package-lock.json,%,$(wildcard \
-	$(addsuffix /package-lock.json,$(addprefix examples/,assistant-ui nextjs svelte vue) tests/frontends/ai-v7/*)))
+	$(addsuffix /package-lock.json,$(addprefix examples/,assistant-ui frontend-tests nextjs svelte vue) tests/frontends/ai-v7/*)))
 NODE_VERSION := $(shell node --version 2>/dev/null)
 MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing cli)
 # As tests/conftest.py orders them: not the files with most tests first.
@@ -39,14 +39,16 @@ PYTHON_ALONE := not node and not browser and not store and not samples
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
+FRONTENDS_READY := $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup setup-oldest demo test test-python test-oldest test-versions frontends samples hunt check static coverage bench lock page clean python-there node-missing
+.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends samples hunt check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(PYTHON_READY) $(NODE_READY)  ## make .venv with the locked packages; npm ci where Node is there
 setup-oldest: $(OLDEST_READY)
+setup-frontends: $(FRONTENDS_READY)
 
 python-there:
 	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or later is needed: install it, or say make PYTHON=/path/to/python" >&2; exit 1; }
@@ -104,7 +106,7 @@ test-versions: $(PYTHON_READY)  ## test-python on each supported Python that is 
 	echo "Python versions that ran:$${ran:- none}. Not found:$${missing:- none}. Failed:$${failed:- none}."; \
 	[ -z "$$failed" ]
 
-frontends: setup $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready))  ## build the examples that have a page, and drive them in Chromium
+frontends: setup setup-frontends  ## build the examples that have a page, and drive them in Chromium
 	$(BIN)/python -m pytest -m frontends -n 2 --dist loadscope $(ARGS)
 
 hunt: setup  ## tests that draw by chance, by new seeds: ROUNDS=3, MINUTES=10 at most; or by one, SEED=7

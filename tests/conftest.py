@@ -40,7 +40,6 @@ FIRST = (
     "serving/test_every_store.py",
     "browser/test_refused_body.py",
     "cli/test_serve_command.py",
-    "test_frontend_example.py",
 )
 """The files that take longest: who starts last makes the others wait. There are four workers, and often two cores: so
 about two of the files that mostly wait, as the first two, run at a time, while the other workers compute."""

@@ -26,11 +26,13 @@ def test_its_streams_are_what_replay_prints(name: str) -> None:
     assert (EXAMPLE / "streams" / f"{name}.sse").read_bytes() == printed
 
 
+@pytest.mark.frontends
 @pytest.mark.node
 def test_its_vitest_tests_pass() -> None:
     assert "3 passed" in run("test:unit", {})
 
 
+@pytest.mark.frontends
 @pytest.mark.node
 @pytest.mark.browser
 def test_its_playwright_tests_pass() -> None:

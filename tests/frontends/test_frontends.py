@@ -186,6 +186,10 @@ class TestNextjs(Scenarios):
         expect(chat.answer).to_contain_text("A good choice.")
         chat.expect_agreement()
 
+    def test_code_is_coloured(self, chat: ChatPage) -> None:
+        chat.say("code:\n```python\nprint(1)\n```")
+        expect(chat.answer.locator("code span[style]").first).to_be_visible()
+
     def test_the_end_stays_in_view_until_the_reader_scrolls_up(self, open_chat: OpenChat) -> None:
         chat = open_chat(height=600)
         chat.say("long")
