@@ -19,7 +19,10 @@ SCREENS: Final[Mapping[str, ViewportSize]] = {
     "phone": {"width": 390, "height": 800},
 }
 
-pytestmark = [pytest.mark.frontends, pytest.mark.browser, pytest.mark.node]
+BUILD_SECONDS: Final = 600
+"""To fail a hang: the first test of a class waits until its frontend is built."""
+
+pytestmark = [pytest.mark.frontends, pytest.mark.browser, pytest.mark.node, pytest.mark.timeout(BUILD_SECONDS)]
 
 
 class Scenarios:
