@@ -82,7 +82,7 @@ demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.
 	@$(BIN)/python -m server --host $(HOST) --port $(PORT)
 
 test: setup  ## every test; make test ARGS="-k name" for some
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "not samples" -n 4 $(BY_FILE))
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "not samples and not frontends" -n 4 $(BY_FILE))
 
 samples: setup  ## agents of all kinds before the real client, models' streams cut anywhere: two minutes
 	$(BIN)/python -m pytest -m samples -n 2 $(BY_FILE) $(ARGS)

@@ -166,7 +166,7 @@ class Scenarios:
             chat.tab.set_viewport_size(size)
             for colors in COLORS:
                 chat.tab.emulate_media(color_scheme=colors)
-                chat.tab.screenshot(path=shots / f"{self.frontend}-{device}-{colors}.png")
+                chat.tab.screenshot(path=shots / f"{self.frontend}-{device}-{colors}.png", animations="disabled")
             chat.expect_no_overflow()
 
 
