@@ -7,12 +7,16 @@ from starlette.routing import Route
 
 from server.agents import SUGGESTIONS, demo_agent
 from server.settings import Settings
-from stream_protocol.serving import ChatService, create_app as create_chat_app
+from stream_protocol import ConverterOptions
+from stream_protocol.serving import ChatService, create_app as create_chat_app, explain_error
 
 
 def chat_service(settings: Settings) -> ChatService:
     """The demo agent's chats."""
-    return ChatService(demo_agent(), ai_sdk=settings.ai_sdk, disconnect_grace=settings.disconnect_grace)
+    options: ConverterOptions = {"ai_sdk": settings.ai_sdk}
+    if settings.show_errors:
+        options["on_error"] = explain_error
+    return ChatService(demo_agent(), disconnect_grace=settings.disconnect_grace, **options)
 
 
 def create_app(settings: Settings, service: ChatService | None = None) -> Starlette:

@@ -19,10 +19,13 @@ class Settings:
     disconnect_grace: float | None = None
     """Seconds that a run outlives its reader; by default it goes on to its end, and a page that reloads takes it up."""
 
+    show_errors: bool = False
+    """Whether the page shows the cause of an error. Only where who chats may read it."""
+
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Self:
         """Reads ``HOST``, ``PORT``, ``AI_SDK``, ``ALLOW_ORIGINS`` (comma-separated) and ``DISCONNECT_GRACE`` (seconds,
-        or empty: a run goes on to its end).
+        or empty: a run goes on to its end) and ``SHOW_ERRORS`` (0 or 1).
 
         Raises ``ValueError`` for what makes no sense.
         """
@@ -32,11 +35,18 @@ class Settings:
             ai_sdk=_ai_sdk(env.get("AI_SDK", "6")),
             allow_origins=tuple(origin.strip() for origin in env.get("ALLOW_ORIGINS", "").split(",") if origin.strip()),
             disconnect_grace=_seconds(env.get("DISCONNECT_GRACE", "")),
+            show_errors=_flag("SHOW_ERRORS", env.get("SHOW_ERRORS", "0")),
         )
 
 
 def _seconds(text: str) -> float | None:
     return float(text) if text else None
+
+
+def _flag(name: str, text: str) -> bool:
+    if text not in {"0", "1"}:
+        raise ValueError(f"{name} must be 0 or 1, not {text!r}")
+    return text == "1"
 
 
 def _ai_sdk(text: str) -> AiSdkVersion:

@@ -3,7 +3,7 @@
 import pytest
 
 from server.agents import SUGGESTIONS
-from server.app import create_app, from_env
+from server.app import chat_service, create_app, from_env
 from server.settings import Settings
 from tests.serving.support import begin, chat, client, said
 
@@ -15,15 +15,21 @@ def test_settings_come_from_the_environment() -> None:
         "AI_SDK": "7",
         "ALLOW_ORIGINS": "https://a, https://b,",
         "DISCONNECT_GRACE": "5",
+        "SHOW_ERRORS": "1",
     }
     assert Settings.from_env(env) == Settings(
-        host="0.0.0.0", port=9000, ai_sdk=7, allow_origins=("https://a", "https://b"), disconnect_grace=5
+        host="0.0.0.0",
+        port=9000,
+        ai_sdk=7,
+        allow_origins=("https://a", "https://b"),
+        disconnect_grace=5,
+        show_errors=True,
     )
     assert Settings.from_env({}) == Settings()
     assert Settings.from_env({"DISCONNECT_GRACE": ""}).disconnect_grace is None
 
 
-@pytest.mark.parametrize("env", [{"PORT": "x"}, {"AI_SDK": "5"}, {"DISCONNECT_GRACE": "soon"}])
+@pytest.mark.parametrize("env", [{"PORT": "x"}, {"AI_SDK": "5"}, {"DISCONNECT_GRACE": "soon"}, {"SHOW_ERRORS": "yes"}])
 def test_settings_that_make_no_sense_are_refused(env: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=next(iter(env.values()))):
         Settings.from_env(env)
@@ -38,6 +44,12 @@ async def test_the_demo_shows_its_page_and_answers(monkeypatch: pytest.MonkeyPat
     async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
         assert await exchange.status() == 200
         await exchange.until("start-step")
+
+
+@pytest.mark.parametrize("show_errors", [False, True])
+def test_the_demo_shows_the_cause_of_an_error_only_if_it_is_told_to(show_errors: bool) -> None:
+    shown = chat_service(Settings(show_errors=show_errors)).error_text(ValueError("hunter2"))
+    assert shown == ("ValueError: hunter2." if show_errors else "An error occurred.")
 
 
 def test_the_factory_takes_its_settings_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import click
 from stream_protocol.cli._command_options import refuse
 from stream_protocol.recording import RecordingError
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
+from stream_protocol.serving import log_to_terminal
 from stream_protocol.serving.http import AddressError, bind_socket, run_server
 from stream_protocol.wire import AiSdkVersion
 
@@ -23,6 +24,7 @@ def serve_recordings(
     port: int,
     origins: Sequence[str],
     page: bool,
+    verbose: bool,
 ) -> None:
     """Serves the recordings in a file or folder until the process is stopped."""
     try:
@@ -32,5 +34,6 @@ def serve_recordings(
         refuse(f"{path}: {error}")
     except AddressError as error:
         refuse(str(error))
+    log_to_terminal(verbose=verbose)
     app = create_replay_app(chats, allow_origins=origins, page=page)
     run_server(app, chats, listener, announce=lambda url: click.echo(f"Replaying {path} at {url}"))

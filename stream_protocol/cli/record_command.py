@@ -27,10 +27,11 @@ CHAT_ID = "recorded"
 @click.option(
     "--ai-sdk", type=AI_SDK_VERSIONS, default="6", show_default=True, help="Major version of the client's `ai`."
 )
-def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str) -> None:
+@click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
+def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str, verbose: bool) -> None:
     """Talk with TARGET (as in `serve`) and record it, for `replay` and tests. It really runs: models cost money."""
     from stream_protocol.recording.write import FileRecorder
-    from stream_protocol.serving import ChatService
+    from stream_protocol.serving import ChatService, log_to_terminal
     from stream_protocol.serving.adk_runner import TargetError, load_target
 
     version = ai_sdk_version(ai_sdk)
@@ -40,6 +41,7 @@ def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str) -> N
         refuse(f"{file.parent} is no folder")
     try:
         service = ChatService(load_target(target), ai_sdk=version, recorder=FileRecorder(file))
+        log_to_terminal(verbose=verbose)
         asyncio.run(_talk(service, texts, version))
     except (TargetError, StreamProtocolError, ChatRequestError) as error:
         refuse(str(error))

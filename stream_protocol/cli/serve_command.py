@@ -16,6 +16,7 @@ from stream_protocol.cli._command_options import (
 )
 
 if TYPE_CHECKING:
+    from stream_protocol.convert import ConverterOptions
     from stream_protocol.serving.run_logs import RunLog
 
 
@@ -60,6 +61,10 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Record each chat in a file in DIR: see docs/recording.md. They are people's words.",
 )
+@click.option(
+    "--show-errors", is_flag=True, help="Show the cause of an error on the page, too. Whoever chats reads it."
+)
+@click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
 def serve(
     target: str | None,
@@ -77,6 +82,8 @@ def serve(
     lease: float,
     user_header: str | None,
     record_folder: str | None,
+    show_errors: bool,
+    verbose: bool,
     page: bool,
 ) -> None:
     """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder.
@@ -86,7 +93,9 @@ def serve(
     if recordings is not None and target is None:
         from stream_protocol.cli._serve_recordings import serve_recordings
 
-        refuse_beside("--replay", {"recordings", "session", "pace", "ai_sdk", "host", "port", "origins", "page"})
+        refuse_beside(
+            "--replay", {"recordings", "session", "pace", "ai_sdk", "host", "port", "origins", "page", "verbose"}
+        )
         serve_recordings(
             recordings,
             session=session,
@@ -96,6 +105,7 @@ def serve(
             port=port,
             origins=origins,
             page=page,
+            verbose=verbose,
         )
         return
     if target is None or recordings is not None:
@@ -104,19 +114,22 @@ def serve(
     if redis_url is None:
         refuse_without("--redis", {"lease"})
     from stream_protocol.recording.write import ChatRecorder
-    from stream_protocol.serving import ChatService
+    from stream_protocol.serving import ChatService, explain_error, log_to_terminal
     from stream_protocol.serving.adk_runner import SessionServiceError, TargetError, load_session_service, load_target
     from stream_protocol.serving.http import AddressError, bind_socket, create_app, header_user, local_user, run_server
     from stream_protocol.wire import StreamProtocolError
 
+    options: ConverterOptions = {"ai_sdk": ai_sdk_version(ai_sdk)}
+    if show_errors:
+        options["on_error"] = explain_error
     try:
         service = ChatService(
             load_target(target),
             session_service=load_session_service(session_service_uri) if session_service_uri else None,
-            ai_sdk=ai_sdk_version(ai_sdk),
             run_log=_run_log(redis_url, lease) if redis_url else None,
             disconnect_grace=disconnect_grace,
             recorder=ChatRecorder(record_folder) if record_folder else None,
+            **options,
         )
     except OSError as error:
         refuse(f"cannot record into {record_folder}: {error.strerror}")
@@ -127,6 +140,7 @@ def serve(
     except AddressError as error:
         refuse(str(error))
     identify = header_user(user_header) if user_header else local_user
+    log_to_terminal(verbose=verbose)
     app = create_app(service, identify=identify, allow_origins=origins, page=page)
     run_server(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
 

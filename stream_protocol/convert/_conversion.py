@@ -8,7 +8,6 @@ its speaker's fragments said, so only the difference is shown. An aggregate that
 callback redacted it) is not shown a second time; what is not the aggregate of that stream is a response of its own.
 """
 
-import logging
 from collections import Counter
 from collections.abc import Iterable
 from itertools import count
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.convert._aggregates import NOTHING_STREAMED, compare, is_aggregate
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_output
-from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunSummary, reports_error
+from stream_protocol.convert._endings import AgentRunError, RunSummary, reports_error
 from stream_protocol.convert._function_calls import FunctionCalls
 from stream_protocol.convert._function_responses import FunctionResponses
 from stream_protocol.convert._media import is_media, write_media
@@ -36,7 +35,7 @@ from stream_protocol.convert.events import (
     read_events,
     without_sound,
 )
-from stream_protocol.wire import Sink, StreamProtocolError, json_value, to_well_formed
+from stream_protocol.wire import Sink, StreamProtocolError, json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 
     from stream_protocol.convert.events import EventOrDict
 
-logger = logging.getLogger(__name__)
 
 PART_KINDS = TEXT, REASONING = tuple(PartKind)
 
@@ -120,10 +118,15 @@ class Conversion(Generic[T]):
         self._summary.end_response()
         self.take()
 
+    @property
+    def failure(self) -> AgentRunError | None:
+        """The failure that the events report so far, and from which the run has not recovered."""
+        return self._summary.failure
+
     def finish(self) -> None:
         """Ends the response after its last event: by ``finish``, unless the events report an error or an abort."""
-        if (failure := self._summary.failure) is not None:
-            self.fail(failure)
+        if self.failure is not None:
+            self.fail(self.failure)
         elif self._summary.aborted:
             self.abort()
         else:
@@ -149,7 +152,7 @@ class Conversion(Generic[T]):
         self._check_running()
         self._end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending)
         self._steps.finish()  # and adds no empty step: after an error the client's helpers send nothing
-        self._sink.error(self._error_text(error))
+        self._sink.error(self._settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
@@ -179,14 +182,6 @@ class Conversion(Generic[T]):
         # Called last: if a hook raises before this, `fail` can still end the response.
         self.outcome = outcome
         self._running = False
-
-    def _error_text(self, error: BaseException) -> str:
-        try:
-            text = self._settings.options["on_error"](error)
-            return to_well_formed(str.__str__(text))  # raises for what is no text
-        except Exception:
-            logger.exception("`on_error` raised")
-            return DEFAULT_ERROR_TEXT
 
     def _end_parts(self, error_text: str, *, closes_pending: bool = False) -> None:
         for speaker in self._speakers.values():

@@ -1,11 +1,14 @@
 """The converter's options: what each does and its default, how they are checked, and their form in a recording."""
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Literal, TypedDict, Unpack, cast
 
 from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT
 from stream_protocol.convert._media import ArtifactUrl
-from stream_protocol.wire import AiSdkVersion, StreamProtocolError, Transform, json_value
+from stream_protocol.wire import AiSdkVersion, StreamProtocolError, Transform, json_value, to_well_formed
+
+logger = logging.getLogger(__name__)
 
 ToolSelection = Collection[str] | Callable[[str], bool] | Literal["all"]
 """Tools by name, by a predicate over the name, or all of them."""
@@ -98,6 +101,15 @@ class Settings:
 
     def is_dynamic(self, tool: str) -> bool:
         return _selects(self.options["dynamic_tools"], tool)
+
+    def error_text(self, error: BaseException) -> str:
+        """What the client sees of the error: the text of ``on_error``, or the default if that raises."""
+        try:
+            text = self.options["on_error"](error)
+            return to_well_formed(str.__str__(text))  # raises for what is no text
+        except Exception:
+            logger.exception("`on_error` raised")
+            return DEFAULT_ERROR_TEXT
 
 
 def _check(options: ConverterOptions) -> None:

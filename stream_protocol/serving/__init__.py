@@ -12,6 +12,7 @@ from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.adk_runner import Target, default_run_config, delegation_tools
+from stream_protocol.serving.errors import explain_error, log_to_terminal
 from stream_protocol.serving.http import (
     AddressError,
     ChatEndpoints,
@@ -58,8 +59,10 @@ __all__ = [
     "default_run_config",
     "delegation_tools",
     "emit_data",
+    "explain_error",
     "header_user",
     "local_user",
+    "log_to_terminal",
     "response_body",
     "run_server",
 ]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from stream_protocol.convert import Conversion, Ending, Settings, fail_response, sse_conversion
 from stream_protocol.serving._loop_guard import without_loop
 from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecorder
+from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.session import RunOutput
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
@@ -166,7 +167,7 @@ class Run:
                         self._feed(event)
                         if not self.holds_lease:  # a complete call came, and its tool would start next
                             raise LeaseLostError
-                self._end(lambda response: response.finish())
+                self._end(_finish)
         finally:
             self.stop()  # if this task was cancelled, the response is still open
             for timer in self._timers.values():
@@ -236,8 +237,8 @@ class Run:
         """The boundary where a failure of the agent or of an app's hook becomes the response's one error."""
         try:
             yield
-        except Exception as error:
-            logger.exception("The run failed.")
+        except Exception as error:  # noqa: BLE001 - whatever the agent raises
+            log_error(logger, error)
             self._end(partial(_fail, error))
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
@@ -259,8 +260,8 @@ class Run:
         try:
             response = self._response(None)
             write_end(response)
-        except Exception as error:
-            logger.exception("The response failed at its end.")
+        except Exception as error:  # noqa: BLE001 - whatever the hook raises
+            log_error(logger, error)
             response = self._response(None)
             fail_response(response, error)
         return response
@@ -297,6 +298,12 @@ class Run:
 def _empty_response(_invocation_id: str | None) -> StartedResponse:
     """The response of a run that was stopped before its request was accepted, or whose response failed to start."""
     return StartedResponse(sse_conversion((), None, Settings()))
+
+
+def _finish(response: Conversion[bytes]) -> None:
+    if response.failure is not None:
+        log_error(logger, response.failure)
+    response.finish()
 
 
 def _fail(error: Exception, response: Conversion[bytes]) -> None:

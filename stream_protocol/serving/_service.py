@@ -250,6 +250,10 @@ class ChatService:
                     return await self._in_time(delete_session(self.runner, session))
         raise ChatRequestError("There is no such chat.", status=404)
 
+    def error_text(self, error: BaseException) -> str:
+        """Returns what a client sees of an error: the text of ``on_error``, by default a masked one."""
+        return self._settings.error_text(error)
+
     async def aclose(self) -> None:
         """Stops all runs and waits for them, up to ``SHUTDOWN_SECONDS``. Later requests are refused (503)."""
         self._runs.close()

@@ -130,6 +130,34 @@ def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> 
     assert accepted.status_code == 200
 
 
+KEYLESS = """
+import os
+for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
+    os.environ.pop(name, None)
+from google.adk.agents import LlmAgent
+root_agent = LlmAgent(name="mine", model="gemini-2.5-flash")
+"""
+NO_KEY = "No API key for gemini-2.5-flash: set GOOGLE_API_KEY in the environment of this server."
+
+
+def test_without_a_key_the_terminal_says_so_in_one_line_and_the_page_nothing(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(KEYLESS)
+    with serving("agent:root_agent", cwd=tmp_path) as (process, url):
+        answers = [httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).text for _ in range(2)]
+        assert process.log.read_text() == f"ERROR: {NO_KEY}\n" * 2
+    assert all('"errorText":"An error occurred."' in answer for answer in answers)
+
+
+def test_the_page_has_the_cause_and_the_terminal_the_traceback_if_they_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(KEYLESS)
+    with serving("agent:root_agent", "--show-errors", "--verbose", cwd=tmp_path) as (process, url):
+        answer = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).text
+        log = process.log.read_text()
+    assert f'"errorText":"{NO_KEY}"' in answer
+    assert f"ERROR: {NO_KEY}\n" in log
+    assert "Traceback (most recent call last):" in log
+
+
 def test_a_redis_that_cannot_be_reached_is_told_in_one_line_without_its_password(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     done = cli("serve", "agent:root_agent", "--redis", f"redis://:s3cret@127.0.0.1:{free_port()}/0", cwd=tmp_path)

@@ -2,7 +2,10 @@ import json
 from typing import Any
 
 import pytest
+from google.adk.agents import LlmAgent
+from google.adk.models.lite_llm import LiteLlm
 
+from stream_protocol.serving import explain_error
 from tests.conformance.adapter_runs import check_streamed_arguments, turn
 from tests.conformance.openai_replies import delta, openai_agent, piece, refused, streamed, usage, whole
 
@@ -216,6 +219,61 @@ async def test_a_refused_request_is_one_masked_error(streaming: bool) -> None:
     assert told.error == "An error occurred."
     assert told.parts == []
     assert type(told.failure).__name__ == "BadRequestError"
+
+
+TOLD = {
+    "401 Unauthorized": (
+        "Incorrect API key provided: sk-abcde*****wxyz.",
+        "The API key for openai/gpt-x was refused (401: Incorrect API key provided: [removed]): check OPENAI_API_KEY.",
+    ),
+    "404 Not Found": (
+        "The model `gpt-x` does not exist.",
+        "The provider does not know openai/gpt-x (404: The model `gpt-x` does not exist): check the model's name.",
+    ),
+    "400 Bad Request": (
+        "This model's maximum context length is 8 tokens.",
+        "The conversation is too long for openai/gpt-x: begin a new chat, or shorten what tools and files put into it.",
+    ),
+    "503 Service Unavailable": (
+        "Overloaded.",
+        "The provider of openai/gpt-x is overloaded (503: Overloaded): try again in a moment.",
+    ),
+}
+
+
+@pytest.mark.parametrize("status", TOLD)
+async def test_a_developer_reads_the_cause_of_an_error(status: str) -> None:
+    message, sentence = TOLD[status]
+    async with openai_agent(replies=[refused(status, message)]) as agent:
+        told = await turn(agent)
+    assert told.failure is not None
+    assert explain_error(told.failure) == sentence
+
+
+UNREACHED = {
+    "no key": (
+        LiteLlm(model="openai/gpt-x"),
+        "No API key for openai/gpt-x: set OPENAI_API_KEY in the environment of this server.",
+    ),
+    "nobody there": (
+        LiteLlm(model="openai/gpt-x", api_key="no-key", api_base="http://127.0.0.1:1/v1", max_retries=0),
+        "Cannot reach the provider for openai/gpt-x: check the network, the proxy settings and the model's address.",
+    ),
+    "no provider": (
+        LiteLlm(model="gpt-x"),
+        "gpt-x is of no known provider: name it with its provider, as in openai/gpt-4o.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNREACHED)
+async def test_a_developer_reads_that_the_model_was_not_reached(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    model, sentence = UNREACHED[case]
+    model._additional_args["_skip_mcp_handler"] = True  # noqa: SLF001 - as in `openai_agent`
+    told = await turn(LlmAgent(name="assistant", model=model))
+    assert told.failure is not None
+    assert explain_error(told.failure) == sentence
 
 
 async def test_a_failing_tool_ends_its_call_and_the_run() -> None:

@@ -60,6 +60,14 @@ BAD: dict[str, tuple[str, str]] = {
     "no such attribute": ("bad_target:agent", "has no attribute 'agent'"),
     "no agent": ("bad_target:number", "it is of type int, not an agent, App or Runner"),
     "an error in it": ("broken_target:agent", "ZeroDivisionError"),
+    "a missing variable": ("no_variable_target:agent", "KeyError: 'NO_SUCH_VARIABLE' (no_variable_target.py, line 2)"),
+    "a missing package": (
+        "no_package_target:agent",
+        "No module named 'no_such_package' (no_package_target.py, line 1)",
+    ),
+    "no Python": ("no_python_target:agent", "SyntaxError: '(' was never closed (no_python_target.py, line 1)"),
+    "an agent that ADK refuses": ("refused_target:agent", "LlmAgent name: Value error, Agent name cannot be `user`."),
+    "an error that tells a secret": ("telling_target:agent", "RuntimeError: cannot log in at https://host/ (telling"),
     "an exit in it": ("exiting_target:agent", "SystemExit: 7"),
     "no such folder": ("nowhere_at_all", "no such folder"),
     "a folder without an agent": ("empty", "No root_agent found"),
@@ -70,6 +78,13 @@ BAD: dict[str, tuple[str, str]] = {
 def test_a_target_that_is_none_is_refused_in_one_line(folder: Path, name: str) -> None:
     (folder / "bad_target.py").write_text(AGENT.format(name="mine"))
     (folder / "broken_target.py").write_text("1 / 0\n")
+    (folder / "no_variable_target.py").write_text("import os\nos.environ['NO_SUCH_VARIABLE']\n")
+    (folder / "no_package_target.py").write_text("import no_such_package\n")
+    (folder / "no_python_target.py").write_text("agent = (\n")
+    (folder / "refused_target.py").write_text(AGENT.format(name="user"))
+    (folder / "telling_target.py").write_text(
+        "raise RuntimeError('cannot log in\\nat https://u:hunter2@host/?key=x')\n"
+    )
     (folder / "exiting_target.py").write_text("raise SystemExit(7)\n")
     (folder / "empty").mkdir()
     target, reason = BAD[name]

@@ -14,6 +14,7 @@ from google.adk.runners import Runner
 from google.adk.workflow import BaseNode
 
 from stream_protocol.serving.adk_runner._runner import Target, live_model
+from stream_protocol.serving.errors import error_text, own_line
 
 AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
 """For ``adk web``, a folder with one of these is an agent. So is a package with ``root_agent`` in ``__init__.py``."""
@@ -34,8 +35,8 @@ def load_target(name: str) -> Target:
     try:
         target = _from_folder(Path(name)) if ":" not in name else _from_module(name)
     except (Exception, SystemExit) as error:
-        text = next(iter(str(error).splitlines()), "")
-        raise TargetError(f"cannot load {name}: {type(error).__name__}: {text}") from error
+        line = f" ({place})" if (place := own_line(error)) else ""
+        raise TargetError(f"cannot load {name}: {error_text(error)}{line}") from error
     if not isinstance(target, (BaseNode, App, Runner)):
         raise TargetError(f"cannot load {name}: it is of type {type(target).__name__}, not an agent, App or Runner")
     root = _root(target)

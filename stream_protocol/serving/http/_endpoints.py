@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -27,6 +28,21 @@ MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """The most bytes in a request body. Generous: the client sends its whole history again, attached files included."""
 
 
+P = ParamSpec("P")
+
+
+def _answers_errors(
+    method: Callable[Concatenate[ChatEndpoints, P], Awaitable[Response]],
+) -> Callable[Concatenate[ChatEndpoints, P], Coroutine[Any, Any, Response]]:
+    """Answers the method's errors in plain text, with what the service's ``on_error`` says of them."""
+
+    @wraps(method)
+    async def answer(self: ChatEndpoints, *args: P.args, **kwargs: P.kwargs) -> Response:
+        return await plain_text_errors(method, self._service.error_text)(self, *args, **kwargs)
+
+    return answer
+
+
 class ChatEndpoints:
     """The methods of a ``ChatService`` over HTTP: each takes a request and returns the response for ``useChat``.
 
@@ -38,7 +54,8 @@ class ChatEndpoints:
     comment is sent; ``None`` for never.
 
     No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
-    shows. Any other failure is logged, and the response is a masked 500. An empty ``user_id`` is refused (401).
+    shows. Any other failure is logged, and the response is a 500 with the text of the
+    service's ``on_error``, by default a masked one. An empty ``user_id`` is refused (401).
     """
 
     def __init__(
@@ -48,7 +65,7 @@ class ChatEndpoints:
         self._max_body_bytes = max_body_bytes
         self._keep_alive = keep_alive
 
-    @plain_text_errors
+    @_answers_errors
     async def respond(
         self,
         request: Request,
@@ -72,21 +89,21 @@ class ChatEndpoints:
             prepared = replace(prepared, artifact_base=artifact_base(request, artifact_path))
         return self._stream(await self._service.respond(chat_request, user_id=user_id, overrides=prepared))
 
-    @plain_text_errors
+    @_answers_errors
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """The response that is being written in a chat, from its start; 204 if there is none."""
         require_user(user_id)
         events = await self._service.resume(chat_id, user_id=user_id)
         return Response(status_code=204) if events is None else self._stream(events)
 
-    @plain_text_errors
+    @_answers_errors
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops what runs in a chat: 202, also if nothing runs; 404 if this user has no such chat."""
         require_user(user_id)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
 
-    @plain_text_errors
+    @_answers_errors
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
@@ -101,7 +118,7 @@ class ChatEndpoints:
             raise ChatRequestError("There is no such chat.", status=404)
         return Response(json.dumps({"messages": messages}), media_type="application/json")
 
-    @plain_text_errors
+    @_answers_errors
     async def chats(self, request: Request, *, user_id: str) -> Response:
         """``{"chats": [{"id", "title", "updatedAt"}], "nextCursor"}``: the user's chats, newest first.
 
@@ -112,14 +129,14 @@ class ChatEndpoints:
         page = await self._service.chats(user_id=user_id, limit=limit, cursor=cursor)
         return JSONResponse({"chats": page.chats, "nextCursor": page.next_cursor})
 
-    @plain_text_errors
+    @_answers_errors
     async def delete(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops what runs in a chat, and deletes it with its artifacts: 204; 404 if this user has no such chat."""
         require_user(user_id)
         await self._service.delete(chat_id, user_id=user_id)
         return Response(status_code=204)
 
-    @plain_text_errors
+    @_answers_errors
     async def artifact(self, request: Request, chat_id: str, name: str, *, user_id: str) -> Response:
         """An artifact of a chat, so that nothing in it can run in the page's origin.
 

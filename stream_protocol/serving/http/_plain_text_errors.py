@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, Response
 
 from stream_protocol.convert import DEFAULT_ERROR_TEXT
+from stream_protocol.serving.errors import log_error
 from stream_protocol.wire import ChatRequestError
 
 logger = logging.getLogger(__name__)
@@ -17,8 +18,15 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 
 
-def plain_text_errors(endpoint: Callable[P, Awaitable[Response]]) -> Callable[P, Awaitable[Response]]:
-    """Answers a ``ChatRequestError`` of the endpoint with its text and status, any other failure with a masked 500.
+def _mask(_error: BaseException) -> str:
+    return DEFAULT_ERROR_TEXT
+
+
+def plain_text_errors(
+    endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
+) -> Callable[P, Awaitable[Response]]:
+    """Answers a ``ChatRequestError`` of the endpoint with its text and status, any other failure with 500 and the text
+    that ``error_text`` gives: by default a masked one.
 
     An ``HTTPException`` is left to the app: only the app's own hooks raise it.
     """
@@ -34,8 +42,8 @@ def plain_text_errors(endpoint: Callable[P, Awaitable[Response]]) -> Callable[P,
             raise
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
-        except Exception:  # answered here, inside CORS, where a page of another origin can read it
-            logger.exception("A chat request failed.")
-            return PlainTextResponse(DEFAULT_ERROR_TEXT, 500)
+        except Exception as error:  # noqa: BLE001 - answered inside CORS, where a page of another origin can read it
+            log_error(logger, error)
+            return PlainTextResponse(error_text(error), 500)
 
     return answer

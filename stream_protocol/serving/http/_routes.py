@@ -68,13 +68,12 @@ def chat_routes(
         return await endpoints.artifact(request, _chat_id(request), request.path_params["name"], user_id=user_id)
 
     def route(method: str, path: str, name: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> BaseRoute:
-        @plain_text_errors
         async def identified(request: Request) -> Response:
             async with dropping_body_if_refused(request):
                 user_id = await identify_user(identify, request)
             return await endpoint(request, user_id)
 
-        return Route(path, identified, methods=[method], name=name)
+        return Route(path, plain_text_errors(identified, service.error_text), methods=[method], name=name)
 
     return [
         route("POST", path, "chat", respond),

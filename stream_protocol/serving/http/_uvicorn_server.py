@@ -66,7 +66,8 @@ def run_server(
     app: ASGIApp, service: StreamingService, listener: socket.socket, announce: Callable[[str], None]
 ) -> None:
     """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL."""
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACEFUL_SECONDS)
+    # Without a logging of its own, uvicorn's warnings and errors are printed as all others of the process.
+    config = uvicorn.Config(app, log_config=None, log_level="warning", timeout_graceful_shutdown=GRACEFUL_SECONDS)
     announce(server_address(listener))
     with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
         ChatServer(config, service).run(sockets=[listener])

@@ -1,0 +1,216 @@
+"""One plain sentence for whatever ended a run: the cause, and what to do about it.
+
+An exception is known by what raised it (a tool, a model, an agent), by its class, and by the fields in which a provider
+told its answer. Its words are searched only where the library that raised it gives nothing else. No provider's library
+is imported: classes are known by their names.
+"""
+
+import re
+from typing import Final
+
+from google.adk.models import BaseLlm
+from google.adk.tools.base_tool import BaseTool
+
+from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, AgentRunError
+from stream_protocol.serving.errors._origin import find_origin, own_line
+from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer
+from stream_protocol.serving.errors._text import error_text, one_line
+
+_TIMEOUTS: Final = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})
+_UNREACHABLE: Final = frozenset(
+    {"ConnectError", "ClientConnectorError", "ProxyError", "SSLError", "gaierror", "ConnectionRefusedError"}
+)
+_BROKEN_OFF: Final = frozenset(
+    {"ReadError", "WriteError", "ProtocolError", "ClientConnectionError", "ClientPayloadError", "ConnectionError"}
+)
+_NO_RESPONSE: Final = frozenset({"TransportError", "APIConnectionError"})
+"""What says no more than that there was no response."""
+_UNREADABLE: Final = frozenset(
+    {
+        "UnknownApiResponseError",
+        "JSONDecodeError",
+        "ValidationError",
+        "APIResponseValidationError",
+        "UnicodeDecodeError",
+    }
+)
+_PROVIDER_LIBRARIES: Final = frozenset({"litellm", "openai", "anthropic"})
+"""Whose exceptions are a model's, too, where the exception has no traceback. google-genai's are under ``google``."""
+
+_NO_KEY: Final = re.compile(
+    r"no api key|missing credentials|missing \w+ api key|no \w+ credential|api[_ ]key[^.]{0,40} must be set"
+    r"|could not resolve authentication",
+    re.IGNORECASE,
+)
+_NO_CONNECTION: Final = re.compile(r"connection error|cannot connect to host", re.IGNORECASE)
+_NO_PROVIDER: Final = "LLM Provider NOT provided"
+_UNKNOWN_MODEL: Final = re.compile(r"^Model (\S+) not found\.")
+_TOO_LONG: Final = re.compile(r"prompt is too long|token count .{0,40}exceeds|maximum context length", re.IGNORECASE)
+_TOOL_DECLARATION: Final = re.compile(r"function_declarations|\btools?[\[.]\d|schema for function", re.IGNORECASE)
+
+_BLOCKED: Final = frozenset({"content_filter", "content_policy_violation", "MODEL_ARMOR", "JAILBREAK"}) | {
+    reason for reason, finish in FINISH_REASONS.items() if finish == "content-filter"
+}
+_UNREADABLE_CALL: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})
+
+
+def explain_error(error: BaseException) -> str:
+    """Returns one plain sentence that says why a run failed, and what to do: for a developer, on one line.
+
+    Keys, and the queries and passwords of URLs, are removed from what it quotes. It may still hold words of a provider,
+    a tool or a user: give it to ``ChatService(on_error=explain_error)`` only where who chats may read them.
+    """
+    if isinstance(error, AgentRunError):
+        return _explain_event(error)
+    origin = find_origin(error)
+    if isinstance(origin, BaseTool):
+        return f"The tool {origin.name} raised {_told(error)}."
+    if isinstance(origin, BaseLlm) or _is_of_provider(error):
+        sentence = _explain_model(error, origin if isinstance(origin, BaseLlm) else None)
+        if sentence is not None:
+            return sentence
+    if isinstance(error, ImportError) and error.name:
+        return f"The package {error.name} is not installed here ({error_text(error)}): install it with pip."
+    if (unknown := _UNKNOWN_MODEL.match(str(error))) is not None:
+        return (
+            f"ADK knows no model {one_line(unknown[1], 80)}: check its name; a model of another provider is named as "
+            "in openai/gpt-4o, and needs `pip install google-adk[extensions]`."
+        )
+    if origin is not None:
+        kind = "model" if isinstance(origin, BaseLlm) else "agent"
+        name = origin.model if isinstance(origin, BaseLlm) else origin.name
+        return f"The {kind} {name} raised {_told(error)}."
+    return f"{_told(error)}."
+
+
+def _explain_event(error: AgentRunError) -> str:
+    code, message = error.code, one_line(error.message or "")
+    told = f"{code}: {message}" if code and message else code or message
+    if code in _BLOCKED:
+        return f"The model blocked the prompt or its answer ({told}): say it in other words, or see `safety_settings`."
+    if code in _UNREADABLE_CALL:
+        return (
+            f"The model wrote a tool call that cannot be read ({told}): try again, or simplify the tool's parameters."
+        )
+    if code == "MAX_TOKENS":
+        return f"The model reached its limit of tokens before it said anything ({told}): raise `max_output_tokens`."
+    if code == NO_CONTENT:
+        return f"The model answered nothing ({told}): try again."
+    return f"The agent reported an error: {(told or 'without a word').rstrip('.')}."
+
+
+def _explain_model(error: BaseException, model: BaseLlm | None) -> str | None:
+    """The sentence for what a model's client raised; ``None`` if it is of no known kind."""
+    name = _model_name(error, model)
+    names = _class_names(error)
+    text = str(error)
+    answer = read_answer(error)
+    if "DefaultCredentialsError" in names:
+        return (
+            f"No Google Cloud credentials for {name}: run `gcloud auth application-default login`, or set "
+            "GOOGLE_API_KEY without GOOGLE_GENAI_USE_VERTEXAI."
+        )
+    if "RefreshError" in names:
+        return f"Google Cloud refused the credentials for {name}: run `gcloud auth application-default login`."
+    if _NO_KEY.search(text):
+        return f"No API key for {name}: set {_key_variable(error, model)} in the environment of this server."
+    if "ContextWindowExceededError" in names or _TOO_LONG.search(text):
+        return (
+            f"The conversation is too long for {name}: begin a new chat, or shorten what tools and files put into it."
+        )
+    if names & _TIMEOUTS:
+        return f"{name} did not answer in time: try again, or give its client a longer timeout."
+    if _NO_PROVIDER in text:
+        return f"{name} is of no known provider: name it with its provider, as in openai/gpt-4o."
+    if names & _BROKEN_OFF and not names & _UNREACHABLE:
+        return f"The connection to {_host(error)} for {name} broke off: try again."
+    if names & (_UNREACHABLE | _NO_RESPONSE) or ("InternalServerError" in names and _NO_CONNECTION.search(text)):
+        return f"Cannot reach {_host(error)} for {name}: check the network, the proxy settings and the model's address."
+    if names & _UNREADABLE:
+        return (
+            f"The answer to {name} cannot be read ({error_text(error)}): check that the model's address is its "
+            "provider's, and that no proxy answers instead."
+        )
+    return None if answer is None else _explain_answer(answer, name, _key_variable(error, model), names)
+
+
+def _explain_answer(answer: ProviderAnswer, name: str, key: str, names: frozenset[str]) -> str:
+    """The sentence for a request that the provider refused. ``key``: the environment variable of the key."""
+    message = one_line(answer.message).rstrip(".")
+    told = f"{answer.name}: {message}" if message else answer.name
+    codes, status = frozenset(answer.codes), answer.status
+    if codes & {"context_length_exceeded", "request_too_large"} or status == 413:
+        return (
+            f"The conversation is too long for {name}: begin a new chat, or shorten what tools and files put into it."
+        )
+    if codes & _BLOCKED or "ContentPolicyViolationError" in names:
+        return f"The provider blocked the prompt for {name} ({told}): say it in other words."
+    if status == 401 or "API_KEY_INVALID" in codes:
+        return f"The API key for {name} was refused ({told}): check {key}."
+    if status in {402, 429} or "insufficient_quota" in codes:
+        wait = f"wait {one_line(answer.retry_after, 20)}" if answer.retry_after else "wait"
+        return f"The quota of the API key for {name} is used up ({told}): {wait}, or check its plan and limits."
+    if status == 403:
+        return f"The API key has no permission for {name} ({told}): check what the key and its project may use."
+    if status == 404:
+        return f"The provider does not know {name} ({told}): check the model's name."
+    if status in {408, 504}:
+        return f"The provider of {name} did not answer in time ({told}): try again."
+    if status in {503, 529} or "overloaded_error" in codes:
+        return f"The provider of {name} is overloaded ({told}): try again in a moment."
+    if status >= 500:
+        return f"The provider of {name} failed ({told}): try again in a moment."
+    if _TOOL_DECLARATION.search(" ".join([*answer.codes, answer.message])) or "invalid_function_parameters" in codes:
+        return f"The provider of {name} refused the declaration of a tool ({told}): change the types of its parameters."
+    return f"The provider of {name} refused the request ({told})."
+
+
+def _is_of_provider(error: BaseException) -> bool:
+    module = type(error).__module__
+    return module.partition(".")[0] in _PROVIDER_LIBRARIES or module.startswith(("google.genai.", "google.auth."))
+
+
+def _class_names(error: BaseException) -> frozenset[str]:
+    """The names of its classes, and of those of its causes."""
+    names: set[str] = set()
+    cause: BaseException | None = error
+    while cause is not None and (cause is error or type(cause).__name__ not in names):
+        names.update(cls.__name__ for cls in type(cause).__mro__)
+        cause = cause.__cause__
+    return frozenset(names)
+
+
+def _model_name(error: BaseException, model: BaseLlm | None) -> str:
+    name = model.model if model is not None else getattr(error, "model", None)
+    return one_line(name, 80) if isinstance(name, str) and name else "the model"
+
+
+def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
+    """The environment variable that holds the provider's key, by the rule that all of them follow."""
+    provider = getattr(error, "llm_provider", None)
+    if not isinstance(provider, str) or not provider:
+        modules = (type(error).__module__, type(model).__module__)
+        provider = next(
+            (known for known in ("anthropic", "openai") if any(known in name for name in modules)), "google"
+        )
+    provider = {"vertex_ai": "google"}.get(provider, provider)
+    return f"{re.sub(r'[^A-Z0-9]', '_', provider.upper())}_API_KEY"
+
+
+def _host(error: BaseException) -> str:
+    """The host of the request, and its port."""
+    try:
+        # aiohttp's exceptions have a host, httpx's, openai's and anthropic's a request. litellm invents one.
+        address = error if hasattr(error, "host") else getattr(getattr(error, "request", None), "url", None)
+    except RuntimeError:  # httpx: the request is not known
+        address = None
+    host, port = getattr(address, "host", None), getattr(address, "port", None)
+    if not isinstance(host, str) or not host or type(error).__module__.startswith("litellm"):
+        return "the provider"
+    return one_line(f"{host}:{port}" if port else host, 80)
+
+
+def _told(error: BaseException) -> str:
+    """What the exception says, and where in the app's code: without a full stop."""
+    text = error_text(error).rstrip(".")
+    return f"{text} ({line})" if (line := own_line(error)) else text

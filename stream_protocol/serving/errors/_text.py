@@ -1,0 +1,83 @@
+"""The text of an exception, on one line, not too long, and without secrets."""
+
+import os
+import re
+from typing import Any, Final
+
+LIMIT: Final = 300
+"""Characters of foreign text in a sentence."""
+
+REMOVED: Final = "[removed]"
+"""Written in place of a secret."""
+
+_TRACEBACK: Final = "Traceback (most recent call last)"
+
+_USER_INFO: Final = re.compile(r"(\w://)[^\s/@]+@")
+_QUERY: Final = re.compile(r"(\w://[^\s?#\"'<>]*)\?[^\s\"'<>]+")
+_NAMED: Final = re.compile(
+    r"(?i)((?:[\w-]*(?:api[-_ ]?key|access[-_]?key|token|secret|password|passwd|authorization|credential)|\bkey)"
+    r"[\"']?\s*[:=]\s*)(?:(?:bearer|basic)\s+)?[\"']?[^\s\"',;&}\])]{4,}"
+)
+"""``api_key=…``, ``"Authorization": "Bearer …"``, ``x-goog-api-key: …``."""
+_BEARER: Final = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
+_SHAPES: Final = re.compile(
+    r"\b(?:AIza[\w-]{10,}|AQ\.[\w-]{10,}|ya29\.[\w.-]+|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[-_][\w*-]{6,}|gh[pousr]_\w{10,}"
+    r"|github_pat_\w+|xox[a-z]-[\w-]+|A[KS]IA[A-Z0-9]{12,}|eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?"
+    r"|(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,})"
+)
+"""Keys as the well-known providers write them, JSON web tokens, and any long word of letters and digits."""
+
+_SECRET_VARIABLE: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
+_SHORTEST_SECRET: Final = 8
+"""A shorter value of such a variable may be an ordinary word."""
+
+
+def one_line(text: str, limit: int = LIMIT) -> str:
+    """The text on one line of at most ``limit`` characters, without secrets and without a traceback that is in it."""
+    text = " ".join(text[: 20 * limit].partition(_TRACEBACK)[0].split())
+    text = without_secrets(text)
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def without_secrets(text: str) -> str:
+    """The text without the values of the environment's secrets, without queries and passwords in URLs, and without what
+    looks like a key."""
+    for name, value in os.environ.items():
+        if _SECRET_VARIABLE.search(name.upper()) and len(value) >= _SHORTEST_SECRET:
+            text = text.replace(value, REMOVED)
+    text = _QUERY.sub(r"\1", _USER_INFO.sub(r"\1", text))
+    text = _NAMED.sub(rf"\1{REMOVED}", text)
+    return _SHAPES.sub(REMOVED, _BEARER.sub(rf"\1{REMOVED}", text))
+
+
+def error_text(error: BaseException) -> str:
+    """The type of the exception, and what it says."""
+    name, text = type(error).__name__, one_line(_message(error))
+    return f"{name}: {text}" if text else name
+
+
+def _message(error: BaseException) -> str:
+    match error:
+        case KeyError(args=(str() as text,)):  # its own text is that of `repr`
+            return text if " " in text else repr(text)
+        case BaseExceptionGroup():
+            return "; ".join(error_text(inner) for inner in error.exceptions[:3])
+    if (problems := _validation_problems(error)) is not None:
+        return problems
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - anybody's code
+        return ""
+
+
+def _validation_problems(error: BaseException) -> str | None:
+    """What a pydantic ``ValidationError`` says, without the values that it refuses and without links."""
+    if type(error).__name__ != "ValidationError" or not hasattr(error, "errors"):
+        return None
+    try:
+        problems: list[dict[str, Any]] = error.errors()
+        where = [".".join(map(str, problem["loc"])) for problem in problems]
+        lines = [f"{place}: {problem['msg']}" for place, problem in zip(where, problems, strict=True)]
+        return f"{getattr(error, 'title', '')} {'; '.join(lines[:3])}"
+    except Exception:  # noqa: BLE001 - another library's class of this name
+        return None
