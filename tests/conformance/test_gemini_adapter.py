@@ -8,6 +8,7 @@ import respx
 from stream_protocol.serving import explain_error
 from tests.conformance.adapter_runs import Told, check_streamed_arguments, turn
 from tests.conformance.gemini_replies import (
+    MODEL,
     WHOLE,
     call,
     developer_agent,
@@ -299,34 +300,41 @@ BAD_KEY = {
     "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}],
 }
 NO_MODEL = {"code": 404, "message": "models/x is not found.", "status": "NOT_FOUND"}
+HOST = "generativelanguage.googleapis.com"
 TOLD: dict[str, tuple[httpx.Response, str]] = {
     "a wrong key": (
         httpx.Response(400, json={"error": BAD_KEY}),
-        "The API key for gemini-3-pro-preview was refused (400 INVALID_ARGUMENT: API key not valid. Please pass a valid "
-        "API key): check GOOGLE_API_KEY.",
+        (
+            f"The API key for {MODEL} was refused (400 INVALID_ARGUMENT: API key not valid. Please pass a valid "
+            "API key): check GOOGLE_API_KEY."
+        ),
     ),
     "an unknown model": (
         httpx.Response(404, json={"error": NO_MODEL}),
-        "The provider does not know gemini-3-pro-preview (404 NOT_FOUND: models/x is not found): check the model's name.",
+        f"The provider does not know {MODEL} (404 NOT_FOUND: models/x is not found): check the model's name.",
     ),
     "an error in the stream": (
         reply(OVERLOADED),
-        "The provider of gemini-3-pro-preview is overloaded (503 UNAVAILABLE: The model is overloaded): "
-        "try again in a moment.",
+        (
+            f"The provider of {MODEL} is overloaded (503 UNAVAILABLE: The model is overloaded (key [removed])): "
+            "try again in a moment."
+        ),
     ),
     "a proxy's page": (
         httpx.Response(502, html="<html><h1>502 Bad Gateway</h1></html>"),
-        "The provider of gemini-3-pro-preview failed (502 Bad Gateway): try again in a moment.",
+        f"The provider of {MODEL} failed (502 Bad Gateway): try again in a moment.",
     ),
     "a page in place of a stream": (
         httpx.Response(200, html="<html>Sign in</html>"),
-        "The answer to gemini-3-pro-preview cannot be read (UnknownApiResponseError: Failed to parse response as JSON. "
-        "Raw response: <html>Sign in</html>): check that the model's address is its provider's, and that no proxy "
-        "answers instead.",
+        (
+            f"The answer to {MODEL} cannot be read (UnknownApiResponseError: Failed to parse response as JSON. "
+            "Raw response: <html>Sign in</html>): check that the model's address is its provider's, and that no proxy "
+            "answers instead."
+        ),
     ),
     "a connection that is reset": (
         reply(said(text("Once upon ")), broken=True),
-        "The connection to generativelanguage.googleapis.com for gemini-3-pro-preview broke off: try again.",
+        f"The connection to {HOST} for {MODEL} broke off: try again.",
     ),
 }
 
@@ -343,12 +351,11 @@ async def test_a_developer_reads_the_cause_of_an_error(case: str) -> None:
 UNREACHED: dict[str, tuple[httpx.TransportError, str]] = {
     "no network": (
         httpx.ConnectError("[Errno -2] Name or service not known"),
-        "Cannot reach generativelanguage.googleapis.com for gemini-3-pro-preview: check the network, the proxy settings "
-        "and the model's address.",
+        (f"Cannot reach {HOST} for {MODEL}: check the network, the proxy settings and the model's address."),
     ),
     "no answer": (
         httpx.ReadTimeout(""),
-        "gemini-3-pro-preview did not answer in time: try again, or give its client a longer timeout.",
+        f"{MODEL} did not answer in time: try again, or give its client a longer timeout.",
     ),
 }
 
@@ -357,7 +364,7 @@ UNREACHED: dict[str, tuple[httpx.TransportError, str]] = {
 async def test_a_developer_reads_that_the_model_was_not_reached(case: str) -> None:
     error, sentence = UNREACHED[case]
     with respx.mock() as router:
-        router.post(host="generativelanguage.googleapis.com").mock(side_effect=error)
+        router.post(host=HOST).mock(side_effect=error)
         told = await turn(developer_agent())
     assert told.failure is not None
     assert explain_error(told.failure) == sentence

@@ -228,7 +228,7 @@ TOLD = {
     ),
     "404 Not Found": (
         "The model `gpt-x` does not exist.",
-        "The provider does not know openai/gpt-x (404: The model `gpt-x` does not exist): check the model's name.",
+        "The provider does not know openai/gpt-x (404 invalid_request_error: The model `gpt-x` does not exist): check the model's name.",
     ),
     "400 Bad Request": (
         "This model's maximum context length is 8 tokens.",
@@ -236,7 +236,7 @@ TOLD = {
     ),
     "503 Service Unavailable": (
         "Overloaded.",
-        "The provider of openai/gpt-x is overloaded (503: Overloaded): try again in a moment.",
+        "The provider of openai/gpt-x is overloaded (503 invalid_request_error: Overloaded): try again in a moment.",
     ),
 }
 
@@ -250,17 +250,17 @@ async def test_a_developer_reads_the_cause_of_an_error(status: str) -> None:
     assert explain_error(told.failure) == sentence
 
 
-UNREACHED = {
+UNREACHED: dict[str, tuple[dict[str, Any], str]] = {
     "no key": (
-        LiteLlm(model="openai/gpt-x"),
+        {"model": "openai/gpt-x"},
         "No API key for openai/gpt-x: set OPENAI_API_KEY in the environment of this server.",
     ),
     "nobody there": (
-        LiteLlm(model="openai/gpt-x", api_key="no-key", api_base="http://127.0.0.1:1/v1", max_retries=0),
+        {"model": "openai/gpt-x", "api_key": "no-key", "api_base": "http://127.0.0.1:1/v1", "max_retries": 0},
         "Cannot reach the provider for openai/gpt-x: check the network, the proxy settings and the model's address.",
     ),
     "no provider": (
-        LiteLlm(model="gpt-x"),
+        {"model": "gpt-x"},
         "gpt-x is of no known provider: name it with its provider, as in openai/gpt-4o.",
     ),
 }
@@ -269,8 +269,8 @@ UNREACHED = {
 @pytest.mark.parametrize("case", UNREACHED)
 async def test_a_developer_reads_that_the_model_was_not_reached(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    model, sentence = UNREACHED[case]
-    model._additional_args["_skip_mcp_handler"] = True  # noqa: SLF001 - as in `openai_agent`
+    options, sentence = UNREACHED[case]
+    model = LiteLlm(**options, _skip_mcp_handler=True)  # as in `openai_agent`
     told = await turn(LlmAgent(name="assistant", model=model))
     assert told.failure is not None
     assert explain_error(told.failure) == sentence

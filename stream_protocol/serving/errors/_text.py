@@ -21,7 +21,7 @@ _NAMED: Final = re.compile(
 """``api_key=…``, ``"Authorization": "Bearer …"``, ``x-goog-api-key: …``."""
 _BEARER: Final = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
 _SHAPES: Final = re.compile(
-    r"\b(?:AIza[\w-]{10,}|AQ\.[\w-]{10,}|ya29\.[\w.-]+|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[-_][\w*-]{6,}|gh[pousr]_\w{10,}"
+    r"\b(?:AIza[\w-]{4,}|AQ\.[\w-]{10,}|ya29\.[\w.-]+|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[-_][\w*-]{4,}|gh[pousr]_\w{10,}"
     r"|github_pat_\w+|xox[a-z]-[\w-]+|A[KS]IA[A-Z0-9]{12,}|eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?"
     r"|(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,})"
 )

@@ -37,7 +37,7 @@ def _answers_errors(
     """Answers the method's errors in plain text, with what the service's ``on_error`` says of them."""
 
     @wraps(method)
-    async def answer(self: ChatEndpoints, *args: P.args, **kwargs: P.kwargs) -> Response:
+    async def answer(self: ChatEndpoints, /, *args: P.args, **kwargs: P.kwargs) -> Response:
         return await plain_text_errors(method, self._service.error_text)(self, *args, **kwargs)
 
     return answer
