@@ -227,8 +227,8 @@ TOLD = {
         "The API key for openai/gpt-x was refused (401: Incorrect API key provided: [removed]): check OPENAI_API_KEY.",
     ),
     "404 Not Found": (
-        "The model `gpt-x` does not exist.",
-        "The provider does not know openai/gpt-x (404 invalid_request_error: The model `gpt-x` does not exist): check the model's name.",
+        "No such model.",
+        "The provider does not know openai/gpt-x (404 invalid_request_error: No such model): check the model's name.",
     ),
     "400 Bad Request": (
         "This model's maximum context length is 8 tokens.",
