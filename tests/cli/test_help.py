@@ -1,5 +1,6 @@
 """Help is there at once: it loads neither ADK nor a server."""
 
+import json
 import subprocess
 import sys
 
@@ -8,16 +9,30 @@ import pytest
 from tests.processes import ENV, HANG
 
 PROGRAM = """
-import sys
+import json, sys
+from contextlib import redirect_stdout
+from io import StringIO
 from stream_protocol.cli import main
-main([*sys.argv[1:], "--help"], standalone_mode=False)
-print(*sys.modules, file=sys.stderr)
+for command in json.loads(sys.argv[1]):
+    with redirect_stdout(StringIO()) as help:
+        main([*command, "--help"], standalone_mode=False)
+    print(json.dumps([help.getvalue(), [*sys.modules]]))
 """
+COMMANDS = [(), ("check",), ("record",), ("replay",), ("serve",)]
 
 
-@pytest.mark.parametrize("command", [(), ("check",), ("record",), ("replay",), ("serve",)])
-def test_help_loads_neither_adk_nor_a_server(command: tuple[str, ...]) -> None:
-    program = [sys.executable, "-c", PROGRAM, *command]
+@pytest.fixture(scope="module")
+def told() -> dict[tuple[str, ...], tuple[str, list[str]]]:
+    """Command -> its help, and the modules that are loaded behind it, by one Python for all of them."""
+    program = [sys.executable, "-c", PROGRAM, json.dumps(COMMANDS)]
     done = subprocess.run(program, check=True, capture_output=True, text=True, env=ENV, timeout=HANG)
-    assert done.stdout.startswith("Usage: ")
-    assert not set(done.stderr.split()) & {"google.adk", "google.genai", "pydantic", "starlette", "uvicorn"}
+    return dict(zip(COMMANDS, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_loads_neither_adk_nor_a_server(
+    command: tuple[str, ...], told: dict[tuple[str, ...], tuple[str, list[str]]]
+) -> None:
+    shown, loaded = told[command]
+    assert shown.startswith("Usage: ")
+    assert not {*loaded} & {"google.adk", "google.genai", "pydantic", "starlette", "uvicorn"}
