@@ -58,9 +58,15 @@ def test_what_pages_and_examples_import_is_public() -> None:
     assert {each for each in shown if each[1] not in PUBLIC_FRONTS or each[2] not in exported(each[1])} == set()
 
 
+@pytest.fixture(scope="module")
+def imports() -> dict[Path, list[Import]]:
+    """What each file of the package imports from it."""
+    return {file: [*imports_of(file.read_text(encoding="utf-8"))] for file in PACKAGE.rglob("*.py")}
+
+
 @pytest.mark.parametrize("front", sorted(OTHER_FRONTS))
-def test_a_room_exports_to_the_others_what_one_of_them_uses(front: str) -> None:
+def test_a_room_exports_to_the_others_what_one_of_them_uses(front: str, imports: dict[Path, list[Import]]) -> None:
     folder = ROOT.joinpath(*front.split("."))
-    users = [file for file in PACKAGE.rglob("*.py") if folder not in file.parents]
-    used = {name for file in users for module, name in imports_of(file.read_text(encoding="utf-8")) if module == front}
+    users = [file for file in imports if folder not in file.parents]
+    used = {name for file in users for module, name in imports[file] if module == front}
     assert exported(front) - used == set(), "only tests use it, or nobody"
