@@ -126,12 +126,10 @@ def cli(*arguments: str, cwd: Path) -> Done:
         return Done(process.wait(), stdout, process.log.read_text())
 
 
-def fresh_cli(*arguments: str, cwd: Path = ROOT, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """The same of a Python that has imported nothing yet, to which something may be said."""
+def fresh_cli(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The same of a Python that has imported nothing yet."""
     command = [*COMMAND, *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=ENV, cwd=cwd, timeout=HANG, input=stdin, check=False
-    )
+    return subprocess.run(command, capture_output=True, text=True, env=ENV, cwd=cwd, timeout=HANG, check=False)
 
 
 @contextmanager

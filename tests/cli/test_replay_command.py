@@ -15,7 +15,7 @@ from stream_protocol import message_to_chunks, reduce_chunks
 from stream_protocol.check import check_file
 from stream_protocol.cli.replay_command import replay
 from stream_protocol.recording import _pace as waiting, load_recording, replay as replay_recording
-from tests.processes import COMMAND, ENV, HANG, cli, fresh_cli
+from tests.processes import COMMAND, ENV, HANG, cli, started
 
 
 def event(author: str, text: str, turn: int, at: float | None) -> dict[str, Any]:
@@ -258,10 +258,13 @@ def test_a_recording_is_printed_as_its_stream(tmp_path: Path) -> None:
     assert done.stdout.endswith("data: [DONE]\n\n")
 
 
-def test_a_recording_may_come_through_a_pipe() -> None:
-    done = fresh_cli("replay", "/dev/stdin", stdin=recording("Hello."))
-    assert done.returncode == 0
-    assert '"delta":"Hello."' in done.stdout
+def test_a_recording_may_come_through_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with started("stream_protocol.cli", "replay", str(pipe), cwd=tmp_path) as process:
+        pipe.write_text(recording("Hello."))
+        assert '"delta":"Hello."' in process.read()
+        assert process.wait() == 0
 
 
 def test_a_pipe_that_is_closed_early_is_no_error(tmp_path: Path) -> None:

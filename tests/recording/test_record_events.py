@@ -4,9 +4,6 @@ import errno
 import os
 import resource
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, contextmanager
 from pathlib import Path
@@ -23,10 +20,9 @@ from stream_protocol.recording import record
 from stream_protocol.recording.write._event_json import event_json
 from tests.batch import batch
 from tests.conformance.fixtures import VERSIONS, Fixture, RunRaisedError, fixture_names, load_fixture
+from tests.processes import started
 from tests.recording.recordings import Ticks, Written, drained, files, lines, said, source, texts, turns
 
-HANG = 60
-ROOT = Path(__file__).parents[2]
 EVENTS = [said("Hi", author="user", id="u", timestamp=1.0), said("Hello.", id="a", timestamp=2.0)]
 ACTIONS: dict[str, Any] = {
     "stateDelta": {},
@@ -185,9 +181,8 @@ def test_contradictory_options_are_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_a_killed_process_leaves_every_event_that_it_had_passed_on(tmp_path: Path) -> None:
-    code = f"""
+    (tmp_path / "program.py").write_text(f"""
 import asyncio, itertools
-from pathlib import Path
 from stream_protocol.recording import record
 from tests.recording.recordings import said, source
 async def main():
@@ -195,12 +190,10 @@ async def main():
     async for event in record(events, {str(tmp_path / "c.jsonl")!r}):
         print(event.content.parts[0].text, flush=True)
 asyncio.run(main())
-"""
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    seen = [process.stdout.readline().strip() for _ in range(50)]
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=HANG)
+""")
+    with started("program", cwd=tmp_path) as process:
+        seen = [process.read_line().strip() for _ in range(50)]
+        process.kill()
     whole = (tmp_path / "c.jsonl").read_bytes().rpartition(b"\n")[0] + b"\n"
     (tmp_path / "whole.jsonl").write_bytes(whole)
     (turn,) = turns(tmp_path / "whole.jsonl")
