@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-from stream_protocol.session import PageMessages
 from stream_protocol.wire import UIMessage
 from tests.examples import IN_A_HUNT, IN_EACH_RUN
 from tests.histories import Histories
@@ -117,6 +116,8 @@ def rng(request: pytest.FixtureRequest) -> Random:
 @pytest.fixture(scope="session", autouse=True)
 def _valid_histories() -> Iterator[None]:
     """Every history that a test reads passes ``validateUIMessages`` of both clients. Without Node nobody can say."""
+    from stream_protocol.session import PageMessages  # noqa: PLC0415  # ADK, for which xdist's own process need not wait
+
     histories = Histories()
     make = PageMessages.messages
 
