@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
+from xdist.scheduler import LoadFileScheduling
 
 from stream_protocol.wire import UIMessage
 from tests.examples import IN_A_HUNT, IN_EACH_RUN
@@ -44,6 +45,13 @@ FIRST = (
 """The files that take longest: who starts last makes the others wait. There are four workers, and often two cores: so
 about two of the files that mostly wait, as the first two, run at a time, while the other workers compute."""
 
+WITH_LITELLM = (
+    "tests/conformance/test_history_on_the_wire.py",
+    "tests/conformance/test_litellm_adapter.py",
+    "tests/conformance/test_next_turn_on_the_wire.py",
+)
+"""The files that import litellm, which takes three seconds: one worker gets them all."""
+
 UNCOUNTED = {"browser", "conformance", "fleet", "frontends", "properties", "samples"}
 """Folders whose tests drive the whole. `make coverage` leaves them out: each line has tests of its own."""
 
@@ -66,6 +74,20 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("project")
     # Hypothesis would draw constants of the modules that have been imported, too: those that earlier tests needed.
     pytest.MonkeyPatch().setattr(providers, "_get_local_constants", Constants)
+
+
+class WholeFiles(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+    """Hands out whole files, and as one those that share what is slow to make."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "litellm" if file in WITH_LITELLM else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    """For ``--dist loadfile``, as the Makefile says it."""
+    return WholeFiles(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
