@@ -54,7 +54,7 @@ function inPieces(bytes, size) {
 
 /**
  * What apps give to `sendAutomaticallyWhen`, by name: the client's helpers, apart and joined; what Vercel's chatbot
- * template has instead (a copy of its `hooks/use-active-chat.tsx`); and the same without regard to the answer.
+ * template has instead; and the same without regard to the answer.
  */
 export const predicates = ai => ({
   tools: ai.lastAssistantMessageIsCompleteWithToolCalls,
@@ -75,14 +75,32 @@ export const predicates = ai => ({
   any: ({ messages }) => messages.at(-1)?.parts?.some(part => part.state === 'approval-responded') ?? false,
 });
 
-/** A chat of this client that answers for itself, by default as soon as every pending call has an approval or an output. */
+/** What the chatbot template posts: its last message alone, or all of them once something in the chat was answered. */
+const templateRequest = ({ id, messages, body }) => {
+  const last = messages.at(-1);
+  const answered = messages.some(({ parts }) => parts.some(({ state }) => ['approval-responded', 'output-denied'].includes(state)));
+  const about = last.role !== 'user' || answered ? { messages } : { message: last };
+  return { body: { id, ...about, selectedChatModel: 'a/model', selectedVisibilityType: 'private', ...body } };
+};
+
+/** Clients that differ from the default in more than when they send: the template, and what docs/chatbot-template.md makes of it. */
+const setups = {
+  template: { predicate: 'template', request: templateRequest },
+  adapted: { predicate: 'helpers', request: templateRequest },
+};
+
+/**
+ * A chat of this client. `sends`: when it sends by itself, by default as soon as every pending call has an approval or an
+ * output; a name that is neither a predicate nor a setup never does.
+ */
 export function openChat({ ai }, { fetch, api, id, messages, body, sends = 'helpers' }) {
   class Chat extends ai.AbstractChat {}
+  const { predicate = sends, request } = setups[sends] ?? {};
   return new Chat({
     id,
     state: new ChatState(messages),
-    transport: new ai.DefaultChatTransport({ api, fetch, body }),
-    sendAutomaticallyWhen: predicates(ai)[sends],
+    transport: new ai.DefaultChatTransport({ api, fetch, body, prepareSendMessagesRequest: request }),
+    sendAutomaticallyWhen: predicates(ai)[predicate],
     onError: () => {}, // the default prints it
   });
 }

@@ -4,15 +4,20 @@
 // client would refuse what is stored.
 //
 // A step does one thing on a page, the newest unless it names one (`page: 0` is the first):
-//   {text, files?, stopAt?, then?, offline?}  types it, with these file parts; stops when a part is in the state `stopAt`, and
-//                                             does the step `then` at once
+//   {text, files?, body?, offline?}           types it, with these file parts and keys of the body
+//   {text, stopAt, then?}                     stops when a part is in the state `stopAt`, and does the step `then` at once
+//   {text, at, then}                          the same without a stop
+//   {text, reloadAt}, {text, joinAt}          another page comes then, and takes up the answer; with `reloadAt` the first
+//                                             one leaves. The model goes on when it is there
 //   {approve: tool, approved, reason?, payload?, clicks?}   answers the first question about the tool
 //   {answer: tool, call?, output}, {answer: tool, call?, state: "output-error", errorText}   the first call of the tool that
 //                                             waits, else the first; or the one with that number in the chat, from 0
 //   {send: true}                              sends what was answered, though something is still open
 //   {regenerate: index | null}, {edit: index, text}
 //   {rewrite: index, text}                    edits as the chatbot template does: another text in the list, then regenerate()
+//   {cut: count, text}                        types it where the page shows the first messages alone
 //   {reload: true}                            opens another page, with what the server has stored
+//   {look: true}                              does nothing
 import { createInterface } from 'node:readline';
 import { openChat, settle } from '../harness/chat.js';
 
@@ -37,12 +42,13 @@ class Visit {
   open(messages) {
     const payloads = {};
     const body = () => ({ approvalPayloads: payloads });
-    const { sends, post: fetch, url } = this;
+    const { sends, fetch, url } = this;
     const chat = openChat(this.client, { id: 'c1', api: `${url}/api/chat`, fetch, messages, body, sends });
     this.pages.push({ chat, payloads });
   }
 
-  post = (url, init) => {
+  fetch = (url, init) => {
+    if (init.method !== 'POST') return fetch(url, init);
     const { trigger, messageId } = JSON.parse(init.body);
     this.posts.push({ trigger, messageId });
     if (this.posts.length >= TOO_OFTEN) throw new Error('posted too often');
@@ -52,22 +58,40 @@ class Visit {
 
   stored = async () => (await getJson(`${this.url}/api/chat/c1`)).messages;
 
-  async take({ page = this.pages.length - 1, offline = false, ...step }) {
+  async take({ page = -1, offline = false, ...step }) {
     this.posts = [];
     this.offline = offline;
-    if (step.reload) {
-      this.open(await this.stored());
-      page = this.pages.length - 1;
-    }
-    const { chat, payloads } = this.pages[page];
-    const failure = await act(chat, step, payloads).then(() => undefined, error => error.message);
-    await settle(chat);
+    if (step.reload) this.open(await this.stored());
+    const asked = this.pages.at(page);
+    const done = step.reloadAt || step.joinAt ? this.another(asked.chat, step) : act(asked.chat, step, asked.payloads);
+    const failure = await done.then(() => undefined, error => error.message);
+    for (const { chat } of this.pages) await settle(chat);
+    const { chat } = this.pages.at(page);
     const ran = await getJson(`${this.url}/at-rest`);
     const { status, error, messages } = chat;
     const stored = await this.stored();
     const refusals = await refusalsOf(stored);
     return { status, error: failure ?? error?.message ?? null, posts: this.posts, messages, stored, refusals, ran };
   }
+
+  /** Sends, and has another page take up the answer: each kit does that for a chat whose last message is the user's. */
+  async another(chat, { text, reloadAt, joinAt }) {
+    const sent = chat.sendMessage({ text });
+    await reaches(chat, reloadAt ?? joinAt);
+    if (reloadAt) await chat.stop(); // what a reload does to its connection
+    const stored = await this.stored();
+    this.open(stored);
+    const { chat: other } = this.pages.at(-1);
+    const isTaken = this.sends !== 'template' || stored.at(-1).role === 'user';
+    const resumed = isTaken && other.resumeStream();
+    if (isTaken) await reaches(other, reloadAt ?? joinAt);
+    await fetch(`${this.url}/go-on`, { method: 'POST' });
+    await Promise.all([sent, resumed]);
+  }
+}
+
+async function reaches(chat, state) {
+  while (!chat.messages.at(-1)?.parts.some(part => part.state === state)) await new Promise(setImmediate);
 }
 
 async function refusalsOf(messages) {
@@ -76,8 +100,8 @@ async function refusalsOf(messages) {
 }
 
 async function act(chat, step, payloads) {
-  if (step.reload) return;
-  if ('stopAt' in step) return sendAndStop(chat, step);
+  if (step.reload || step.look) return;
+  if ('stopAt' in step || 'at' in step) return sendAndGoOn(chat, step);
   if ('approve' in step) return approve(chat, step, payloads);
   if ('answer' in step) {
     const { answer, call, ...given } = step;
@@ -87,7 +111,8 @@ async function act(chat, step, payloads) {
   if ('regenerate' in step) return chat.regenerate(step.regenerate === null ? {} : { messageId: idAt(chat, step.regenerate) });
   if ('rewrite' in step) return rewrite(chat, step);
   if ('edit' in step) return chat.sendMessage({ text: step.text, messageId: idAt(chat, step.edit) });
-  return chat.sendMessage(step.send ? undefined : { text: step.text, files: step.files });
+  if ('cut' in step) chat.messages = chat.messages.slice(0, step.cut);
+  return chat.sendMessage(step.send ? undefined : { text: step.text, files: step.files }, { body: step.body });
 }
 
 function rewrite(chat, { rewrite: index, text }) {
@@ -95,10 +120,10 @@ function rewrite(chat, { rewrite: index, text }) {
   return chat.regenerate();
 }
 
-async function sendAndStop(chat, { text, stopAt, then }) {
+async function sendAndGoOn(chat, { text, stopAt, at, then }) {
   const sent = chat.sendMessage({ text });
-  while (!chat.messages.at(-1)?.parts.some(part => part.state === stopAt)) await new Promise(setImmediate);
-  await chat.stop();
+  await reaches(chat, stopAt ?? at);
+  if (stopAt) await chat.stop();
   const next = then && act(chat, then);
   await sent;
   await next;

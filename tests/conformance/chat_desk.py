@@ -15,11 +15,14 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import START, FunctionNode, Workflow
 
-from stream_protocol.testing import ScriptedLlm
+from stream_protocol.testing import ScriptedLlm, Wait
 
 KEY = AuthConfig(
     auth_scheme=APIKey.model_validate({"type": "apiKey", "in": "header", "name": "x-key"}), credential_key="calendar"
 )
+
+HELD = object()
+"""In a turn of the model: it waits here until the visit lets it go on."""
 
 
 @dataclass(slots=True)
@@ -30,11 +33,13 @@ class Desk:
     asks: Sequence[str] = ()
     """What a workflow asks first, all under one id."""
     ran: list[str] = field(default_factory=list)
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    """What a model waits for that says ``HELD``."""
     model: ScriptedLlm = field(init=False)
     agent: BaseAgent | Workflow = field(init=False)
 
     def __post_init__(self) -> None:
-        self.model = ScriptedLlm(turns=self.turns)
+        self.model = ScriptedLlm(turns=[self._held(turn) for turn in self.turns])
         tools: list[Any] = [
             FunctionTool(self.pay, require_confirmation=True),
             self.look,
@@ -50,6 +55,9 @@ class Desk:
         agent = LlmAgent(name="root", model=self.model, tools=tools)
         nodes = [asking(number, question) for number, question in enumerate(self.asks)]
         self.agent = Workflow(name="desk", edges=[(START, *nodes, agent)]) if nodes else agent
+
+    def _held(self, turn: Any) -> Any:
+        return [Wait(self.held) if step is HELD else step for step in turn] if isinstance(turn, list) else turn
 
     def pay(self, amount: int) -> dict[str, int]:
         """Pays, if the user approves."""

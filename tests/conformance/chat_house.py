@@ -1,13 +1,13 @@
 """Many apps behind one address, for one process of real pages; and a message as a page shows it, in a line."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from stream_protocol.serving import create_app
@@ -16,10 +16,11 @@ from tests.serving.watched import WatchedService
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A service of its own. ``ran``: what its tools write down."""
+    """A service of its own. ``ran``: what its tools write down. ``go_on``: lets a model that is held go on."""
 
     service: WatchedService
     ran: Sequence[str] = field(default_factory=list)
+    go_on: Callable[[], None] = lambda: None
 
     def door(self, path: str) -> Mount:
         async def at_rest(_request: Request) -> JSONResponse:
@@ -27,7 +28,12 @@ class Room:
             await self.service.runs.free()
             return JSONResponse(self.ran)
 
-        return Mount(path, routes=[Route("/at-rest", at_rest), Mount("/", create_app(self.service, page=False))])
+        async def go_on(_request: Request) -> Response:
+            self.go_on()
+            return Response(status_code=204)
+
+        doors = [Route("/at-rest", at_rest), Route("/go-on", go_on, methods=["POST"])]
+        return Mount(path, routes=[*doors, Mount("/", create_app(self.service, page=False))])
 
 
 def house(rooms: Iterable[Room]) -> Starlette:

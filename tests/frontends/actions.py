@@ -1,0 +1,20 @@
+"""What people do in a chat: the rows of the matrix in docs/frontends.md."""
+
+from typing import Final, Literal, TypeAlias, get_args
+
+Action: TypeAlias = Literal[
+    "send",
+    "stop, then send",
+    "edit",
+    "regenerate",
+    "approve",
+    "deny",
+    "type past an approval",
+    "client tool",
+    "file",
+    "reload in mid-answer",
+    "second tab",
+    "error and retry",
+]
+
+ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
