@@ -1,4 +1,4 @@
-"""The examples, built as their own commands build them and served: with the ``ai`` that they name, or with v7."""
+"""The examples, built as their own commands build them and served: with the ``ai`` that they name, or with another."""
 
 import json
 import os
@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import httpx
 
+from stream_protocol.wire import AiSdkVersion
 from tests.processes import ROOT
 from tests.tools import require_command, require_node_project
 
-AI_V7: Final = Path(__file__).parent / "ai-v7"
+PACKAGES: Final = Path(__file__).parent
 HANG: Final = 240.0
 """Seconds after which a command has failed."""
 
@@ -28,10 +29,14 @@ BUILT: Final = frozenset({".next", "dist"})
 
 @dataclass(frozen=True)
 class Frontend:
-    """An example, and the major version of ``ai`` that it is built with."""
+    """An example, and the major version of ``ai`` that it is built with.
+
+    ``packages``: the folder here that has this version, where the example names another one.
+    """
 
     example: str
-    ai: Literal[6, 7]
+    ai: AiSdkVersion
+    packages: str | None = None
 
     def __str__(self) -> str:
         return f"{self.example}-v{self.ai}"
@@ -49,9 +54,10 @@ def serving_frontend(frontend: Frontend, folder: Path, *, agent_url: str) -> Ite
             shutil.copy2(part, copy)
         elif part.name not in BUILT:
             shutil.copytree(part, copy / part.name, symlinks=True, copy_function=_link)
-    own: str = json.loads((copy / "package.json").read_text())["dependencies"]["ai"]
-    if not own.startswith(f"{frontend.ai}."):
-        _put_in(AI_V7 / frontend.example, copy / "node_modules")
+    if frontend.packages is not None:
+        _put_in(PACKAGES / frontend.packages, copy / "node_modules")
+    ai: str = json.loads((copy / "node_modules" / "ai" / "package.json").read_text())["version"]
+    assert ai.startswith(f"{frontend.ai}.")
     npm = require_command("npm")
     env = {**os.environ, "NEXT_TELEMETRY_DISABLED": "1", "NO_COLOR": "1"}
     env.pop("AGENT_URL", None)
@@ -88,15 +94,13 @@ def _link(source: str, target: str) -> None:
 
 
 def _put_in(other: Path, packages: Path) -> None:
-    """Puts another `ai` and its packages in the place of the example's, and beside them what only these need."""
+    """Puts each package of another project in the place of the example's, or beside what it has."""
     require_node_project(other)
-    for package in (other / "node_modules").iterdir():
-        target = packages / package.name
-        if package.name in ("ai", "@ai-sdk"):
-            shutil.rmtree(target)
-        elif package.name.startswith(".") or target.exists():
-            continue
-        shutil.copytree(package, target, symlinks=True, copy_function=_link)
+    for package in (other / "node_modules").glob("[!.]*"):
+        for part in package.iterdir() if package.name.startswith("@") else [package]:
+            target = packages / part.relative_to(other / "node_modules")
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(part, target, symlinks=True, copy_function=_link)
 
 
 def _free_port() -> int:

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from playwright.sync_api import FilePayload, Locator, Page, Request, expect
+from playwright.sync_api import ConsoleMessage, FilePayload, Locator, Page, Request, expect
 
 from tests.frontends.scripted_chats import Backend, Said
 
@@ -11,12 +11,14 @@ _WHO: Final = {"You": "user", "Agent": "assistant"}
 
 
 class ChatPage:
-    """``tab``: the page itself, for what has no name here."""
+    """``tab``: the page itself, for what has no name here. ``complaints``: its console's errors and warnings."""
 
     def __init__(self, tab: Page, url: str, backend: Backend) -> None:
         self.tab = tab
         self.backend = backend
         self.posts: list[Request] = []
+        self.complaints: list[str] = []
+        tab.on("console", lambda message: self.complaints.append(message.text) if _is_complaint(message) else None)
         tab.on("request", lambda request: self.posts.append(request) if _is_send(request) else None)
         tab.goto(url)
         expect(self.field).to_be_visible()
@@ -84,3 +86,8 @@ def _one_line(text: str) -> str:
 
 def _is_send(request: Request) -> bool:
     return request.method == "POST" and request.url.endswith("/api/chat")
+
+
+def _is_complaint(message: ConsoleMessage) -> bool:
+    """The browser itself prints each response of 400 and above: a new chat has no history yet."""
+    return message.type in ("error", "warning") and not message.text.startswith("Failed to load resource")

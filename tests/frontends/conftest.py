@@ -36,15 +36,18 @@ def frontend_url(
 
 @pytest.fixture
 def open_chat(browser: Browser, frontend_url: str, backend: Backend) -> Iterator[OpenChat]:
-    """Each page is a browser of its own."""
+    """Each page is a browser of its own. Fails the test if a page has complained on its console."""
     backend.script.asked.clear()
+    pages: list[ChatPage] = []
     with ExitStack() as tabs:
 
         def open_(url: str = frontend_url, **screen: Unpack[Screen]) -> ChatPage:
-            return ChatPage(tabs.enter_context(opened_tab(browser, **screen)), url, backend)
+            pages.append(ChatPage(tabs.enter_context(opened_tab(browser, **screen)), url, backend))
+            return pages[-1]
 
         yield open_
         backend.script.go_on()
+    assert [page.complaints for page in pages] == [[] for _ in pages]
 
 
 @pytest.fixture

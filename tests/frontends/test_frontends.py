@@ -1,13 +1,14 @@
 """Every example, driven in a browser against the server: what the page shows, what is stored and what the model was
-asked agree after each step."""
+asked agree after each step. ``matrix.py`` makes the table in docs/frontends.md of what is here."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import pytest
 from playwright.sync_api import Route, ViewportSize, expect
 
+from tests.frontends.actions import Action
 from tests.frontends.builds import Frontend
 from tests.frontends.chat_page import ChatPage
 from tests.frontends.conftest import OpenChat
@@ -19,6 +20,9 @@ SCREENS: Final[Mapping[str, ViewportSize]] = {
     "phone": {"width": 390, "height": 800},
 }
 
+INTERRUPTED: Final = [("user", "story"), ("assistant", STORY[0])]
+"""What is stored of a story that was not told to its end."""
+
 BUILD_SECONDS: Final = 600
 """To fail a hang: the first test of a class waits until its frontend is built."""
 
@@ -26,11 +30,21 @@ pytestmark = [pytest.mark.frontends, pytest.mark.browser, pytest.mark.node, pyte
 
 
 class Scenarios:
-    """What every frontend can do. The tests of a class run in one worker, and its frontend is built once."""
+    """What every page of `useChat` can do. The tests of a class run in one worker, and its frontend is built once."""
 
     frontend: Frontend
+    cannot: ClassVar[Mapping[Action, str]] = {}
+    """What this frontend can't do, and why."""
+
     file_size = 1000
 
+    @pytest.fixture(autouse=True)
+    def _leave_out_what_cannot_be(self, request: pytest.FixtureRequest) -> None:
+        row = request.node.get_closest_marker("action")
+        if row is not None and row.args[0] in self.cannot:
+            pytest.skip(self.cannot[row.args[0]])
+
+    @pytest.mark.action("send")
     def test_words_are_answered_and_the_field_keeps_the_focus(self, chat: ChatPage) -> None:
         chat.say("hello")
         expect(chat.answer).to_contain_text("You said: hello")
@@ -42,16 +56,19 @@ class Scenarios:
         chat.tab.reload()
         assert len(chat.expect_agreement()) == 4
 
-    def test_an_answer_shows_while_it_is_written_and_ends_where_it_is_stopped(self, chat: ChatPage) -> None:
+    @pytest.mark.action("stop, then send")
+    def test_words_after_a_stop_that_only_leaves_are_answered(self, chat: ChatPage) -> None:
+        chat.tab.route("**/stop", lambda route: route.fulfill(status=202))  # the Stop of every kit: `stop()`, no more
         chat.say("story")
         expect(chat.answer).to_contain_text(STORY[0])
         chat.press("Stop")
         chat.expect_status("ready")
-        expect(chat.field).to_be_focused()
-        assert chat.backend.stored(chat.chat_id) == [("user", "story"), ("assistant", STORY[0])]
         chat.say("never mind")
         expect(chat.answer).to_contain_text("You said: never mind")
-        chat.expect_agreement()
+        words = [*INTERRUPTED, ("user", "never mind"), ("assistant", "You said: never mind")]
+        assert chat.expect_agreement() == words
+        chat.tab.reload()
+        assert chat.expect_agreement() == words
 
     def test_thoughts_and_sources_are_shown(self, chat: ChatPage) -> None:
         chat.say("think")
@@ -61,9 +78,8 @@ class Scenarios:
         expect(chat.answer).to_contain_text("Let me think about it.")
         chat.expect_agreement()
 
+    @pytest.mark.action("edit")
     def test_an_edited_message_takes_back_what_followed(self, chat: ChatPage) -> None:
-        if self.frontend.example == "assistant-ui":
-            pytest.skip("it cuts the history, as a tab does that is behind: the server can't tell the two apart")
         chat.say("first")
         chat.expect_status("ready")
         chat.say("second")
@@ -75,6 +91,7 @@ class Scenarios:
         expect(chat.answer).to_contain_text("You said: instead")
         assert chat.expect_agreement() == [("user", "instead"), ("assistant", "You said: instead")]
 
+    @pytest.mark.action("regenerate")
     def test_an_answer_is_made_anew(self, chat: ChatPage) -> None:
         chat.say("story")
         expect(chat.answer).to_contain_text(STORY[0])
@@ -87,6 +104,7 @@ class Scenarios:
         expect(chat.answer).to_contain_text(STORY[1])
         assert chat.expect_agreement() == [("user", "story"), ("assistant", "".join(STORY))]
 
+    @pytest.mark.action("approve")
     def test_a_call_runs_once_it_is_approved(self, chat: ChatPage) -> None:
         chat.say("pay")
         expect(chat.tool("pay")).to_have_attribute("data-state", "approval-requested")
@@ -97,6 +115,7 @@ class Scenarios:
         assert len(chat.expect_agreement()) == 2
         assert len(chat.posts) == 2
 
+    @pytest.mark.action("deny")
     def test_a_call_that_is_denied_after_a_reload_does_not_run(self, chat: ChatPage) -> None:
         chat.say("pay")
         chat.expect_status("ready")
@@ -107,6 +126,7 @@ class Scenarios:
         chat.expect_agreement()
         assert len(chat.posts) == 2
 
+    @pytest.mark.action("client tool")
     def test_a_tool_of_the_page_answers(self, chat: ChatPage) -> None:
         chat.say("time")
         chat.press("Allow")
@@ -115,7 +135,8 @@ class Scenarios:
         assert len(chat.expect_agreement()) == 2
         assert len(chat.posts) == 2
 
-    def test_a_file_is_sent_once(self, chat: ChatPage) -> None:
+    @pytest.mark.action("file")
+    def test_a_file_reaches_the_agent(self, chat: ChatPage) -> None:
         chat.attach("some.bin", "application/octet-stream", bytes(self.file_size))
         chat.say("files")
         expect(chat.answer).to_contain_text(f"application/octet-stream, {self.file_size} bytes")
@@ -123,12 +144,32 @@ class Scenarios:
         chat.say("hello")
         expect(chat.answer).to_contain_text("You said: hello")
         chat.expect_agreement()
-        assert len(chat.posts[1].post_data or "") < 1000
 
-    def test_an_answer_is_taken_up_by_a_reload_and_by_a_second_tab(self, chat: ChatPage, open_chat: OpenChat) -> None:
+    @pytest.mark.action("type past an approval")
+    def test_words_past_an_approval_close_it(self, chat: ChatPage) -> None:
+        chat.say("pay")
+        expect(chat.tool("pay")).to_have_attribute("data-state", "approval-requested")
+        chat.expect_status("ready")
+        chat.say("hello")
+        expect(chat.answer).to_contain_text("You said: hello")
+        chat.expect_agreement()
+        chat.tab.reload()
+        expect(chat.tool("pay")).to_have_attribute("data-state", "output-error")
+        assert len(chat.expect_agreement()) == 4
+
+    @pytest.mark.action("reload in mid-answer")
+    def test_an_answer_is_taken_up_by_a_reload(self, chat: ChatPage) -> None:
         chat.say("story")
         expect(chat.answer).to_contain_text(STORY[0])
         chat.tab.reload()
+        expect(chat.answer).to_contain_text(STORY[0])
+        chat.backend.script.go_on()
+        expect(chat.answer).to_contain_text(STORY[1])
+        assert chat.expect_agreement() == [("user", "story"), ("assistant", "".join(STORY))]
+
+    @pytest.mark.action("second tab")
+    def test_an_answer_is_shown_in_a_second_tab(self, chat: ChatPage, open_chat: OpenChat) -> None:
+        chat.say("story")
         expect(chat.answer).to_contain_text(STORY[0])
         second = open_chat(chat.tab.url)
         expect(second.answer).to_contain_text(STORY[0])
@@ -136,7 +177,11 @@ class Scenarios:
         for page in (chat, second):
             expect(page.answer).to_contain_text(STORY[1])
             assert page.expect_agreement() == [("user", "story"), ("assistant", "".join(STORY))]
+        second.say("hello")
+        expect(second.answer).to_contain_text("You said: hello")
+        assert len(second.expect_agreement()) == 4
 
+    @pytest.mark.action("error and retry")
     def test_a_request_that_failed_is_tried_again(self, chat: ChatPage) -> None:
         def fail(route: Route) -> None:
             route.fulfill(status=503, body="The server is out for lunch.")
@@ -148,6 +193,7 @@ class Scenarios:
         expect(chat.answer).to_contain_text("You said: hello")
         assert len(chat.expect_agreement()) == 2
 
+    @pytest.mark.action("error and retry")
     def test_an_answer_that_failed_is_tried_again(self, chat: ChatPage) -> None:
         chat.say(f"fail {chat.chat_id}")
         expect(chat.tab.get_by_role("alert").filter(has_text="An error occurred.")).to_be_visible()
@@ -170,7 +216,39 @@ class Scenarios:
             chat.expect_no_overflow()
 
 
-class TestNextjs(Scenarios):
+class WholeApps(Scenarios):
+    """What the examples do that have lines for this server: a Stop that ends the run, and small requests."""
+
+    def test_an_answer_shows_while_it_is_written_and_ends_where_it_is_stopped(self, chat: ChatPage) -> None:
+        chat.say("story")
+        expect(chat.answer).to_contain_text(STORY[0])
+        chat.press("Stop")
+        chat.expect_status("ready")
+        expect(chat.field).to_be_focused()
+        assert chat.backend.stored(chat.chat_id) == [("user", "story"), ("assistant", STORY[0])]
+        chat.say("never mind")
+        expect(chat.answer).to_contain_text("You said: never mind")
+        chat.expect_agreement()
+
+    def test_a_file_is_sent_once(self, chat: ChatPage) -> None:
+        chat.attach("some.bin", "application/octet-stream", bytes(self.file_size))
+        chat.say("files")
+        expect(chat.answer).to_contain_text("bytes")
+        chat.expect_status("ready")
+        chat.say("hello")
+        expect(chat.answer).to_contain_text("You said: hello")
+        assert len(chat.posts[1].post_data or "") < 1000
+
+
+class TestReact(Scenarios):
+    frontend = Frontend("react", 6)
+
+
+class TestReactV7(Scenarios):
+    frontend = Frontend("react", 7, "ai-v7/react")
+
+
+class TestNextjs(WholeApps):
     frontend = Frontend("nextjs", 6)
     file_size = 12 * 2**20
     """Bytes: more than a proxy of Next.js lets through."""
@@ -188,6 +266,14 @@ class TestNextjs(Scenarios):
         chat.press("Answer")
         expect(chat.answer).to_contain_text("A good choice.")
         chat.expect_agreement()
+
+    def test_words_in_mid_answer_end_it_and_are_answered(self, chat: ChatPage) -> None:
+        chat.say("story")
+        expect(chat.answer).to_contain_text(STORY[0])
+        chat.say("hello")
+        expect(chat.answer).to_contain_text("You said: hello")
+        words = [*INTERRUPTED, ("user", "hello"), ("assistant", "You said: hello")]
+        assert chat.expect_agreement() == words
 
     def test_code_is_coloured(self, chat: ChatPage) -> None:
         chat.say("code:\n```python\nprint(1)\n```")
@@ -222,25 +308,36 @@ class TestNextjs(Scenarios):
         expect(chat.tab.get_by_role("heading", name="What can I do for you?")).to_be_visible()
 
 
-class TestNextjsV7(Scenarios):
-    frontend = Frontend("nextjs", 7)
+class TestNextjsV7(WholeApps):
+    frontend = Frontend("nextjs", 7, "ai-v7/react")
 
 
-class TestAssistantUi(Scenarios):
+EDITS_CUT: Final[Mapping[Action, str]] = {
+    "edit": "it cuts the history, as a tab does that is behind: the server can't tell the two apart"
+}
+
+
+class TestAssistantUi(WholeApps):
     frontend = Frontend("assistant-ui", 7)
+    cannot = EDITS_CUT
 
 
-class TestVue(Scenarios):
+class TestAssistantUiV6(WholeApps):
+    frontend = Frontend("assistant-ui", 6, "ai-v6/assistant-ui")
+    cannot = EDITS_CUT
+
+
+class TestVue(WholeApps):
     frontend = Frontend("vue", 6)
 
 
-class TestVueV7(Scenarios):
-    frontend = Frontend("vue", 7)
+class TestVueV7(WholeApps):
+    frontend = Frontend("vue", 7, "ai-v7/vue")
 
 
-class TestSvelte(Scenarios):
+class TestSvelte(WholeApps):
     frontend = Frontend("svelte", 6)
 
 
-class TestSvelteV7(Scenarios):
-    frontend = Frontend("svelte", 7)
+class TestSvelteV7(WholeApps):
+    frontend = Frontend("svelte", 7, "ai-v7/svelte")
