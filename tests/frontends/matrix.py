@@ -1,0 +1,93 @@
+"""The table of docs/frontends.md, made of what the tests run: ``python -m tests.frontends.matrix`` prints it."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from stream_protocol.wire import AiSdkVersion
+from tests.conformance.chat_visits import TEMPLATE
+from tests.conformance.test_chat_against_server import VERSIONS
+from tests.frontends import test_frontends
+from tests.frontends.actions import ACTIONS, Action
+from tests.frontends.test_frontends import Scenarios
+
+COLUMNS: Final[Mapping[str, str]] = {
+    "react": "React",
+    "nextjs": "Next.js",
+    "template": "chatbot template",
+    "assistant-ui": "assistant-ui",
+    "vue": "Vue",
+    "svelte": "Svelte",
+}
+"""What stands above the columns, by the name of an example; `template` is no example: its calls are made in Node."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``tests``: the names of those that hold it; without any, ``reason`` says why it can't be."""
+
+    frontend: str
+    ai: AiSdkVersion
+    action: Action
+    tests: Sequence[str]
+    reason: str = ""
+
+
+def cells() -> list[Cell]:
+    return [*_in_the_browser(), *_of_the_template()]
+
+
+def _in_the_browser() -> Iterator[Cell]:
+    for kind in vars(test_frontends).values():
+        if isinstance(kind, type) and issubclass(kind, Scenarios) and hasattr(kind, "frontend"):
+            for action in ACTIONS:
+                reason = kind.cannot.get(action, "")
+                tests = [] if reason else list(_tests_of(action))
+                yield Cell(kind.frontend.example, kind.frontend.ai, action, tests, reason)
+
+
+def _tests_of(action: Action) -> Iterator[str]:
+    for name, test in vars(Scenarios).items():
+        if any(mark.name == "action" and mark.args == (action,) for mark in getattr(test, "pytestmark", ())):
+            yield name
+
+
+def _of_the_template() -> Iterator[Cell]:
+    for ai in VERSIONS:
+        for action in ACTIONS:
+            yield Cell("template", ai, action, [visit.name for visit in TEMPLATE if visit.action == action])
+
+
+def table() -> str:
+    """The matrix and what stands below it, in Markdown."""
+    known = sorted(cells(), key=lambda cell: cell.ai)
+    reasons = list(dict.fromkeys(cell.reason for cell in known if cell.reason))
+    lines = [_row(["", *COLUMNS.values()]), _row(["---"] * (1 + len(COLUMNS)))]
+    for action in ACTIONS:
+        of_action = [cell for cell in known if cell.action == action]
+        lines.append(
+            _row(
+                [action, *(_shown([cell for cell in of_action if cell.frontend == name], reasons) for name in COLUMNS)]
+            )
+        )
+    lines += ["", *(f"{number}. {reason}." for number, reason in enumerate(reasons, 1)), ""]
+    lines += [_row(["", "in the browser", "calls of the template"]), _row(["---"] * 3)]
+    for action in ACTIONS:
+        visits = [visit.name for visit in TEMPLATE if visit.action == action]
+        lines.append(_row([action, "<br>".join(f"`{name}`" for name in _tests_of(action)), "<br>".join(visits)]))
+    return "\n".join(lines)
+
+
+def _shown(versions: Sequence[Cell], reasons: Sequence[str]) -> str:
+    tested = [f"v{cell.ai}" for cell in versions if cell.tests]
+    missing = [f"v{cell.ai} [{reasons.index(cell.reason) + 1}]" for cell in versions if cell.reason]
+    return ", ".join([*tested, *(f"not {one}" for one in missing)])
+
+
+def _row(texts: Sequence[str]) -> str:
+    return f"| {' | '.join(texts)} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{table()}\n")
