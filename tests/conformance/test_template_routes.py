@@ -1,0 +1,52 @@
+"""The routes of docs/chatbot-template.md, as they stand there, between the template's page and a server."""
+
+import re
+from pathlib import Path
+
+import pytest
+from starlette.requests import Request
+
+from stream_protocol.serving import create_app
+from tests.comparable_messages import comparable
+from tests.conformance.chat_desk import Desk
+from tests.conformance.chat_house import shown
+from tests.conformance.chat_visits import PAID, pay
+from tests.conformance.node_scripts import run_script
+from tests.processes import ROOT
+from tests.served import served
+from tests.tools import require_node_project
+
+PAGE = (ROOT / "docs" / "chatbot-template.md").read_text()
+TURNS = [turn for _ in (6, 7) for turn in (pay(5), "Paid.", "Hello.")]
+
+STUBS = {
+    "app/(auth)/auth.ts": 'export const auth = async () => ({ user: { id: "ann" } });',
+    "server-only.ts": "export {};",
+}
+"""What the template has, and Next.js."""
+
+
+def identify(request: Request) -> str:
+    return request.headers["x-user"]
+
+
+@pytest.mark.node
+def test_the_template_talks_through_the_routes_of_its_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_node_project(ROOT / "server" / "page")
+    routes: dict[str, str] = dict(re.findall(r"```ts\n// (\S+)\n(.*?)```", PAGE, re.DOTALL))
+    assert PAGE.count("```ts\n") == len(routes)
+    for path, code in (STUBS | routes).items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(code)
+    bundler = ROOT / "server" / "page" / "node_modules" / "rolldown" / "dist" / "index.mjs"
+    with served(create_app(Desk(TURNS).agent, page=False, identify=identify)) as url:
+        monkeypatch.setenv("AGENT_URL", url)
+        (told,) = run_script("template-routes.mjs", [{"folder": str(tmp_path), "bundler": str(bundler)}])
+    for seen in told:
+        assert [shown(message) for message in seen["shown"]] == PAID
+        assert comparable(seen["shown"]) == comparable(seen["stored"]) == comparable(seen["reloaded"])
+        assert [chat["id"] for chat in [*seen["newest"]["chats"], *seen["next"]["chats"]]] == ["c2", "c1"]
+        assert (seen["newest"]["hasMore"], seen["next"]["hasMore"]) == (True, False)
+        assert seen["refusal"]["status"] == 400
+        assert " " in seen["refusal"]["text"]
+        assert seen["deleted"]["messages"] == []
