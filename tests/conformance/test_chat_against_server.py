@@ -7,13 +7,14 @@ from typing import Any, TypeAlias
 import pytest
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.models.llm_request import LlmRequest
+from google.genai.types import Part
 
 from stream_protocol.wire import AiSdkVersion
 from tests.batch import batch
 from tests.comparable_messages import comparable
 from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_house import Room, house, shown
-from tests.conformance.chat_visits import VISITS, Step, Visit
+from tests.conformance.chat_visits import BROKEN, ELEMENTS, INTERRUPTED, TAKEN_BACK, TEMPLATE, VISITS, Step, Visit
 from tests.conformance.node_scripts import run_script
 from tests.served import served
 from tests.serving.watched import WatchedService
@@ -21,6 +22,8 @@ from tests.serving.watched import WatchedService
 pytestmark = pytest.mark.node
 
 each_visit = batch(visit={visit.name: visit for visit in VISITS})
+each_of_a_kit = batch(visit={visit.name: visit for visit in [*TAKEN_BACK, *BROKEN, *INTERRUPTED, *TEMPLATE, *ELEMENTS]})
+"""Of these the model is given the texts in the order in which they are shown."""
 
 CHAT = ("local", "c1")
 """The user and the chat of every visit."""
@@ -131,6 +134,14 @@ def test_what_is_stored_is_what_both_clients_take(visit: Visit, visits: Visits) 
         assert seen["refusals"] == []
 
 
+@each_of_a_kit
+def test_the_model_is_asked_what_is_stored(visit: Visit, visits: Visits) -> None:
+    desk, seen = visits[visit.name]
+    parts = [part for message in seen[-1]["stored"] for part in message["parts"]]
+    *before, _answer = [part["text"] for part in parts if part["type"] == "text"]
+    assert [part.text for part in parts_of(desk.model.requests[-1]) if part.text and not part.thought] == before
+
+
 @each_visit
 def test_the_model_is_shown_no_call_without_its_response(visit: Visit, visits: Visits) -> None:
     requests = visits[visit.name][0].model.requests
@@ -142,6 +153,10 @@ def test_the_model_is_shown_no_call_without_its_response(visit: Visit, visits: V
 
 def unanswered_calls(request: LlmRequest) -> Counter[str | None]:
     """By name: ADK shows the model no ids but its own."""
-    parts = [part for content in request.contents for part in content.parts or []]
+    parts = parts_of(request)
     calls = Counter(part.function_call.name for part in parts if part.function_call)
     return calls - Counter(part.function_response.name for part in parts if part.function_response)
+
+
+def parts_of(request: LlmRequest) -> list[Part]:
+    return [part for content in request.contents for part in content.parts or []]
