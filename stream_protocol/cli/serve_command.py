@@ -18,6 +18,7 @@ from stream_protocol.cli._command_options import (
 if TYPE_CHECKING:
     from stream_protocol.convert import ConverterOptions
     from stream_protocol.serving.run_logs import RunLog
+    from stream_protocol.session import HistoryCut
 
 
 @click.command()
@@ -41,6 +42,13 @@ if TYPE_CHECKING:
     "--disconnect-grace",
     type=click.FloatRange(min=0),
     help="Seconds that a run goes on after its last reader has left; 0 stops it at once.  [default: to its end]",
+)
+@click.option(
+    "--history-cut",
+    type=click.Choice(["append", "rewind"]),
+    default="append",
+    show_default=True,
+    help="Words with a history that ends before the stored one: append them, or first take back what they leave out.",
 )
 @click.option(
     "--session-service-uri",
@@ -77,6 +85,7 @@ def serve(
     ai_sdk: str,
     origins: tuple[str, ...],
     disconnect_grace: float | None,
+    history_cut: HistoryCut,
     session_service_uri: str | None,
     redis_url: str | None,
     lease: float,
@@ -128,6 +137,7 @@ def serve(
             session_service=load_session_service(session_service_uri) if session_service_uri else None,
             run_log=_run_log(redis_url, lease) if redis_url else None,
             disconnect_grace=disconnect_grace,
+            history_cut=history_cut,
             recorder=ChatRecorder(record_folder) if record_folder else None,
             **options,
         )

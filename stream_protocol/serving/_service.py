@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from stream_protocol.serving.run_logs import RunLog
-    from stream_protocol.session import HistoryMode
+    from stream_protocol.session import HistoryCut, HistoryMode
     from stream_protocol.wire import AnyChunk, ChatRequest, UIMessage
 
 logger = logging.getLogger(__name__)
@@ -103,6 +103,10 @@ class ChatService:
     ``run_timeout``: seconds that a run may take; ``None`` for no limit.
     ``on_busy``: what a new turn of the user does while a run of its chat goes on. ``"interrupt"``, the default: it
     stops that run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409).
+    ``history_cut``: what it means that new words come with a history which ends before the stored one. ``"append"``,
+    the default: they are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``:
+    what is stored after the last message that the client has is taken back first; some kits edit so, assistant-ui
+    among them. Only for clients that send ``messages`` with the ids of all; a single ``message`` never means a cut.
     ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping or being stored.
     ``hook_timeout``: seconds that ``on_finish`` may take, and the session store each time that it reads or writes for a
     chat outside its run; ``None`` for no limit. After that it is cancelled, which is logged, and the chat is free.
@@ -126,6 +130,7 @@ class ChatService:
         disconnect_grace: float | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
         on_busy: Literal["interrupt", "reject"] = "interrupt",
+        history_cut: HistoryCut = "append",
         stopping_wait: float = STOPPING_WAIT,
         hook_timeout: float | None = HOOK_TIMEOUT,
         files: FilePolicy | None = None,
@@ -140,7 +145,10 @@ class ChatService:
             raise StreamProtocolError("`hook_timeout` must be a positive number of seconds, or None.")
         if on_busy not in ("interrupt", "reject"):
             raise StreamProtocolError('`on_busy` must be "interrupt" or "reject".')
+        if history_cut not in ("append", "rewind"):
+            raise StreamProtocolError('`history_cut` must be "append" or "rewind".')
         self._on_busy = on_busy
+        self._history_cut: HistoryCut = history_cut
         self._hook_timeout = hook_timeout
         self._limits = RunLimits(disconnect_grace=disconnect_grace, run_timeout=run_timeout)
         self._options = hide_tools(delegation_tools(self.runner.agent), options)
@@ -320,7 +328,13 @@ class ChatService:
         else:
             session = await self._find_session(key)
             transcript = Transcript(session.events if session else ())
-            turn = plan(request, transcript, resumed_agent=partial(resumed_agent, runner), chat_was_busy=chat_was_busy)
+            turn = plan(
+                request,
+                transcript,
+                resumed_agent=partial(resumed_agent, runner),
+                chat_was_busy=chat_was_busy,
+                history_cut=self._history_cut,
+            )
             planned = _Planned(runner, session, turn)
         turn = planned.turn
         if isinstance(turn, NewUserTurn):

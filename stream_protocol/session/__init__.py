@@ -10,6 +10,7 @@ from stream_protocol.session._client_history import HistoryMode, restore_client_
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
+from stream_protocol.session._history_cut import HistoryCut
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events
 from stream_protocol.session._page_messages import PageMessages, fold_response
@@ -54,6 +55,7 @@ __all__ = [
     "CallReader",
     "Exchange",
     "FilePolicy",
+    "HistoryCut",
     "HistoryMode",
     "InlineFile",
     "NewUserTurn",

@@ -18,6 +18,7 @@ from stream_protocol.convert import is_user_event
 from stream_protocol.convert.calls import NO_IDS, CallIds, CallKind
 from stream_protocol.session._files import SavedFile
 from stream_protocol.session._fingerprint import fingerprint
+from stream_protocol.session._history_cut import first_cut_off
 from stream_protocol.session._submitted_answers import (
     CONFLICT,
     SubmittedAnswer,
@@ -39,12 +40,13 @@ from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from google.adk.events import Event
     from google.genai import types
 
     from stream_protocol.session._files import TextOrFile
+    from stream_protocol.session._history_cut import HistoryCut
     from stream_protocol.session.transcript import Exchange, ExternalCall, Transcript
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -58,7 +60,8 @@ class NewUserTurn:
     client_message_id: str
     """The id that the client gave the user's message."""
     rewind_before: str | None = None
-    """The invocation to rewind first, with everything after it: the message was sent before, and is answered anew."""
+    """The invocation to rewind first, with everything after it: the message was sent before, and is answered anew; or
+    the client has cut its history there."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
     """The ids under which the page knows the calls of earlier messages."""
 
@@ -117,6 +120,7 @@ def plan(
     *,
     resumed_agent: Callable[[str], str] | None = None,
     chat_was_busy: bool = False,
+    history_cut: HistoryCut = "append",
 ) -> PlannedTurn:
     """What to do about a request in a chat with this transcript (empty for a new chat).
 
@@ -125,13 +129,14 @@ def plan(
     ``chat_was_busy``: whether another run of the chat went on when the request came. If an equal one is stored then,
     it is a retry. In a chat where nothing runs it is not: a client that sends the last message alone sends the same
     bytes when the user wants another answer.
+    ``history_cut``: what it means that new words come with a history which ends before the stored one.
 
     Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
     """
     target = request.target
     match target["role"]:
         case "user":
-            return _plan_user_turn(request, target, transcript, chat_was_busy=chat_was_busy)
+            return _plan_user_turn(request, target, transcript, chat_was_busy=chat_was_busy, history_cut=history_cut)
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
@@ -140,7 +145,7 @@ def plan(
 
 
 def _plan_user_turn(
-    request: ChatRequest, message: UIMessage, transcript: Transcript, *, chat_was_busy: bool
+    request: ChatRequest, message: UIMessage, transcript: Transcript, *, chat_was_busy: bool, history_cut: HistoryCut
 ) -> NewUserTurn | NothingToRun:
     """A new message, or one that is stored already: then it is rewound, and answered anew.
 
@@ -148,18 +153,35 @@ def _plan_user_turn(
     """
     exchange = transcript.find_user_message(message["id"])
     if exchange is None:
-        return _new_user_turn(texts_and_files(message), message["id"], transcript.call_ids)
+        return _plan_new_words(request, message, transcript, history_cut)
     if chat_was_busy and (repeated := _repeated_words(request, exchange)) is not None:
         return repeated
-    if not transcript.begins_invocation(exchange):
-        raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
+    rewound = _invocation_to_rewind(exchange, transcript)
     parts = _message_parts(exchange)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
         said = stored_texts_and_files(parts)
     else:
-        files = _saved_files(request.id, transcript.versions(message["id"]))
-        said = texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
-    return _new_user_turn(said, message["id"], exchange.call_ids, rewind_before=exchange.stored[0].invocation_id)
+        said = _with_saved_files(request, message, transcript.versions(message["id"]))
+    return _new_user_turn(said, message["id"], exchange.call_ids, rewind_before=rewound)
+
+
+def _plan_new_words(
+    request: ChatRequest, message: UIMessage, transcript: Transcript, history_cut: HistoryCut
+) -> NewUserTurn:
+    cut_off = first_cut_off(request, transcript) if history_cut == "rewind" else None
+    if cut_off is None:
+        return _new_user_turn(texts_and_files(message), message["id"], transcript.call_ids)
+    edited = [one for user_id in cut_off.user_message_ids for one in transcript.versions(user_id)]
+    said = _with_saved_files(request, message, edited)
+    rewound = _invocation_to_rewind(cut_off, transcript)
+    return _new_user_turn(said, message["id"], cut_off.call_ids, rewind_before=rewound)
+
+
+def _invocation_to_rewind(exchange: Exchange, transcript: Transcript) -> str:
+    """The invocation with which this exchange and all later ones are taken back. Raises ``ChatRequestError`` (409)."""
+    if not transcript.begins_invocation(exchange):
+        raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
+    return exchange.stored[0].invocation_id
 
 
 def _repeated_words(request: ChatRequest, exchange: Exchange) -> NothingToRun | None:
@@ -206,6 +228,12 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
         each.line if isinstance(each, SavedFile) else each for each in said if isinstance(each, str | SavedFile)
     ]
     return bool(sent) and sent not in (as_links, as_lines)
+
+
+def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterable[Exchange]) -> Iterator[TextOrFile]:
+    """What an edited message says. A link in it stands for a file that the message has, or had."""
+    files = _saved_files(request.id, versions)
+    return texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
 
 
 def _saved_files(chat_id: str, versions: Iterable[Exchange]) -> dict[str, SavedFile]:

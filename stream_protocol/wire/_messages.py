@@ -176,6 +176,8 @@ class ChatRequest:
     """The chat's id, fit to be a session id and a path segment."""
     messages: tuple[UIMessage, ...]
     """The history as the client has it, or the last message alone; at least one. A message without an id has ``""``."""
+    has_history: bool = True
+    """Whether the client sent ``messages``. A transport that sends a single ``message`` does not say which it has."""
     trigger: Trigger = "submit-message"
     message_id: str | None = None
     """The message that the request is about: the assistant's to continue, the user's to replace, or the one to
@@ -207,10 +209,11 @@ def parse_chat_request(body: bytes | str | Mapping[str, Any]) -> ChatRequest:
     fields = _object(_json_object(body), "The request body")
     chat_id = parse_chat_id(fields.get("id"))
     _check_optional(fields, "The request", "messageId", str)
-    messages = fields.get("messages", [fields["message"]] if "message" in fields else None)
+    has_history = "messages" in fields or "message" not in fields
     return ChatRequest(
         id=chat_id,
-        messages=_messages(messages),
+        messages=_messages(fields.get("messages") if has_history else [fields["message"]]),
+        has_history=has_history,
         trigger=_trigger(fields.get("trigger")),
         message_id=fields.get("messageId"),
         body={key: value for key, value in fields.items() if key not in _OWN_KEYS},

@@ -68,6 +68,19 @@ def test_a_grace_that_is_no_time_is_one_line_on_stderr(tmp_path: Path) -> None:
     assert done.stderr == "adk-ui-stream: `disconnect_grace` must be 0 or more seconds, or None.\n"
 
 
+@pytest.mark.parametrize(("options", "messages"), [((), 4), (("--history-cut", "rewind"), 2)])
+def test_a_history_that_was_cut_means_what_the_app_says(
+    tmp_path: Path, options: tuple[str, ...], messages: int
+) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    with serving("agent:root_agent", *options, cwd=tmp_path) as (_, url):
+        for message_id in ("u1", "u2"):
+            words = {"id": message_id, "role": "user", "parts": [{"type": "text", "text": "hi"}]}
+            body = {"id": "c1", "messages": [words]}
+            httpx.post(f"{url}/api/chat", json=body, timeout=HANG).raise_for_status()
+        assert len(httpx.get(f"{url}/api/chat/c1").json()["messages"]) == messages
+
+
 def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     with serving_fresh("agent:root_agent", "--cors-origin", "https://page.example", cwd=tmp_path) as url:

@@ -19,9 +19,9 @@ class OpenChat(Protocol):
     def __call__(self, url: str = ..., **screen: Unpack[Screen]) -> ChatPage: ...
 
 
-@pytest.fixture(scope="session")
-def backend() -> Iterator[Backend]:
-    with serving_scripted_chats() as backend:
+@pytest.fixture(scope="class")
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    with serving_scripted_chats(history_cut=request.cls.history_cut) as backend:
         yield backend
 
 

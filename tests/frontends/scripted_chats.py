@@ -12,7 +12,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools import FunctionTool, ToolContext, request_input
 
 from server.agents.script import Question, read_question
-from stream_protocol.serving import client_tool, create_app
+from stream_protocol.serving import ChatService, client_tool, create_app
+from stream_protocol.session import HistoryCut
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 from tests.served import served
 
@@ -103,7 +104,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Backend:
-    """A server of this agent, with the defaults that every user gets."""
+    """A server of this agent."""
 
     url: str
     script: Script
@@ -118,7 +119,8 @@ class Backend:
 
 
 @contextmanager
-def serving_scripted_chats() -> Iterator[Backend]:
+def serving_scripted_chats(*, history_cut: HistoryCut = "append") -> Iterator[Backend]:
+    """Serves the agent with the defaults that every user gets, or with what a kit's guide says."""
     script = Script()
     agent = LlmAgent(
         name="guide",
@@ -130,6 +132,6 @@ def serving_scripted_chats() -> Iterator[Backend]:
             request_input,
         ],
     )
-    with served(create_app(agent, page=False)) as url:
+    with served(create_app(ChatService(agent, history_cut=history_cut), page=False)) as url:
         yield Backend(url, script)
         script.go_on()

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 import pytest
 from playwright.sync_api import Route, ViewportSize, expect
 
+from stream_protocol.session import HistoryCut
 from tests.frontends.actions import Action
 from tests.frontends.builds import Frontend
 from tests.frontends.chat_page import ChatPage
@@ -35,7 +36,8 @@ class Scenarios:
     frontend: Frontend
     cannot: ClassVar[Mapping[Action, str]] = {}
     """What this frontend can't do, and why."""
-
+    history_cut: HistoryCut = "append"
+    """What the server makes of it that new words come without messages that are stored."""
     file_size = 1000
 
     @pytest.fixture(autouse=True)
@@ -312,19 +314,14 @@ class TestNextjsV7(WholeApps):
     frontend = Frontend("nextjs", 7, "ai-v7/react")
 
 
-EDITS_CUT: Final[Mapping[Action, str]] = {
-    "edit": "it cuts the history, as a tab does that is behind: the server can't tell the two apart"
-}
-
-
 class TestAssistantUi(WholeApps):
     frontend = Frontend("assistant-ui", 7)
-    cannot = EDITS_CUT
+    history_cut = "rewind"
 
 
 class TestAssistantUiV6(WholeApps):
     frontend = Frontend("assistant-ui", 6, "ai-v6/assistant-ui")
-    cannot = EDITS_CUT
+    history_cut = "rewind"
 
 
 class TestVue(WholeApps):

@@ -42,11 +42,12 @@ def test_a_missing_trigger_means_submit_and_nulls_mean_absent() -> None:
 
 def test_a_single_message_stands_for_the_list() -> None:
     request = parse_chat_request(json.dumps({"id": "c1", "message": HI, "messages": None}))
-    assert request.messages == (HI,)
+    assert (request.messages, request.has_history) == ((HI,), False)
 
 
 def test_the_list_wins_over_a_single_message() -> None:
-    assert parse_chat_request(body(message={"role": "user"})).messages == (HI,)
+    request = parse_chat_request(body(message={"role": "user"}))
+    assert (request.messages, request.has_history) == ((HI,), True)
 
 
 def test_a_message_without_an_id_has_an_empty_one() -> None:

@@ -58,6 +58,17 @@ class Exchange:
         return self.stored[0] if is_user_message(self.stored[0]) else None
 
     @cached_property
+    def user_message_ids(self) -> frozenset[str]:
+        """The ids of the user's message: the one that its client gave it, and that of its event."""
+        event = self.user_event
+        return frozenset(filter(None, (event.id, EventMetadata.of(event).message_id) if event is not None else ()))
+
+    @cached_property
+    def message_ids(self) -> frozenset[str]:
+        """The ids of the user's message and of the assistant's."""
+        return self.user_message_ids | {self.message_id}
+
+    @cached_property
     def user_events(self) -> tuple[Event, ...]:
         """What the user said, and the user's answers to the agent's calls."""
         return tuple(event for event in self.events if is_user_event(event))
@@ -124,11 +135,16 @@ class Transcript:
 
     def find_user_message(self, client_id: str) -> Exchange | None:
         """The newest exchange whose user's message has this id: that of its client, or else of its event."""
-        return next((one for one in reversed(self.exchanges) if _has_id(one, client_id)), None)
+        return next((one for one in reversed(self.exchanges) if client_id in one.user_message_ids), None)
 
     def versions(self, client_id: str) -> list[Exchange]:
         """The exchanges with this user's message as it is and as it was before it was edited."""
-        return [one for one in self._as_if_not_rewound if _has_id(one, client_id)]
+        return [one for one in self._as_if_not_rewound if client_id in one.user_message_ids]
+
+    def has_taken_back(self, ids: frozenset[str]) -> bool:
+        """Whether one of these ids of messages is only that of a message which a rewind took back."""
+        unknown = ids.difference(*(one.message_ids for one in self.exchanges))
+        return bool(unknown) and any(unknown & one.message_ids for one in self._as_if_not_rewound)
 
     @cached_property
     def _as_if_not_rewound(self) -> tuple[Exchange, ...]:
@@ -139,11 +155,6 @@ class Transcript:
         invocation_id = exchange.stored[0].invocation_id
         first = next(one for one in self.exchanges if any(event.invocation_id == invocation_id for event in one.stored))
         return first is exchange
-
-
-def _has_id(exchange: Exchange, client_id: str) -> bool:
-    event = exchange.user_event
-    return event is not None and bool(client_id) and client_id in (EventMetadata.of(event).message_id, event.id)
 
 
 @dataclass
