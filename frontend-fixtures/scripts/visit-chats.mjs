@@ -15,7 +15,7 @@
 //   {send: true}                              sends what was answered, though something is still open
 //   {regenerate: index | null}, {edit: index, text}
 //   {rewrite: index, text}                    edits as the chatbot template does: another text in the list, then regenerate()
-//   {cut: count, text}                        types it where the page shows the first messages alone
+//   {cut: count, text}                        edits as assistant-ui does: types it where the page shows the first messages alone
 //   {reload: true}                            opens another page, with what the server has stored
 //   {look: true}                              does nothing
 import { createInterface } from 'node:readline';

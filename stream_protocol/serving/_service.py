@@ -46,6 +46,7 @@ from stream_protocol.session import (
     NothingToRun,
     PlannedTurn,
     Transcript,
+    events_before_words,
     fingerprint,
     plan,
     transcript_to_messages,
@@ -307,7 +308,8 @@ class ChatService:
     async def _prepare_job(
         self, key: ChatKey, request: ChatRequest, overrides: RunOverrides, *, chat_was_busy: bool
     ) -> Job | NothingToRun:
-        """Plans what the request asks for. Creates or rewinds the session. ``chat_was_busy`` as for ``plan``."""
+        """Plans what the request asks for. Creates or rewinds the session, and stores the answers that came with words.
+        ``chat_was_busy`` as for ``plan``."""
         planned = await self._plan_turn(key, request, overrides, chat_was_busy=chat_was_busy)
         turn, session = planned.turn, planned.session
         if isinstance(turn, NothingToRun):
@@ -315,6 +317,8 @@ class ChatService:
         if session is not None and isinstance(turn, NewUserTurn) and turn.rewind_before is not None:
             session = await rewind_session(self.runner, session, turn.rewind_before)
         session = session or await create_session(planned.runner, *key)
+        for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
+            await planned.runner.session_service.append_event(session, event)
         return self._job(request, turn, session, overrides, planned.runner)
 
     async def _plan_turn(

@@ -17,6 +17,7 @@ from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, PlannedTurn, plan
 from stream_protocol.session._run_input import (
     RunInput,
+    events_before_words,
     responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
@@ -75,6 +76,7 @@ __all__ = [
     "TranscriptReader",
     "artifact_path",
     "completing_events",
+    "events_before_words",
     "external_calls",
     "fingerprint",
     "fold_response",

@@ -19,6 +19,7 @@ from google.genai import types
 
 from stream_protocol.convert import CALL_NOT_FINISHED_TEXT, CODE_EXECUTION, CONTROL_TOOLS
 from stream_protocol.session._files import FROM_BASE64URL, read_file
+from stream_protocol.session._submitted_answers import REJECTED
 from stream_protocol.session._user_message import adk_part, texts_and_files
 from stream_protocol.session.transcript import EVENT_INTERVAL, EventMetadata
 from stream_protocol.wire import (
@@ -46,7 +47,6 @@ RESERVED: Final = "adk_"
 """Prefix of the calls that ADK makes up."""
 
 NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve or reject."
-REJECTED: Final = "This tool call is rejected."
 """ADK's own words, so that the model reads what it would read in ADK's own history."""
 
 

@@ -1,9 +1,9 @@
 """What a request asks for, decided from the request and the stored events alone.
 
 Of what a client sends, only its newest words or answers count. If its last message is the user's, that begins a new
-exchange. Otherwise the request carries answers to calls of the assistant message that it continues, and an answer
-counts only for a call that is pending in the *stored* events of the current exchange: neither arguments nor earlier
-outputs are read from a client.
+exchange; of the answers in the message before it those count that only tell the agent something. Otherwise the request
+carries answers to calls of the assistant message that it continues. An answer counts only for a call that is pending in
+the *stored* events of the current exchange: neither arguments nor earlier outputs are read from a client.
 
 A request that was answered before is no error: the client may have lost the response. The response then repeats
 what followed from it.
@@ -15,16 +15,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from stream_protocol.convert import is_user_event
-from stream_protocol.convert.calls import NO_IDS, CallIds, CallKind
+from stream_protocol.convert.calls import NO_IDS, CallIds, CallKind, gated_call
 from stream_protocol.session._files import SavedFile
 from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history_cut import first_cut_off
 from stream_protocol.session._submitted_answers import (
     CONFLICT,
+    REJECTED,
     SubmittedAnswer,
     adk_response,
     answered_call,
+    answers_with_words,
     approval_payloads,
+    calls_by_page_id,
     is_stored_answer,
     submitted_answers,
 )
@@ -52,21 +55,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewUserTurn:
-    """The user said something: start a new assistant message."""
-
-    texts_and_files: tuple[TextOrFile, ...]
-    """In the order of the message's parts; never empty."""
-    client_message_id: str
-    """The id that the client gave the user's message."""
-    rewind_before: str | None = None
-    """The invocation to rewind first, with everything after it: the message was sent before, and is answered anew; or
-    the client has cut its history there."""
-    call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The ids under which the page knows the calls of earlier messages."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class CallAnswer:
     """One function response for ADK, by the ids and names of its own stored call."""
 
@@ -77,6 +65,27 @@ class CallAnswer:
     """The stored event with the call; ``None`` in a history that the client brings."""
     resumes: str | None = field(default=None, compare=False)
     """The name of the agent that ADK resumes with it; ``None`` in a history that the client brings."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewUserTurn:
+    """The user said something: start a new assistant message."""
+
+    texts_and_files: tuple[TextOrFile, ...]
+    """In the order of the message's parts; never empty."""
+    client_message_id: str
+    """The id that the client gave the user's message."""
+    rewind_before: str | None = None
+    """The invocation to rewind first, with everything after it: the message was sent before, and is answered anew; or
+    the client has cut its history there."""
+    answers: tuple[CallAnswer, ...] = ()
+    """Answers that came with the words, from the message before them: denials, and outputs. Nothing runs on them."""
+    rejections: tuple[CallAnswer, ...] = ()
+    """What the agent says of the calls that were denied."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Approval id -> why the user denied."""
+    call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
+    """The ids under which the page knows the calls of earlier messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,25 +165,21 @@ def _plan_user_turn(
         return _plan_new_words(request, message, transcript, history_cut)
     if chat_was_busy and (repeated := _repeated_words(request, exchange)) is not None:
         return repeated
-    rewound = _invocation_to_rewind(exchange, transcript)
     parts = _message_parts(exchange)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
         said = stored_texts_and_files(parts)
     else:
         said = _with_saved_files(request, message, transcript.versions(message["id"]))
-    return _new_user_turn(said, message["id"], exchange.call_ids, rewind_before=rewound)
+    return _new_user_turn(request, said, transcript, taken_back=exchange)
 
 
 def _plan_new_words(
     request: ChatRequest, message: UIMessage, transcript: Transcript, history_cut: HistoryCut
 ) -> NewUserTurn:
     cut_off = first_cut_off(request, transcript) if history_cut == "rewind" else None
-    if cut_off is None:
-        return _new_user_turn(texts_and_files(message), message["id"], transcript.call_ids)
-    edited = [one for user_id in cut_off.user_message_ids for one in transcript.versions(user_id)]
-    said = _with_saved_files(request, message, edited)
-    rewound = _invocation_to_rewind(cut_off, transcript)
-    return _new_user_turn(said, message["id"], cut_off.call_ids, rewind_before=rewound)
+    edited_ids = cut_off.user_message_ids if cut_off is not None else ()
+    edited = [one for user_id in edited_ids for one in transcript.versions(user_id)]
+    return _new_user_turn(request, _with_saved_files(request, message, edited), transcript, taken_back=cut_off)
 
 
 def _invocation_to_rewind(exchange: Exchange, transcript: Transcript) -> str:
@@ -201,14 +206,33 @@ def _repeated_words(request: ChatRequest, exchange: Exchange) -> NothingToRun | 
 
 
 def _new_user_turn(
-    said: Iterable[TextOrFile], message_id: str, call_ids: CallIds, *, rewind_before: str | None = None
+    request: ChatRequest, said: Iterable[TextOrFile], transcript: Transcript, *, taken_back: Exchange | None
 ) -> NewUserTurn:
+    """The turn of these words. ``taken_back``: the exchange that is rewound first, with all later ones."""
+    rewind_before = _invocation_to_rewind(taken_back, transcript) if taken_back is not None else None
     parts = tuple(said)
     if not parts:
         raise ChatRequestError("The message is empty.", status=422)
+    exchange = transcript.current_before(taken_back)
+    before = request.message_before_words
+    given = list(answers_with_words(before, exchange)) if before is not None and exchange is not None else []
+    denied = [call for answer, call in given if answer.is_approval]
     return NewUserTurn(
-        texts_and_files=parts, client_message_id=message_id, rewind_before=rewind_before, call_ids=call_ids
+        texts_and_files=parts,
+        client_message_id=request.target["id"],
+        rewind_before=rewind_before,
+        answers=tuple(_call_answer(call, adk_response(answer, call, {})) for answer, call in given),
+        rejections=tuple(_rejection(call, exchange) for call in denied if exchange is not None),
+        reasons={call.answer_id: answer.reason for answer, call in given if answer.reason},
+        call_ids=transcript.call_ids if taken_back is None else taken_back.call_ids,
     )
+
+
+def _rejection(approval: ExternalCall, exchange: Exchange) -> CallAnswer:
+    """What the agent says of a call that was denied, as ADK says it."""
+    call = gated_call(approval.args)
+    event = exchange.stored[approval.response_index]
+    return CallAnswer(id=call.get("id", ""), name=call.get("name", ""), response={"error": REJECTED}, event=event)
 
 
 def _message_parts(exchange: Exchange) -> list[types.Part | SavedFile]:
@@ -253,10 +277,9 @@ def _caller(author: str) -> str:
 def _plan_continuation(
     request: ChatRequest, message: UIMessage, exchange: Exchange | None, resumed_agent: Callable[[str], str]
 ) -> PlannedTurn:
-    calls = {call.page_id: call for call in exchange.external_calls} if exchange is not None else {}
-    tools = {call.known.id: call.known.name for call in exchange.calls} if exchange is not None else {}
+    calls = calls_by_page_id(exchange)
     payloads = approval_payloads(request)
-    matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, calls, tools)]
+    matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, exchange)]
     if not matched or exchange is None:
         raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
     target_id = message["id"] or exchange.message_id
@@ -270,13 +293,7 @@ def _plan_continuation(
         return NothingToRun(message_id=target_id, past=exchange.events, call_ids=exchange.call_ids)
     return AnsweredCalls(
         answers=tuple(
-            CallAnswer(
-                id=call.answer_id,
-                name=call.answer_name,
-                response=response,
-                event=call.event,
-                resumes=resumed[call.page_id],
-            )
+            _call_answer(call, response, resumes=resumed[call.page_id])
             for call, response in zip(new, responses, strict=True)
         ),
         message_id=target_id,
@@ -284,6 +301,10 @@ def _plan_continuation(
         reasons={call.answer_id: reason for call in new if (reason := answers[call.page_id].reason)},
         call_ids=exchange.call_ids,
     )
+
+
+def _call_answer(call: ExternalCall, response: dict[str, Any], *, resumes: str | None = None) -> CallAnswer:
+    return CallAnswer(id=call.answer_id, name=call.answer_name, response=response, event=call.event, resumes=resumes)
 
 
 def _agent_waits_for(call: ExternalCall, answered: Iterable[ExternalCall], resumed: Mapping[str, str]) -> bool:

@@ -12,6 +12,7 @@ from stream_protocol.convert import is_relayed
 from stream_protocol.convert.calls import CallKind
 from stream_protocol.session._files import InlineFile, TextOrFile
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn
+from stream_protocol.session._run_output import event_like
 from stream_protocol.session._user_message import adk_part
 from stream_protocol.session.transcript import HIDDEN_FROM_MODEL, EventMetadata, SentFile, Transcript, update_metadata
 
@@ -102,6 +103,23 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
         update_metadata(event, hidden_events=(event.id,))
         added.append(event)
     return added
+
+
+def events_before_words(turn: NewUserTurn) -> list[Event]:
+    """The events to append before the user's words: the answers that came with them, then the agent's rejections.
+
+    They belong to the message of the calls, so the response to the words shows nothing of them.
+    """
+    answers = [_answer_event(answer, answer.event) for answer in turn.answers if answer.event is not None]
+    for answer, event in zip(turn.answers, answers, strict=True):
+        reason = turn.reasons.get(answer.id)
+        update_metadata(event, reasons={answer.id: reason} if reason else {})
+    rejections = [
+        event_like(rejection.event, types.Content(role="user", parts=[_answer_part(rejection)]))
+        for rejection in turn.rejections
+        if rejection.event is not None
+    ]
+    return [*answers, *rejections]
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:

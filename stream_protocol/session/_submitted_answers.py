@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from stream_protocol.convert import is_relayed
 from stream_protocol.convert.calls import RESULT, CallKind, is_confirmed
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED, check_input, complete_credential
 from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
@@ -16,11 +17,14 @@ from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from stream_protocol.session.transcript import ExternalCall
+    from stream_protocol.session.transcript import Exchange, ExternalCall
     from stream_protocol.wire import ChatRequest, ToolPart, UIMessage
 
 CONFLICT: Final = 409
 """HTTP status of a request that does not fit the chat as it is stored."""
+
+REJECTED: Final = "This tool call is rejected."
+"""What ADK has the model read of a call that was denied."""
 
 _ANSWERED_BY_PAGE: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
@@ -42,13 +46,15 @@ class SubmittedAnswer:
     """Whether the client has received nothing yet of what follows from the answer."""
 
 
-def submitted_answers(
-    message: UIMessage, calls: Mapping[str, ExternalCall], tools: Mapping[str, str]
-) -> Iterator[SubmittedAnswer]:
-    """The answers among the message's parts.
+def calls_by_page_id(exchange: Exchange | None) -> dict[str, ExternalCall]:
+    """The calls of the exchange that need, or needed, an answer from outside."""
+    return {call.page_id: call for call in exchange.external_calls} if exchange is not None else {}
 
-    ``calls``: page id -> call, of the current exchange. ``tools``: ``toolCallId`` -> tool, of all of its calls.
-    """
+
+def submitted_answers(message: UIMessage, exchange: Exchange | None) -> Iterator[SubmittedAnswer]:
+    """The answers among the message's parts. ``exchange``: the one in which calls can be answered."""
+    calls = calls_by_page_id(exchange)
+    tools = {call.known.id: call.known.name for call in exchange.calls} if exchange is not None else {}
     parts = message["parts"]
     last_step = max((index for index, part in enumerate(parts) if part["type"] == "step-start"), default=-1)
     tool_parts = [(index, part) for index, part in enumerate(parts) if is_tool_part(part)]
@@ -114,6 +120,34 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, ExternalCall]) ->
     if not call.is_pending and call.answer is None:
         raise ChatRequestError("That request was closed before it was answered.", status=CONFLICT)
     return call
+
+
+def answers_with_words(message: UIMessage, exchange: Exchange | None) -> Iterator[tuple[SubmittedAnswer, ExternalCall]]:
+    """The answers in an assistant message that count though the user said something new after them: those that only
+    tell the agent something. Denials do, and what a page's tool or an input gave. Approvals and credentials do not: the
+    call would run, and the user has gone on without it. What is no answer to a pending call is left out.
+
+    An agent behind A2A cannot take an answer together with words.
+    """
+    calls = calls_by_page_id(exchange)
+    for answer in submitted_answers(message, exchange):
+        call = calls.get(answer.page_id)
+        if call is None or not call.is_pending or is_relayed(call.event):
+            continue
+        if answer.is_approval:
+            counts = call.kind is CallKind.APPROVAL and not answer.response["confirmed"]
+        else:
+            counts = call.kind in _ANSWERED_BY_PAGE and _is_usable(answer, call)
+        if counts:
+            yield answer, call
+
+
+def _is_usable(answer: SubmittedAnswer, call: ExternalCall) -> bool:
+    try:
+        adk_response(answer, call, {})
+    except ChatRequestError:
+        return False
+    return True
 
 
 def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:

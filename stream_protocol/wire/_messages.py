@@ -199,6 +199,12 @@ class ChatRequest:
         """The message that the request is about: the last of ``messages_to_target``."""
         return self.messages_to_target[-1]
 
+    @property
+    def message_before_words(self) -> UIMessage | None:
+        """The assistant's last message before the target: of the user's new words, the one that they follow."""
+        *earlier, _target = self.messages_to_target
+        return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
+
 
 def parse_chat_request(body: bytes | str | Mapping[str, Any]) -> ChatRequest:
     """Returns the request that a body holds; a mapping is a body that some framework has parsed already.

@@ -7,6 +7,7 @@ from typing import Any
 from google.genai import types
 
 from stream_protocol.serving._loop_guard import NOTHING_NEW_TEXT
+from stream_protocol.session import HistoryCut
 from stream_protocol.testing import Call, Wait
 from tests.conformance.chat_desk import HELD
 from tests.frontends.actions import Action
@@ -40,8 +41,8 @@ class Visit:
 
     ``streams``: of a streamed response ADK itself drops a call whose id another call of it has. ``awaited``: calls that
     the page has not answered when ADK calls the model again, for another tool's output. ``sends``: when it sends by
-    itself, and what, as in ``harness/chat.js``. ``leaving_stops``: a run ends when its page leaves it. ``action``: the
-    row of the matrix in docs/frontends.md that this is.
+    itself, and what, as in ``harness/chat.js``. ``leaving_stops``: a run ends when its page leaves it. ``history_cut``:
+    as of ``ChatService``. ``action``: the row of the matrix in docs/frontends.md that this is.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Visit:
     asks: Sequence[str] = ()
     streams: bool = True
     leaving_stops: bool = True
+    history_cut: HistoryCut = "append"
     action: Action | None = None
 
     @property
@@ -1028,4 +1030,146 @@ ELEMENTS = [
     ),
 ]
 
-VISITS = [*APPROVALS, *PAGE_TOOLS, *TAKEN_BACK, *BROKEN, *EAGER, *SAME_IDS, *INTERRUPTED, *TEMPLATE, *ELEMENTS]
+CUT = [
+    Visit(
+        "an earlier question is put otherwise as assistant-ui does it",
+        ["one", "two", "three", "four"],
+        [
+            *two_turns(),
+            Step({"cut": 0, "text": "hi!"}, ["hi!", "three"], kept=0),
+            Step(RELOAD, ["hi!", "three"], posts=0),
+            Step(text("more"), ["hi!", "three", "more", "four"]),
+        ],
+        history_cut="rewind",
+    ),
+    Visit(
+        "the user stops a text and puts the question otherwise at once",
+        ["one", ["Half ", FOREVER, "said."], "Better."],
+        [
+            Step(text("hi"), ["hi", "one"]),
+            Step(
+                text("go", stopAt="streaming", then={"cut": 2, "text": "go on"}),
+                ["hi", "one", "go on", "Better."],
+                posts=2,
+            ),
+        ],
+        leaving_stops=False,
+        history_cut="rewind",
+    ),
+    Visit(
+        "a cut history takes nothing back if the app does not say so",
+        ["one", "two", "three"],
+        [
+            *two_turns(),
+            Step(
+                {"cut": 2, "text": "what?"},
+                ["hi", "one", "what?", "three"],
+                kept=2,
+                stored=[*TWO_TURNS, "what?", "three"],
+            ),
+        ],
+    ),
+]
+
+DENIED = "pay output-denied (too much)"
+NOT_SENT = ["pay", "pay approval-responded (too much)"]
+
+WITH_WORDS = [
+    Visit(
+        "a denial that was not sent goes with the next words",
+        [pay(5), "As you like.", "Bye."],
+        [
+            Step(text("pay"), ASKED),
+            Step(deny(reason="too much"), NOT_SENT, posts=0, stored=ASKED),
+            Step(text("less?"), [*NOT_SENT, "less?", "As you like."], stored=["pay", DENIED, "less?", "As you like."]),
+            Step(RELOAD, ["pay", DENIED, "less?", "As you like."], posts=0),
+            Step(text("bye"), ["pay", DENIED, "less?", "As you like.", "bye", "Bye."]),
+        ],
+        sends="tools",
+    ),
+    Visit(
+        "an approval that was not sent runs nothing when other words come",
+        [pay(5), "Never mind."],
+        [
+            Step(text("pay"), ASKED),
+            Step(approve(), ["pay", "pay approval-responded"], posts=0, stored=ASKED),
+            Step(
+                text("wait"),
+                ["pay", "pay approval-responded", "wait", "Never mind."],
+                stored=[*SUPERSEDED, "wait", "Never mind."],
+            ),
+            Step(RELOAD, [*SUPERSEDED, "wait", "Never mind."], posts=0),
+        ],
+        sends="tools",
+    ),
+    Visit(
+        "one of two questions is denied, and words take the other's place",
+        [[pay(1), pay(2)], "Never mind."],
+        [
+            Step(text("pay"), ASKED_TWICE),
+            Step(deny(), HALF_ANSWERED, posts=0, stored=ASKED_TWICE),
+            Step(
+                text("wait"),
+                [*HALF_ANSWERED, "wait", "Never mind."],
+                stored=["pay", "pay output-denied, pay output-error", "wait", "Never mind."],
+            ),
+        ],
+    ),
+    Visit(
+        "a tool that asks for a payload is denied with words",
+        [Call("book"), "I asked.", "By train, then."],
+        [
+            Step(text("book"), SEAT_ASKED),
+            Step(
+                book(approved=False),
+                ["book", "book approval-responded, Which seat?, I asked."],
+                posts=0,
+                stored=SEAT_ASKED,
+            ),
+            Step(
+                text("by train?"),
+                ["book", "book approval-responded, Which seat?, I asked.", "by train?", "By train, then."],
+                stored=[
+                    "book",
+                    "book output-denied, Which seat?, I asked., adk-denial",
+                    "by train?",
+                    "By train, then.",
+                ],
+            ),
+        ],
+        sends="tools",
+    ),
+    Visit(
+        "what a page's tool gave goes with the next words, beside a question",
+        [[WHERE, pay(5)], "In Oslo, then."],
+        [
+            Step(text("go"), ["go", "where input-available, pay approval-requested"]),
+            Step(
+                {"answer": "where", "output": "Oslo"},
+                ["go", "where output-available, pay approval-requested"],
+                posts=0,
+                stored=["go", "where input-available, pay approval-requested"],
+            ),
+            Step(
+                text("less?"),
+                ["go", "where output-available, pay approval-requested", "less?", "In Oslo, then."],
+                stored=["go", "where output-available, pay output-error", "less?", "In Oslo, then."],
+            ),
+            Step(RELOAD, ["go", "where output-available, pay output-error", "less?", "In Oslo, then."], posts=0),
+        ],
+    ),
+]
+
+VISITS = [
+    *APPROVALS,
+    *PAGE_TOOLS,
+    *TAKEN_BACK,
+    *BROKEN,
+    *EAGER,
+    *SAME_IDS,
+    *INTERRUPTED,
+    *TEMPLATE,
+    *ELEMENTS,
+    *CUT,
+    *WITH_WORDS,
+]

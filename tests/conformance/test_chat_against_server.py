@@ -59,9 +59,10 @@ def room(visit: Visit, desk: Desk, ai_sdk: AiSdkVersion) -> Room:
     config = None if visit.streams else RunConfig(streaming_mode=StreamingMode.NONE)
     # Without a reader a run ends at once: so "stop" on the page is one for the agent, too.
     grace = 0 if visit.leaving_stops else None
-    return Room(
-        WatchedService(desk.agent, ai_sdk=ai_sdk, disconnect_grace=grace, run_config=config), desk.ran, desk.held.set
+    service = WatchedService(
+        desk.agent, ai_sdk=ai_sdk, disconnect_grace=grace, run_config=config, history_cut=visit.history_cut
     )
+    return Room(service, desk.ran, desk.held.set)
 
 
 def steps_of(visit: Visit, visits: Visits) -> list[tuple[Step, Seen]]:
@@ -114,7 +115,8 @@ def test_messages_keep_their_ids_and_places(visit: Visit, visits: Visits) -> Non
         now = ids(seen["messages"])
         assert len(set(now)) == len(now)
         if "page" not in step.do:
-            assert now[: step.kept] == before[: step.kept] if step.kept else now[: len(before)] == before
+            kept = len(before) if step.kept is None else step.kept
+            assert now[:kept] == before[:kept]
             assert step.kept is None or not set(now[step.kept :]) & set(before)
         before = now
 

@@ -33,6 +33,7 @@ def of(*messages: Any, **more: Any) -> str:
         (of(said()), of(said(), model="large")),
         (of(answered()), of(answered(input={"to": "Moritz"}))),
         (of(answered()), of(answered(), approvalPayloads={"of another": 1})),
+        (of(said()), of(answered(), said())),
     ],
     ids=[
         "twice",
@@ -41,6 +42,7 @@ def of(*messages: Any, **more: Any) -> str:
         "what else the app sends",
         "arguments, which count for nothing",
         "else",
+        "an approval before them, which words leave behind",
     ],
 )
 def test_requests_that_say_the_same(one: str, other: str) -> None:
@@ -57,8 +59,18 @@ def test_requests_that_say_the_same(one: str, other: str) -> None:
         of(answered(state="output-available", output=1)),
         of(answered(), approvalPayloads={"p1": {"amount": 5}}),
         of(answered(approval={"id": "p1", "approved": True, "reason": "cheap"})),
+        of(answered(approved=False), said()),
     ],
-    ids=["other words", "another message", "regenerate", "denied", "an output", "with a payload", "with a reason"],
+    ids=[
+        "other words",
+        "another message",
+        "regenerate",
+        "denied",
+        "an output",
+        "with a payload",
+        "with a reason",
+        "with a denial",
+    ],
 )
 def test_requests_that_say_something_else(other: str) -> None:
     assert other not in (of(said()), of(answered()))

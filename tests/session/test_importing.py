@@ -13,7 +13,8 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 from stream_protocol.session import METADATA_KEY, messages_to_events, session_to_messages
-from stream_protocol.session._importing import NOT_APPROVED_YET, REJECTED
+from stream_protocol.session._importing import NOT_APPROVED_YET
+from stream_protocol.session._submitted_answers import REJECTED
 from stream_protocol.testing import Call, ScriptedLlm, Thought
 from stream_protocol.wire import ChatRequestError, UIMessage
 

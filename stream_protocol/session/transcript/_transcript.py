@@ -121,7 +121,12 @@ class Transcript:
     @property
     def current(self) -> Exchange | None:
         """The newest exchange, in which alone calls can be answered; ``None`` if the user never said anything."""
-        newest = self.exchanges[-1] if self.exchanges else None
+        return self.current_before(None)
+
+    def current_before(self, exchange: Exchange | None) -> Exchange | None:
+        """``current`` as it is once this exchange and all later ones are taken back; ``None``: nothing is."""
+        standing = self.exchanges if exchange is None else self.exchanges[: self.exchanges.index(exchange)]
+        newest = standing[-1] if standing else None
         return newest if newest is not None and newest.user_event is not None else None
 
     def next_message_id(self, invocation_id: str) -> str:
