@@ -19,6 +19,7 @@ from stream_protocol.convert.calls import NO_IDS, CallIds, CallKind, gated_call
 from stream_protocol.session._files import SavedFile
 from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history_cut import first_cut_off
+from stream_protocol.session._response_ends import ended_by_itself
 from stream_protocol.session._submitted_answers import (
     CONFLICT,
     REJECTED,
@@ -136,8 +137,9 @@ def plan(
     ``resumed_agent``: by the name of the agent that called, the name of the one that ADK resumes with an answer; by
     default the same.
     ``chat_was_busy``: whether another run of the chat went on when the request came. If an equal one is stored then,
-    it is a retry. In a chat where nothing runs it is not: a client that sends the last message alone sends the same
-    bytes when the user wants another answer.
+    it is a retry. In a chat where nothing runs it is one if the client says that the words are new, and what is stored
+    is worth having: it came to its end, or more was said after it. A client that does not say so may send the same
+    bytes because the user wants another answer.
     ``history_cut``: what it means that new words come with a history which ends before the stored one.
 
     Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
@@ -163,7 +165,8 @@ def _plan_user_turn(
     exchange = transcript.find_user_message(message["id"])
     if exchange is None:
         return _plan_new_words(request, message, transcript, history_cut)
-    if chat_was_busy and (repeated := _repeated_words(request, exchange)) is not None:
+    repeated = _repeated_words(request, exchange)
+    if repeated is not None and (chat_was_busy or (request.says_new_words and _is_worth_having(exchange, transcript))):
         return repeated
     parts = _message_parts(exchange)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
@@ -189,17 +192,21 @@ def _invocation_to_rewind(exchange: Exchange, transcript: Transcript) -> str:
     return exchange.stored[0].invocation_id
 
 
+def _is_worth_having(exchange: Exchange, transcript: Transcript) -> bool:
+    """Whether a retry gets the stored response. Else nobody has more than the beginning of one: it is answered anew."""
+    goes_on = exchange is not transcript.exchanges[-1] or len(exchange.response_starts) > 1
+    return goes_on or ended_by_itself(exchange)
+
+
 def _repeated_words(request: ChatRequest, exchange: Exchange) -> NothingToRun | None:
     """The stored response to an equal request; ``None`` if no equal one is stored."""
     if EventMetadata.of(exchange.stored[0]).request != fingerprint(request):
         return None
-    _, *next_starts = exchange.response_starts
-    events = exchange.shown(0, next_starts[0] if next_starts else len(exchange.stored))
     return NothingToRun(
         message_id=exchange.message_id,
         past=(),
-        events=events,
-        is_interrupted=all(map(is_user_event, events)),
+        events=exchange.first_response,
+        is_interrupted=all(map(is_user_event, exchange.first_response)),
         repeats="words",
         call_ids=exchange.call_ids,
     )

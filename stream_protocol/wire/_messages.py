@@ -179,6 +179,8 @@ class ChatRequest:
     has_history: bool = True
     """Whether the client sent ``messages``. A transport that sends a single ``message`` does not say which it has."""
     trigger: Trigger = "submit-message"
+    has_trigger: bool = False
+    """Whether the client named the trigger. Some transports leave it out: ``trigger`` is a guess then."""
     message_id: str | None = None
     """The message that the request is about: the assistant's to continue, the user's to replace, or the one to
     regenerate."""
@@ -198,6 +200,12 @@ class ChatRequest:
     def target(self) -> UIMessage:
         """The message that the request is about: the last of ``messages_to_target``."""
         return self.messages_to_target[-1]
+
+    @property
+    def says_new_words(self) -> bool:
+        """Whether the client says that the words are new: neither an edit, which has a ``message_id``, nor the wish for
+        another answer, which has another trigger. It never says so of the same words twice."""
+        return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
     @property
     def message_before_words(self) -> UIMessage | None:
@@ -221,6 +229,7 @@ def parse_chat_request(body: bytes | str | Mapping[str, Any]) -> ChatRequest:
         messages=_messages(fields.get("messages") if has_history else [fields["message"]]),
         has_history=has_history,
         trigger=_trigger(fields.get("trigger")),
+        has_trigger="trigger" in fields,
         message_id=fields.get("messageId"),
         body={key: value for key, value in fields.items() if key not in _OWN_KEYS},
     )

@@ -1,5 +1,6 @@
 """Answers that a page held when the user said something new: a denial and an output count, an approval runs nothing."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from google.adk.tools.function_tool import FunctionTool
 
 from stream_protocol.serving import client_tool, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
+from tests.comparable_messages import comparable
+from tests.readings import replays
 from tests.serving.chat_client import Page
 from tests.serving.support import approval, begin, chat, post, said, stream, text
 from tests.serving.watched import WatchedService
@@ -246,6 +249,21 @@ async def test_a_denial_is_stored_though_its_words_are_interrupted() -> None:
         await running.until("text-delta")
         assert text(await stream(desk.app, chat(said("on", "u9")))) == "Whole."
     assert await desk.calls() == [DENIED]
+
+
+async def test_every_reading_of_the_session_has_the_answers_that_came_with_words(tmp_path: Path) -> None:
+    desk = Desk([WHERE, PAY, Call("pay", {"amount": 7})], "Well.")
+    await desk.send("go")
+    desk.answer("where", "Oslo")
+    desk.approve(False, "no")
+    await desk.send("wait")
+    runner = desk.service.runner
+    session = await runner.session_service.get_session(app_name=runner.app_name, user_id="local", session_id="c1")
+    assert session is not None
+    assert await desk.calls() == [("output-available", "Oslo"), ("output-denied", "no"), SUPERSEDED]
+    stored = comparable(await desk.stored())
+    for form, told in replays(session, tmp_path):
+        assert (form, comparable(told)) == (form, stored)
 
 
 async def test_the_app_hears_of_the_denial_when_the_words_are_answered() -> None:

@@ -15,10 +15,11 @@ from google.adk.tools.tool_context import ToolContext
 from starlette.requests import Request
 
 from stream_protocol import SSE_DONE, ChatRequest, parse_chat_request
-from stream_protocol.recording import ChatRecorder, FileRecorder, load_recording, replay
+from stream_protocol.recording import ChatRecorder, FileRecorder, load_recording, replay, replay_messages
 from stream_protocol.recording.write._recorder import file_name
 from stream_protocol.serving import ChatService, RunOverrides, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
+from stream_protocol.wire import is_tool_part
 from tests.recording.recordings import Written, files, lines, turns
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chat, post, said, stream
@@ -268,3 +269,16 @@ async def test_a_run_that_is_already_over_when_it_would_begin_leaves_no_file(tmp
     await chat.service.aclose()
     assert (await post(chat.app, {"id": "c1", "messages": [said("hi")]})).status_code == 503
     assert files(tmp_path) == []
+
+
+async def test_a_denial_that_came_with_words_is_in_the_session_alone(tmp_path: Path) -> None:
+    """A recording has what each run was given, and this was given to none."""
+    recorded = Chat(tmp_path, Call("pay", {"amount": 5}), "As you like.")
+    await recorded.say("pay")
+    recorded.page.approve(False)
+    await recorded.say("less?")
+    (part,) = [part for part in (await recorded.page.stored())[1]["parts"] if part["type"] == "tool-pay"]
+    assert part["state"] == "output-denied"
+    (path,) = files(tmp_path)
+    told = replay_messages(load_recording(path).stream_turns())
+    assert [each["state"] for each in told[1]["parts"] if is_tool_part(each)] == ["output-error"]

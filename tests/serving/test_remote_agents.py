@@ -61,6 +61,20 @@ async def test_words_in_place_of_an_answer_reach_the_peer_alone() -> None:
     assert words(far.model.requests[-1].contents)[-1] == "wait"
 
 
+async def test_a_denial_that_comes_with_words_is_superseded_by_them() -> None:
+    """ADK would send the peer both together, and an ADK agent refuses that."""
+    far = desk(Call("pay", {"amount": 5}), "Never mind.")
+    async with peer(far.agent) as remote:
+        page = Page(create_app(WatchedService(remote)))
+        await page.send("pay")
+        page.approve(False)
+        await page.send("wait")
+        assert shown(page.messages[-1]) == [("step-start", ""), ("text", "Never mind.")]
+        assert shown((await page.stored())[1])[-1] == ("tool-pay", "output-error")
+    assert words(far.model.requests[-1].contents)[-1] == "wait"
+    assert far.ran == []
+
+
 async def test_a_failure_of_the_peer_is_an_error_and_the_next_turn_works() -> None:
     far = desk(["I try. ", Call("explode")], "Fine.")
     async with peer(far.agent) as remote:

@@ -23,7 +23,12 @@ def test_a_post_of_the_client_is_read() -> None:
     messages: Any = (HI,)
     request = parse_chat_request(body(trigger="regenerate-message", messageId="a1", model="fast", nothing=None))
     assert request == ChatRequest(
-        id="c1", messages=messages, trigger="regenerate-message", message_id="a1", body={"model": "fast"}
+        id="c1",
+        messages=messages,
+        trigger="regenerate-message",
+        has_trigger=True,
+        message_id="a1",
+        body={"model": "fast"},
     )
 
 
@@ -37,7 +42,8 @@ def test_a_request_reads_the_same_as_bytes_text_and_mapping() -> None:
 
 def test_a_missing_trigger_means_submit_and_nulls_mean_absent() -> None:
     request = parse_chat_request(body(trigger=None, messageId=None, message=None))
-    assert (request.trigger, request.message_id, request.body) == ("submit-message", None, {})
+    assert (request.trigger, request.has_trigger) == ("submit-message", False)
+    assert (request.message_id, request.body) == (None, {})
 
 
 def test_a_single_message_stands_for_the_list() -> None:

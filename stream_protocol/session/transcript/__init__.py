@@ -1,6 +1,6 @@
 """The one reading of a session's past: its exchanges, its calls, what is hidden, and what we keep on events."""
 
-from stream_protocol.session.transcript._beginnings import BeginningFinder
+from stream_protocol.session.transcript._beginnings import BeginningFinder, shows_something
 from stream_protocol.session.transcript._exchange_calls import CallReader, StoredCall, StoredResponse
 from stream_protocol.session.transcript._external_calls import HIDDEN_FROM_MODEL, ExternalCall, external_calls
 from stream_protocol.session.transcript._metadata import (
@@ -43,5 +43,6 @@ __all__ = [
     "message_id",
     "readable_event",
     "shown_event",
+    "shows_something",
     "update_metadata",
 ]

@@ -87,6 +87,11 @@ class Exchange:
         cuts = (0, *self.response_starts[1:], len(self.stored))
         return tuple(shown for begin, end in pairwise(cuts) if (shown := self.shown(begin, end)))
 
+    @cached_property
+    def first_response(self) -> tuple[Event, ...]:
+        """The events of the run that the user's message began, with that message, as the page was shown them."""
+        return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
+
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
         """The stored events from one index to another, as the page was shown them."""
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
