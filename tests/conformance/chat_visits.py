@@ -895,6 +895,21 @@ TEMPLATE = [
         action="deny",
     ),
     Visit(
+        "the template denies, which it does not send, and words go with it",
+        [pay(5), "As you like."],
+        [
+            Step(text("pay"), ASKED),
+            Step(deny(reason="no"), ["pay", "pay approval-responded (no)"], posts=0, stored=ASKED),
+            Step(
+                text("less?"),
+                ["pay", "pay approval-responded (no)", "less?", "As you like."],
+                stored=["pay", "pay output-denied (no)", "less?", "As you like."],
+            ),
+        ],
+        sends="template",
+        action="deny",
+    ),
+    Visit(
         "the template's user types past an approval",
         [pay(5), "Never mind."],
         [
