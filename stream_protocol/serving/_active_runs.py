@@ -7,7 +7,6 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.serving._run import Run, RunLimits
@@ -28,7 +27,7 @@ DELETION: Final = ""
 STOPPING_WAIT: Final = 10.0
 """Seconds that a request waits for a run of its chat that is stopping: the user pressed stop and sent the next text."""
 
-MIN_PAUSE, MAX_PAUSE = 0.001, 0.5
+MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
 """The least and the most seconds between two looks at a run, which may be at another worker: a tenth of the time for
 which a request has waited. It should not miss a short run, and an answer may wait for an hour."""
 
@@ -121,8 +120,11 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo) -> None:
-        """Waits until this run has ended and is stored, however long it takes."""
-        await self._wait_while(key, lambda now: now.run_id == run.run_id, inf)
+        """Waits until this run has ended and is stored, however long it takes.
+
+        Raises ``ChatRequestError`` (503) when this worker is closed: the run may be another worker's, and go on.
+        """
+        await self._wait_while(key, lambda now: now.run_id == run.run_id, None)
 
     @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
@@ -134,11 +136,18 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_until_settled(self, key: ChatKey) -> str | None:
-        """Waits up to ``stopping_wait`` until a run of the chat that is stopping has ended and is stored.
+        """Waits up to ``stopping_wait`` until a run of the chat that is stopping has ended and is stored, and until a
+        request that waited for that has its run.
 
         Returns the fingerprint of the request that a run answers now; ``None`` if none was accepted.
         """
-        info = await self._wait_while(key, lambda run: run.phase == "closed", _now() + self._stopping_wait)
+        deadline = _now() + self._stopping_wait
+        info = await self._run_log.current(self._name(key))
+        if info is not None and info.phase != "open":
+            info = await self._wait_while(key, _is_changing, deadline)
+            if info is None:  # whoever waits for the chat has it after one pause
+                await asyncio.sleep(MAX_PAUSE)
+                info = await self._wait_while(key, _is_changing, deadline)
         return None if info is None or info.phase == "claimed" else info.request
 
     @_refuse_if_unreachable()
@@ -168,18 +177,27 @@ class ActiveRuns:
             raise closing_refusal()
         return run
 
-    async def _wait_while(self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float) -> RunInfo | None:
+    async def _wait_while(
+        self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float | None
+    ) -> RunInfo | None:
         """Waits until the chat is free or this is true of its run no longer. Returns the run that the chat has then, or
-        at the deadline."""
+        at the deadline. ``deadline``: ``None`` for none, but after ``close`` it raises ``ChatRequestError`` (503)."""
         begun = _now()
         while True:
+            if deadline is None and self._closed:
+                raise closing_refusal()
             run = await self._run_log.current(self._name(key))
-            if run is None or not goes_on(run) or _now() >= deadline:
+            if run is None or not goes_on(run) or (deadline is not None and _now() >= deadline):
                 return run
             await asyncio.sleep(min(max(MIN_PAUSE, (_now() - begun) / 10), MAX_PAUSE))
 
     def _name(self, key: ChatKey) -> str:
         return json.dumps([self._app_name, *key])
+
+
+def _is_changing(run: RunInfo) -> bool:
+    """Whether the chat is about to have another run, or this one is about to have a response."""
+    return run.phase != "open"
 
 
 def _now() -> float:

@@ -355,3 +355,23 @@ async def test_an_app_may_choose_that_a_busy_chat_takes_nothing_else() -> None:
 def test_what_a_busy_chat_does_is_one_of_two_things() -> None:
     with pytest.raises(StreamProtocolError, match="on_busy"):
         House("Never.", on_busy="queue")
+
+
+async def test_a_page_that_is_reloaded_while_its_words_wait_finds_them_and_their_run() -> None:
+    go_on = asyncio.Event()
+    house = House(Call("stubborn"), ["Once ", Wait(go_on), "more."])
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        await soon(house.digging)
+        async with begin(house.app, chat(said("and?", "u2"))) as left:
+            await first.until("abort")
+            left.leave()
+            stored = asyncio.create_task(house.stored())
+            await asyncio.sleep(0.3)  # whoever waits looks less often then
+            house.may_end.set()
+            assert (await stored)[:3] == ["hi", "output-error", "and?"]
+            async with Exchange(house.app, "/api/chat/c1/stream", method="GET").begin(b"") as reloaded:
+                assert await reloaded.status() == 200
+                go_on.set()
+                await reloaded.until("finish")
+    assert await house.stored() == ["hi", "output-error", "and?", "Once more."]

@@ -17,7 +17,21 @@ from stream_protocol.wire.client import MessageReducer
 from tests.redis_server import RedisServer
 from tests.serving.chat_client import Page
 from tests.serving.run_logs.redis_workers import LEASE, Worker, fleet, resumed, wires
-from tests.serving.support import Exchange, answered, begin, chat, chunks, client, post, said, soon, stream, text, types
+from tests.serving.support import (
+    HANG,
+    Exchange,
+    answered,
+    begin,
+    chat,
+    chunks,
+    client,
+    post,
+    said,
+    soon,
+    stream,
+    text,
+    types,
+)
 
 
 class Pen:
@@ -188,6 +202,29 @@ async def test_an_answer_at_another_worker_waits_for_the_end_of_the_run(shared_r
         pen.may_end.set()
         assert types(await drained(first))[-1] == "finish"
         assert text(await waiting) == "Oslo, then."
+
+
+async def test_an_answer_does_not_keep_a_worker_that_shuts_down(shared_redis: RedisServer) -> None:
+    pen, sessions = Pen(), InMemorySessionService()
+    pen.may_end.clear()
+    tools = [pen.note, LongRunningFunctionTool(where)]
+    turns = [Call("where", {"question": "city"}), Call("note", {"text": "a"})], "Noted.", "Oslo, then."
+    one = Worker(shared_redis.url, sessions, *turns, tools=tools)
+    two = Worker(shared_redis.url, sessions, tools=tools)
+    async with fleet(one, two), begin(one.app, chat(said("hi"), chat_id="leaving")) as first:
+        await first.status()
+        start = await first.until("start")
+        asked = await first.until("tool-input-available")
+        await soon(pen.started)
+        call = {"type": "tool-where", "toolCallId": asked["toolCallId"], "state": "output-available", "input": {}}
+        body = answered(start["messageId"], {**call, "output": "Oslo"}, chat_id="leaving")
+        waiting = asyncio.create_task(post(two.app, body))
+        await asyncio.sleep(0.05)
+        await two.service.aclose()
+        assert (await asyncio.wait_for(waiting, HANG)).status_code == 503
+        pen.may_end.set()
+        assert types(await drained(first))[-1] == "finish"
+        assert text(await stream(one.app, body)) == "Oslo, then."
 
 
 async def test_words_for_the_run_of_a_worker_that_hangs_get_503_and_later_an_answer(
