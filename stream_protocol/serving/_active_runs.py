@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.serving._run import Run, RunLimits
@@ -119,12 +120,15 @@ class ActiveRuns:
             raise _not_ended_refusal()
 
     @_refuse_if_unreachable()
-    async def wait_for_end(self, key: ChatKey, run: RunInfo) -> None:
-        """Waits until this run has ended and is stored, however long it takes.
+    async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
+        """Waits until this run has ended and is stored, up to ``patience`` seconds; ``None``: however long it takes.
+        Returns whether it has.
 
         Raises ``ChatRequestError`` (503) when this worker is closed: the run may be another worker's, and go on.
         """
-        await self._wait_while(key, lambda now: now.run_id == run.run_id, None)
+        deadline = inf if patience is None else _now() + patience
+        left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
+        return left is None or left.run_id != run.run_id
 
     @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
@@ -178,16 +182,16 @@ class ActiveRuns:
         return run
 
     async def _wait_while(
-        self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float | None
+        self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False
     ) -> RunInfo | None:
         """Waits until the chat is free or this is true of its run no longer. Returns the run that the chat has then, or
-        at the deadline. ``deadline``: ``None`` for none, but after ``close`` it raises ``ChatRequestError`` (503)."""
+        at the deadline. ``until_close``: raises ``ChatRequestError`` (503) after ``close``."""
         begun = _now()
         while True:
-            if deadline is None and self._closed:
+            if until_close and self._closed:
                 raise closing_refusal()
             run = await self._run_log.current(self._name(key))
-            if run is None or not goes_on(run) or (deadline is not None and _now() >= deadline):
+            if run is None or not goes_on(run) or _now() >= deadline:
                 return run
             await asyncio.sleep(min(max(MIN_PAUSE, (_now() - begun) / 10), MAX_PAUSE))
 

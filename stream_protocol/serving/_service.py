@@ -15,6 +15,7 @@ from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, Active
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, list_chats
 from stream_protocol.serving._job import Job
+from stream_protocol.serving._late_response import late_response, refusal_as_events
 from stream_protocol.serving._loop_guard import with_error, without_loop
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
@@ -75,6 +76,10 @@ INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is m
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
+
+
+class _StillRunningError(Exception):
+    """The run for whose end an answer waits goes on."""
 
 
 class _Planned(NamedTuple):
@@ -160,8 +165,9 @@ class ChatService:
         if run_log is None:
             warn_of_other_workers()
         self._run_log = run_log or MemoryRunLog()
+        self._stopping_wait = stopping_wait
         self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     async def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
@@ -171,14 +177,32 @@ class ChatService:
         An equal request that is being answered gives the same response. While another run of the chat goes on, a new
         turn of the user interrupts it, and an answer to one of the agent's calls waits for its end; see ``on_busy``.
         Raises ``ChatRequestError`` for a request that is refused: nothing is stored, started or interrupted then.
+
+        An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stopping_wait``
+        its response begins, silent; if the answer is refused then, the response is one ``error`` chunk.
         """
+        try:
+            return await self._respond(request, user_id, overrides, patience=self._stopping_wait)
+        except _StillRunningError:
+            answer = self._respond(request, user_id, overrides, patience=None)
+            task = asyncio.create_task(refusal_as_events(answer))
+            self._keep(task)
+            return late_response(task)
+
+    async def _respond(
+        self, request: ChatRequest, user_id: str, overrides: RunOverrides, *, patience: float | None
+    ) -> AsyncIterator[bytes]:
+        """``respond``. Raises ``_StillRunningError`` if an answer has to wait for longer than ``patience`` seconds."""
         key: ChatKey = (user_id, request.id)
         was_busy = False
         while not isinstance(claimed := await self._runs.claim(key, fingerprint(request), self._limits), Run):
             if isinstance(claimed, RunReader):
                 return claimed
-            if (stored := await self._end_other_run(claimed, key, request, overrides)) is not None:
-                return self._stored_response(stored, request, overrides)
+            turn = await self._end_other_run(claimed, key, request, overrides)
+            if isinstance(turn, NothingToRun) and turn.repeats == "words":
+                return self._stored_response(turn, request, overrides)
+            if not isinstance(turn, NewUserTurn) and not await self._runs.wait_for_end(key, claimed, patience):
+                raise _StillRunningError
             was_busy = True
         with ExitStack() as claim:
             claim.callback(self._runs.release, claimed)
@@ -273,9 +297,8 @@ class ChatService:
 
     async def _end_other_run(
         self, run: RunInfo, key: ChatKey, request: ChatRequest, overrides: RunOverrides
-    ) -> NothingToRun | None:
-        """Ends the run that holds the chat, or waits for its end, as this request may. Returns what is stored of the
-        request's own response if it was answered before.
+    ) -> PlannedTurn:
+        """Ends the run that holds the chat if this request is a new turn of the user. Returns what it asks for.
 
         Raises ``ChatRequestError`` for a request that would be refused if the chat were free: it interrupts nothing.
         """
@@ -284,13 +307,9 @@ class ChatService:
         turn = (await self._in_time(self._plan_turn(key, request, overrides, chat_was_busy=True))).turn
         if isinstance(turn, NewUserTurn):
             await self._runs.interrupt(key, run)
-        elif isinstance(turn, NothingToRun) and turn.repeats == "words":
-            return turn
         elif isinstance(turn, NothingToRun) and turn.repeats == "answers":
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
-        else:
-            await self._runs.wait_for_end(key, run)
-        return None
+        return turn
 
     def _stored_response(
         self, stored: NothingToRun, request: ChatRequest, overrides: RunOverrides
@@ -378,7 +397,10 @@ class ChatService:
         return options
 
     def _start(self, run: Run, job: Job, claim: ExitStack) -> None:
-        task = asyncio.create_task(self._run_job(run, job, claim))
+        self._keep(asyncio.create_task(self._run_job(run, job, claim)))
+
+    def _keep(self, task: asyncio.Task[Any]) -> None:
+        """Keeps a reference to the task until it ends: the event loop has only a weak one. ``aclose`` waits for it."""
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

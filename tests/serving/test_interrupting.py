@@ -283,6 +283,43 @@ async def test_an_answer_to_an_open_call_waits_for_the_end_of_the_run_and_then_g
     assert await house.stored() == ["hi", "output-available|output-available|I dug.|Oslo, then."]
 
 
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_the_response_to_an_answer_that_waits_for_long_begins_before(leaves: bool) -> None:
+    house = House(BOTH, "I dug.", "Oslo, then.", stopping_wait=0.01)
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        start = await first.until("start")
+        asked = await first.until("tool-input-available")
+        await soon(house.digging)
+        body = answered(start["messageId"], output(asked, "Oslo"))
+        async with begin(house.app, body) as waiting:
+            assert await waiting.status() == 200
+            if leaves:
+                waiting.leave()
+                await waiting.gone()
+            house.may_end.set()
+            await first.until("finish")
+            if not leaves:
+                await waiting.until("finish")
+        assert text(await stream(house.app, body)) == "Oslo, then."
+    assert len(house.model.requests) == 3
+    assert await house.stored() == ["hi", "output-available|output-available|I dug.|Oslo, then."]
+
+
+async def test_an_answer_that_has_waited_for_long_is_refused_in_its_response() -> None:
+    house = House(BOTH, "Never mind.", stopping_wait=0.01)
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        start = await first.until("start")
+        asked = await first.until("tool-input-available")
+        await soon(house.digging)
+        async with begin(house.app, answered(start["messageId"], output(asked, "Oslo"))) as waiting:
+            assert await waiting.status() == 200
+            await house.service.stop("c1", user_id="local")
+            assert (await waiting.chunk())["type"] == "error"
+            assert await waiting.event() == "data: [DONE]"
+
+
 @pytest.mark.parametrize("end", ["stop", "words"])
 async def test_an_answer_whose_call_is_closed_while_it_waits_gets_409(end: str) -> None:
     house = House(BOTH, "Never mind.")
