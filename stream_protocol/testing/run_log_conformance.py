@@ -155,6 +155,19 @@ class RunLogConformance:
         assert (await running(workers[1], "other")).request == "request"
         second.release()
 
+    async def test_many_chats_are_looked_up_at_once(self, workers: Workers) -> None:
+        owner, first = await begin(workers[0])
+        _, second = await begin(workers[1], chat="other")
+        await _phase(workers[1], "open")
+        await _phase(workers[0], "open", "other")
+        for worker in workers:
+            assert await worker.current_many([]) == []
+            runs = await worker.current_many(["free", "other", CHAT, "free"])
+            assert runs == [None, await running(worker, "other"), await running(worker), None]
+        owner.finish()
+        first.release()
+        second.release()
+
     async def test_the_phases_of_a_run_are_seen(self, workers: Workers) -> None:
         owner = FakeOwner(EventBuffer(workers[0].bounds))
         lease = await workers[0].claim(CHAT, "request", owner)
@@ -284,9 +297,9 @@ class RunLogConformance:
         lease.release()
 
 
-async def _phase(worker: RunLog, phase: str) -> None:
+async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
     async def reached() -> bool:
-        return (await running(worker)).phase == phase
+        return (await running(worker, chat)).phase == phase
 
     await eventually(reached)
 

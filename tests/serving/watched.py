@@ -1,7 +1,7 @@
 """Services whose runs a test sees, and ends from outside: through the run log, as any app could."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -89,6 +89,9 @@ class WatchedLog:
 
     async def current(self, chat: str) -> RunInfo | None:
         return await self._log.current(chat)
+
+    async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
+        return await self._log.current_many(chats)
 
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
         return await self._log.read(chat, run_id, rebuild=rebuild)

@@ -9,7 +9,7 @@ from stream_protocol.serving.run_logs._event_buffer import LogBounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, Phase
@@ -43,6 +43,10 @@ class MemoryRunLog:
         """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
         lease = self._leases.get(chat)
         return None if lease is None else lease.info()
+
+    async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
+        """Returns the run that holds the lease of each chat; ``None`` for a free one."""
+        return [await self.current(chat) for chat in chats]
 
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
         """Reads a run's response; ``None`` if the run has released its chat."""

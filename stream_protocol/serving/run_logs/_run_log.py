@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream_protocol.serving.run_logs._event_buffer import EventBuffer, LogBounds, RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
@@ -92,6 +94,9 @@ class RunLog(Protocol):
 
     async def current(self, chat: str) -> RunInfo | None:
         """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
+
+    async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
+        """``current`` for each of these chats, in their order. One round trip, however many they are."""
 
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
         """Reads a run's response from its beginning to its end; ``None`` if the log does not have it any more.

@@ -110,6 +110,17 @@ async def test_chats_on_every_node_are_read_and_stopped_from_everywhere(cluster:
         assert len(holders) == 3
 
 
+async def test_chats_on_every_node_are_looked_up_at_once(cluster: Cluster) -> None:
+    async with two_workers(cluster, lease=6 * HANG) as (here, elsewhere):
+        chats = [f"chat {number}" for number in range(12)]
+        begun = [await begin(here, chat=chat) for chat in chats[::2]]
+        runs = await elsewhere.current_many(chats)
+        assert [run is not None for run in runs] == [True, False] * 6
+        for owner, lease in begun:
+            owner.finish()
+            lease.release()
+
+
 async def test_a_chat_that_moves_to_another_node_harms_no_run(cluster: Cluster) -> None:
     async with two_workers(cluster, lease=3 * LEASE) as (here, elsewhere):
         owner, lease = await begin(here)

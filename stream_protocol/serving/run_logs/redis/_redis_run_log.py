@@ -20,7 +20,7 @@ from stream_protocol.serving.run_logs.redis._store import RedisStore
 from stream_protocol.wire import StreamProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Sequence
 
     from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, RunInfo
@@ -114,10 +114,16 @@ class RedisRunLog:
 
     async def current(self, chat: str) -> RunInfo | None:
         """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
-        if (own := self._chats.get(chat)) is not None and own.held:
-            return own.info()
-        reply = await self._store.script(scripts.PEEK, (self._store.keys(chat).lease,))
-        return run_info(reply, self._times) if reply else None
+        (run,) = await self.current_many([chat])
+        return run
+
+    async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
+        """Returns the run that holds the lease of each chat; ``None`` for a free one."""
+        runs = {chat: own.info() for chat in chats if (own := self._chats.get(chat)) is not None and own.held}
+        others = [chat for chat in chats if chat not in runs]
+        replies = await self._store.script_on_each(scripts.PEEK, [self._store.keys(chat).lease for chat in others])
+        runs |= {chat: run_info(reply, self._times) for chat, reply in zip(others, replies, strict=True) if reply}
+        return [runs.get(chat) for chat in chats]
 
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
         """Reads a run's response; ``None`` if Redis does not have it any more."""

@@ -154,6 +154,16 @@ class RedisStore:
         script = self._redis.register_script(text)  # sends nothing; a call loads the text where a server lacks it
         return await self._wait_for(script(keys, arguments))
 
+    async def script_on_each(self, text: str, keys: Sequence[str]) -> list[Any]:
+        """Runs a script once for each of these keys, in one round trip to each server. Returns the replies in order."""
+        if not keys:
+            return []
+        commands = self._redis.pipeline(transaction=False) if isinstance(self._redis, Redis) else self._redis.pipeline()
+        for key in keys:
+            commands.execute_command("EVAL", text, 1, key)
+        replies: list[Any] = await self._wait_for(commands.execute())
+        return replies
+
     async def head(self, keys: ChatKeys, run_id: str) -> Head:
         """Returns what a reader needs before the first stream entry."""
         joined, events, past = await self._call("HMGET", keys.head(run_id), "joined", "events", "past")
