@@ -89,7 +89,13 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 def _list_item(entry: LibraryEntry) -> dict[str, Any]:
     """The recording as a chat in a list of chats."""
-    return {"id": entry.name, "title": entry.title, "updatedAt": entry.changed.isoformat()}
+    return {
+        "id": entry.name,
+        "title": entry.title,
+        "updatedAt": entry.changed.isoformat(),
+        "archived": False,
+        "running": False,
+    }
 
 
 async def _read_step(request: Request) -> StepRequest:

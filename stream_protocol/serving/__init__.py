@@ -6,6 +6,8 @@ Who writes a run log imports from ``stream_protocol.serving.run_logs``.
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving._agent_helpers import client_tool, emit_data
+from stream_protocol.serving._chat_details import ChatChanges
+from stream_protocol.serving._chat_list import ChatListPage, ListedChat
 from stream_protocol.serving._on_finish import OnFinish, Outcome
 from stream_protocol.serving._overrides import RunOverrides
 from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
@@ -36,10 +38,13 @@ if TYPE_CHECKING:
 __all__ = [
     "WSGI_SSE_HEADERS",
     "AddressError",
+    "ChatChanges",
     "ChatEndpoints",
+    "ChatListPage",
     "ChatService",
     "FilePolicy",
     "Identify",
+    "ListedChat",
     "LogBounds",
     "MemoryRunLog",
     "OnFinish",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -153,6 +153,18 @@ class ActiveRuns:
                 await asyncio.sleep(MAX_PAUSE)
                 info = await self._wait_while(key, _is_changing, deadline)
         return None if info is None or info.phase == "claimed" else info.request
+
+    async def running(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
+        """Returns those of these chats in which a response is being written, whichever worker runs it.
+
+        None if the run log cannot be reached: the list of chats can do without.
+        """
+        try:
+            runs = await self._run_log.current_many([self._name(key) for key in keys])
+        except RunLogError as error:
+            logger.warning("No chat is listed as running: the run log cannot be reached: %s", error)
+            return set()
+        return {key for key, run in zip(keys, runs, strict=True) if run is not None and run.phase == "open"}
 
     @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> bool:

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
+import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
-import orjson
-
+from stream_protocol.serving._chat_cursor import ChatCursor
+from stream_protocol.serving._chat_details import (
+    NO_DETAILS,
+    WITHOUT_EVENTS,
+    change_details,
+    delete_details,
+    details_by_id,
+    details_id,
+    find_details,
+    is_details_id,
+)
 from stream_protocol.serving._sessions import find_session
 from stream_protocol.session import STATE_PREFIX, AnsweredCalls, Transcript
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
+    from stream_protocol.serving._chat_details import ChatChanges, ChatDetails
     from stream_protocol.session import NewUserTurn
 
 PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
+
+MAX_SEARCH_LENGTH: Final = 200
+"""Characters that a search in the titles may have."""
 
 APP_TITLE_KEY: Final = "title"
 """The key of the session's state for a title that the app or its agent has chosen."""
@@ -35,46 +47,82 @@ TITLE_LENGTH: Final = 80
 """The most characters of a title that is made of the user's first words."""
 
 MAX_LOADED: Final = 5
-"""The most sessions of one page that are loaded to find their titles. A session may hold megabytes of events, and the
+"""The most sessions for one page that are loaded to find their titles. A session may hold megabytes of events, and the
 event loop may wait while they are parsed."""
+
+
+class ListedChat(TypedDict):
+    """A chat in the list."""
+
+    id: str
+    title: str | None
+    """The one that the user gave (``ChatService.update``), else the app's, else the user's first words; ``None`` before
+    the user says anything."""
+    updatedAt: str
+    """When something was last said in it: ISO 8601 in UTC."""
+    archived: bool
+    running: bool
+    """Whether an answer is being written in it now."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChatListPage:
     """One page of the list."""
 
-    chats: tuple[dict[str, Any], ...]
-    """Newest first. Keys: ``id``; ``title``, ``None`` before the user says anything; ``updatedAt``, ISO 8601 in UTC."""
+    chats: tuple[ListedChat, ...]
+    """Newest first."""
     next_cursor: str | None
     """The ``cursor`` of the next page; ``None`` on the last page."""
 
 
-async def list_chats(runner: Runner, user_id: str, *, limit: int, cursor: str | None) -> ChatListPage:
-    """Returns one page. A chat that changes between two pages moves to the first page.
+async def list_chats(
+    runner: Runner, user_id: str, *, limit: int, cursor: str | None, search: str, archived: bool
+) -> ChatListPage:
+    """Returns one page, in which no chat is marked as running.
 
-    No events are loaded for it: the title of a chat is in the session's state. A session without it was written by
-    another program, or by an earlier version. Of these the newest ``MAX_LOADED`` on the page are loaded, one after the
-    other; the others have no title until their user says something again. Raises ``ChatRequestError`` (400) for a
-    cursor that is not from an earlier page.
+    The pages of one list have each chat once, also those that change or are new between two pages. No events are loaded
+    for it: the title of a chat is in a session's state. A session without it was written by another program, or by an
+    earlier version. Of these the newest ``MAX_LOADED`` are loaded, one after the other; the others have no title until
+    their user says something again. Raises ``ChatRequestError`` (422) for a cursor that is not from an earlier page of
+    the same list, and for a search that is too long.
     """
-    after = _parse_cursor(cursor) if cursor is not None else None
-    listed = await runner.session_service.list_sessions(app_name=runner.app_name, user_id=user_id)
-    newest_first = sorted(listed.sessions, key=_position, reverse=True)
-    left = [session for session in newest_first if after is None or _position(session) < after]
+    if len(search) > MAX_SEARCH_LENGTH:
+        raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)
+    wanted = _searchable(search)
+    reached = ChatCursor.first(runner.app_name, user_id, wanted, archived)
+    if cursor is not None:
+        reached = reached.parse(cursor)
+    listed = (await runner.session_service.list_sessions(app_name=runner.app_name, user_id=user_id)).sessions
+    by_id = details_by_id(listed)
+    details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
+    chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]
+    left = reached.unread(chats)
+    titles = await _titles(runner, left if wanted else left[:limit], details)
+    if wanted:
+        left = [chat for chat in left if wanted in _searchable(titles[chat.id] or "")]
     page = left[:limit]
-    titles = {session.id: _stored_title(session) for session in page}
-    for session in [session for session in page if titles[session.id] is None][:MAX_LOADED]:
-        loaded = await find_session(runner, user_id, session.id)
-        titles[session.id] = _first_title(Transcript(loaded.events)) if loaded is not None else None
-    chats = (
-        {
-            "id": session.id,
-            "title": titles[session.id] or None,
-            "updatedAt": datetime.fromtimestamp(session.last_update_time, UTC).isoformat(),
-        }
-        for session in page
+    return ChatListPage(
+        chats=tuple(_listed(chat, titles[chat.id], details[chat.id]) for chat in page),
+        next_cursor=str(reached.after(page)) if len(left) > len(page) else None,
     )
-    return ChatListPage(chats=tuple(chats), next_cursor=_cursor(page[-1]) if len(left) > len(page) else None)
+
+
+async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatChanges) -> ListedChat:
+    """Changes what the list says of a chat. Returns the chat as it is in the list, not marked as running.
+
+    Raises ``ChatRequestError`` (404) if this user has no such chat.
+    """
+    chat = await find_session(runner, user_id, chat_id, config=WITHOUT_EVENTS)
+    if chat is not None and changes:
+        await change_details(runner, chat, changes)
+        if await find_session(runner, user_id, chat_id, config=WITHOUT_EVENTS) is None:  # it was deleted meanwhile
+            await delete_details(runner, chat)
+            chat = None
+    if chat is None:
+        raise ChatRequestError("There is no such chat.", status=404)
+    details = await find_details(runner, chat)
+    titles = await _titles(runner, [chat], {chat.id: details})
+    return _listed(chat, titles[chat.id], details)
 
 
 def title_delta(session: Session, transcript: Transcript, turn: NewUserTurn | AnsweredCalls) -> dict[str, str]:
@@ -91,10 +139,37 @@ def title_delta(session: Session, transcript: Transcript, turn: NewUserTurn | An
     return {OWN_TITLE_KEY: title}
 
 
-def _stored_title(session: Session) -> str | None:
-    """The title in the session's state, the app's before our own; ``None`` if there is none."""
-    titles = (session.state.get(key) for key in (APP_TITLE_KEY, OWN_TITLE_KEY))
+def _listed(chat: Session, title: str | None, details: ChatDetails) -> ListedChat:
+    return {
+        "id": chat.id,
+        "title": title or None,
+        "updatedAt": datetime.fromtimestamp(chat.last_update_time, UTC).isoformat(),
+        "archived": details.archived,
+        "running": False,
+    }
+
+
+async def _titles(
+    runner: Runner, chats: Sequence[Session], details: Mapping[str, ChatDetails]
+) -> dict[str, str | None]:
+    """The titles of these chats, by id. The newest ``MAX_LOADED`` without a stored title are loaded."""
+    titles = {chat.id: _stored_title(chat, details[chat.id]) for chat in chats}
+    for chat in [chat for chat in chats if titles[chat.id] is None][:MAX_LOADED]:
+        loaded = await find_session(runner, chat.user_id, chat.id)
+        titles[chat.id] = _first_title(Transcript(loaded.events)) if loaded is not None else None
+    return titles
+
+
+def _stored_title(chat: Session, details: ChatDetails) -> str | None:
+    """The title that is stored: the user's, else the app's, else our own; ``None`` if there is none."""
+    titles = (details.title, chat.state.get(APP_TITLE_KEY), chat.state.get(OWN_TITLE_KEY))
     return next((title for title in titles if isinstance(title, str)), None)
+
+
+def _searchable(text: str) -> str:
+    """The text as titles are compared: case, wide and narrow letters, and the number of spaces make no difference."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(folded.split())
 
 
 def _first_title(transcript: Transcript) -> str | None:
@@ -109,21 +184,3 @@ def _first_title(transcript: Transcript) -> str | None:
 def _title(texts: Iterable[str]) -> str:
     words = " ".join(" ".join(texts).split())
     return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
-
-
-def _position(session: Session) -> tuple[float, str]:
-    return session.last_update_time, session.id
-
-
-def _cursor(session: Session) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps(_position(session))).decode()
-
-
-def _parse_cursor(text: str) -> tuple[float, str]:
-    try:
-        match orjson.loads(base64.b64decode(text, altchars=b"-_", validate=True)):
-            case [float(time), str(chat_id)]:
-                return time, chat_id
-    except (binascii.Error, ValueError):
-        pass
-    raise ChatRequestError("The cursor is not one that this server gave.")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpa
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey, busy_refusal
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
-from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, list_chats
+from stream_protocol.serving._chat_details import ChatChanges, checked_changes
+from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, ListedChat, change_chat, list_chats
 from stream_protocol.serving._job import Job
 from stream_protocol.serving._late_response import late_response, refusal_as_events
 from stream_protocol.serving._loop_guard import with_error, without_loop
@@ -253,9 +254,39 @@ class ChatService:
             raise ChatRequestError("There is no such artifact.", status=404)
         return await load_artifact(self.runner, session, name, version)
 
-    async def chats(self, *, user_id: str, limit: int = PAGE_SIZE, cursor: str | None = None) -> ChatListPage:
-        """Returns a page of the user's chats, newest first. ``cursor``: ``next_cursor`` of the page before."""
-        return await list_chats(self.runner, user_id, limit=limit, cursor=cursor)
+    async def chats(
+        self,
+        *,
+        user_id: str,
+        limit: int = PAGE_SIZE,
+        cursor: str | None = None,
+        search: str = "",
+        archived: bool = False,
+    ) -> ChatListPage:
+        """Returns a page of the user's chats, newest first.
+
+        ``cursor``: ``next_cursor`` of the page before, with the same ``search`` and ``archived``. Read like this, the
+        list has each chat once, whatever happens in the chats meanwhile.
+        ``search``: only chats with this text in their title, whatever its case. Up to 200 characters.
+        ``archived``: the archived chats; else all others.
+
+        Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of another list.
+        """
+        page = await list_chats(self.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived)
+        running = await self._runs.running([(user_id, chat["id"]) for chat in page.chats])
+        chats: list[ListedChat] = [{**chat, "running": (user_id, chat["id"]) in running} for chat in page.chats]
+        return replace(page, chats=tuple(chats))
+
+    async def update(self, chat_id: str, *, user_id: str, changes: ChatChanges) -> ListedChat:
+        """Changes the title of a chat, or archives it: ``changes={"title": "Rome", "archived": True}``.
+
+        Also while a run goes on, which takes no notice. Returns the chat as it is in the list. Raises
+        ``ChatRequestError``: 404 if this user has no such chat, 422 for wrong changes.
+        """
+        changing = change_chat(self.runner, user_id, chat_id, checked_changes(changes))
+        chat = await self._in_time(changing)
+        running = await self._runs.running([(user_id, chat["id"])])
+        return {**chat, "running": bool(running)}
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, if there is one: its response ends with ``abort`` at once.

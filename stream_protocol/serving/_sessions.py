@@ -11,38 +11,52 @@ from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 from google.adk.sessions import InMemorySessionService
 
+from stream_protocol.serving._chat_details import delete_details, is_details_id
 from stream_protocol.serving.adk_runner import agent_names
 from stream_protocol.session import Transcript, completing_events, restore_client_history
+from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from google.adk.runners import Runner
     from google.adk.sessions import Session
+    from google.adk.sessions.base_session_service import GetSessionConfig
 
     from stream_protocol.convert import Ending
     from stream_protocol.session import AnsweredCalls, NewUserTurn, RunOutput
     from stream_protocol.wire import ChatRequest
 
 
-async def find_session(runner: Runner, user_id: str, chat_id: str) -> Session | None:
-    """Returns the session of this user's chat, with all its events; ``None`` if there is none."""
-    return await runner.session_service.get_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
+async def find_session(
+    runner: Runner, user_id: str, chat_id: str, *, config: GetSessionConfig | None = None
+) -> Session | None:
+    """Returns the session of this user's chat, by default with all its events; ``None`` if there is none."""
+    if is_details_id(chat_id):
+        return None
+    key = {"app_name": runner.app_name, "user_id": user_id, "session_id": chat_id}
+    return await runner.session_service.get_session(**key, config=config)
 
 
 async def create_session(runner: Runner, user_id: str, chat_id: str) -> Session:
-    """Creates a session for a chat of this user."""
+    """Creates a session for a chat of this user. Raises ``ChatRequestError`` (400) for an id that no chat can have."""
+    if is_details_id(chat_id):
+        raise ChatRequestError("This chat id is reserved.")
     return await runner.session_service.create_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
 
 
 async def delete_session(runner: Runner, session: Session) -> None:
-    """Deletes the session and its artifacts. Artifacts of the user (``user:``) stay: other chats may show them."""
+    """Deletes the session, its artifacts, and what the user has said of the chat.
+
+    Artifacts of the user (``user:``) stay: other chats may show them.
+    """
     key = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
     if (artifacts := runner.artifact_service) is not None:
         for name in await artifacts.list_artifact_keys(**key):
             if not name.startswith("user:"):
                 await artifacts.delete_artifact(**key, filename=name)
     await runner.session_service.delete_session(**key)
+    await delete_details(runner, session)  # last: a change that comes meanwhile finds no chat, and takes itself back
 
 
 async def rewind_session(runner: Runner, session: Session, invocation_id: str) -> Session | None:

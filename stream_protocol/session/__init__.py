@@ -26,6 +26,7 @@ from stream_protocol.session._run_output import RunOutput
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, user_message
 from stream_protocol.session.transcript import (
+    DETAILS_PREFIX,
     METADATA_KEY,
     STATE_PREFIX,
     BeginningFinder,
@@ -48,6 +49,7 @@ from stream_protocol.session.transcript import (
 
 __all__ = [
     "CREDENTIAL_PROVIDED",
+    "DETAILS_PREFIX",
     "MEDIA_TYPE_PATTERN",
     "METADATA_KEY",
     "STATE_PREFIX",

@@ -12,6 +12,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 from stream_protocol.recording import RecordingError, load_recording
+from stream_protocol.session import DETAILS_PREFIX
 from tests.recording.adk_writers import write_database
 
 
@@ -85,6 +86,13 @@ async def test_sessions_of_one_name_are_told_apart_by_app_and_user(store: Path) 
     with pytest.raises(RecordingError, match=r': "a/u/s", "t", "a/v/s"$'):
         load_recording(store)
     assert [words(store, name) for name in ("a/u/s", "a/v/s", "t", "a/u/t")] == [["a"], ["b"], ["c"], ["c"]]
+
+
+async def test_what_the_user_has_said_of_a_chat_is_no_session_of_its_own(store: Path) -> None:
+    await write_sqlite(store, session("s", "a"), session(f"{DETAILS_PREFIX}0", "b"))
+    assert words(store) == ["a"]
+    with pytest.raises(RecordingError, match=r'; it has "s"$'):
+        load_recording(store, session=f"{DETAILS_PREFIX}0")
 
 
 async def test_a_store_of_many_sessions_lists_some(store: Path) -> None:

@@ -61,7 +61,7 @@ async def test_chats_are_listed_newest_first_with_titles_and_for_their_user_only
         assert await titles(http, user="bob") == [("c4", "Bob's")]
         assert await titles(http, user="eve") == []
         (entry,) = (await http.get("/api/chats?limit=1")).json()["chats"]
-        assert entry.keys() == {"id", "title", "updatedAt"}
+        assert entry.keys() == {"id", "title", "updatedAt", "archived", "running"}
         assert entry["updatedAt"].endswith("+00:00")
 
 
@@ -169,13 +169,18 @@ async def test_pages_join_to_the_whole_list(sessions: BaseSessionService) -> Non
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=101", "limit=x", "limit=-1", "cursor=x", "cursor=%00", "cursor=W10=", "cursor=WzEsMl0="]
+    "query",
+    [
+        *("limit=0", "limit=101", "limit=x", "limit=-1"),
+        *("cursor=", "cursor=x", "cursor=%00", "cursor=W10=", f"cursor={'AAAA' * 10}"),
+        *("archived=", "archived=1", "archived=True", f"search={'x' * 201}"),
+    ],
 )
 async def test_a_bad_query_is_refused(query: str) -> None:
     service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["x"])))
     async with client(app_for(service)) as http:
         response = await http.get(f"/api/chats?{query}")
-    assert (response.status_code, response.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert (response.status_code, response.headers["content-type"]) == (422, "text/plain; charset=utf-8")
     assert response.text.endswith(".")
 
 

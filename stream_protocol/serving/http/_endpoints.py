@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from stream_protocol.serving._chat_details import parse_changes
 from stream_protocol.serving._chat_list import MAX_PAGE_SIZE, PAGE_SIZE
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """The most bytes in a request body. Generous: the client sends its whole history again, attached files included."""
+
+MAX_CHANGES_BYTES: Final = 16 * 1024
+"""The most bytes in the body of a ``PATCH``: a title is short, also in ``\\u`` escapes."""
 
 
 P = ParamSpec("P")
@@ -120,14 +124,34 @@ class ChatEndpoints:
 
     @_answers_errors
     async def chats(self, request: Request, *, user_id: str) -> Response:
-        """``{"chats": [{"id", "title", "updatedAt"}], "nextCursor"}``: the user's chats, newest first.
+        """``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor"}``: the user's chats, newest
+        first.
 
-        The query may have ``limit`` and ``cursor``, which is the ``nextCursor`` of the page before.
+        The query may have ``limit``; ``search``, a text in the titles; ``archived``, ``true`` for the archived chats;
+        and ``cursor``, which is the ``nextCursor`` of the page before. What is wrong in it is refused (422).
         """
         require_user(user_id)
-        limit, cursor = _parse_limit(request.query_params.get("limit")), request.query_params.get("cursor")
-        page = await self._service.chats(user_id=user_id, limit=limit, cursor=cursor)
+        query = request.query_params
+        page = await self._service.chats(
+            user_id=user_id,
+            limit=_parse_limit(query.get("limit")),
+            cursor=query.get("cursor"),
+            search=query.get("search", ""),
+            archived=_parse_archived(query.get("archived", "false")),
+        )
         return JSONResponse({"chats": page.chats, "nextCursor": page.next_cursor})
+
+    @_answers_errors
+    async def update(self, request: Request, chat_id: str, *, user_id: str) -> Response:
+        """Changes the title of a chat, or archives it; also while a run goes on. The body is ``{"title", "archived"}``,
+        each optional; a title that is ``null`` gives the chat its own again.
+
+        The chat as in ``chats``; 404 if this user has no such chat, 422 for another body.
+        """
+        async with dropping_body_if_refused(request):
+            require_user(user_id)
+        body = await read_json_body(request, min(MAX_CHANGES_BYTES, self._max_body_bytes))
+        return JSONResponse(await self._service.update(chat_id, user_id=user_id, changes=parse_changes(body)))
 
     @_answers_errors
     async def delete(self, request: Request, chat_id: str, *, user_id: str) -> Response:
@@ -166,4 +190,11 @@ def _parse_limit(text: str | None) -> int:
         return PAGE_SIZE
     if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= MAX_PAGE_SIZE:
         return int(text)
-    raise ChatRequestError(f"The limit must be a number from 1 to {MAX_PAGE_SIZE}.")
+    raise ChatRequestError(f"The limit must be a number from 1 to {MAX_PAGE_SIZE}.", status=422)
+
+
+def _parse_archived(text: str) -> bool:
+    """The query parameter ``archived``. Raises ``ChatRequestError`` for another value than ``true`` and ``false``."""
+    if text not in ("true", "false"):
+        raise ChatRequestError("archived must be true or false.", status=422)
+    return text == "true"

@@ -25,9 +25,9 @@ def chat_routes(
     max_body_bytes: int = MAX_BODY_BYTES,
     keep_alive: float | None = KEEP_ALIVE,
 ) -> list[BaseRoute]:
-    """The routes of the chat endpoint: ``POST {path}``, to which ``useChat`` posts; ``GET`` and ``DELETE {path}/{id}``;
-    ``GET {path}/{id}/stream``; ``POST {path}/{id}/stop``; ``GET {path}/{id}/artifacts/{name}``; ``GET {path}s``, the
-    list of chats; and ``GET /healthz``.
+    """The routes of the chat endpoint: ``POST {path}``, to which ``useChat`` posts; ``GET``, ``PATCH`` and
+    ``DELETE {path}/{id}``; ``GET {path}/{id}/stream``; ``POST {path}/{id}/stop``;
+    ``GET {path}/{id}/artifacts/{name}``; ``GET {path}s``, the list of chats; and ``GET /healthz``.
 
     ``target``: an agent, an ``App`` or a ``Runner``, served with the defaults of ``ChatService``; or a ``ChatService``
     with other options. Call its ``aclose`` in the app's lifespan.
@@ -64,6 +64,9 @@ def chat_routes(
     async def delete(request: Request, user_id: str) -> Response:
         return await endpoints.delete(request, _chat_id(request), user_id=user_id)
 
+    async def update(request: Request, user_id: str) -> Response:
+        return await endpoints.update(request, _chat_id(request), user_id=user_id)
+
     async def artifact(request: Request, user_id: str) -> Response:
         return await endpoints.artifact(request, _chat_id(request), request.path_params["name"], user_id=user_id)
 
@@ -81,6 +84,7 @@ def chat_routes(
         route("GET", path + "s", "chats", chats),
         route("GET", path + "/{chat_id}/stream", "resume_chat", resume),
         route("POST", path + "/{chat_id}/stop", "stop_chat", stop),
+        route("PATCH", path + "/{chat_id}", "update_chat", update),
         route("DELETE", path + "/{chat_id}", "delete_chat", delete),
         route("GET", path + "/{chat_id}/artifacts/{name:path}", "artifact", artifact),
         Route("/healthz", _healthz, methods=["GET"], name="healthz"),

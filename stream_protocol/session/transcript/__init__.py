@@ -4,6 +4,7 @@ from stream_protocol.session.transcript._beginnings import BeginningFinder, show
 from stream_protocol.session.transcript._exchange_calls import CallReader, StoredCall, StoredResponse
 from stream_protocol.session.transcript._external_calls import HIDDEN_FROM_MODEL, ExternalCall, external_calls
 from stream_protocol.session.transcript._metadata import (
+    DETAILS_PREFIX,
     EVENT_INTERVAL,
     METADATA_KEY,
     STATE_PREFIX,
@@ -19,6 +20,7 @@ from stream_protocol.session.transcript._transcript_reader import Place, Transcr
 from stream_protocol.session.transcript._user_speech import readable_event
 
 __all__ = [
+    "DETAILS_PREFIX",
     "EVENT_INTERVAL",
     "HIDDEN_FROM_MODEL",
     "METADATA_KEY",

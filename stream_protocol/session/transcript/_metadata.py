@@ -26,6 +26,10 @@ STATE_PREFIX: Final = "_adk_ui_stream:"
 """What our keys in a session's state begin with. An instruction cannot name such a key (``{key}``), ``adk-state`` parts
 leave it out, and ADK keeps it from the agents of an ``AgentTool``."""
 
+DETAILS_PREFIX: Final = "adk-ui-stream-details-"
+"""What the id of a session begins with that is no conversation: it holds what the user has said of a chat, for the list
+of chats."""
+
 EVENT_INTERVAL: Final = 0.001
 """Seconds between events that we make. ADK orders events by their time, and SQL stores round it to microseconds."""
 

@@ -1,0 +1,90 @@
+"""The cursor of a list of chats: which chats its pages have had.
+
+A chat that changes moves to the top of the list, over pages that were read before. So no place in the list says what
+has been read: the cursor names the chats. See ``docs/decisions/the-list-of-chats.md``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
+
+import orjson
+
+from stream_protocol.wire import ChatRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from google.adk.sessions import Session
+
+MAX_NAMED: Final = 500
+"""The most chats that a cursor names: it is a part of a URL, and some proxies take 8 KiB of one."""
+
+NAME_BYTES: Final = 6
+"""Of a chat's name in a cursor. Two chats of one list have the same once in a billion lists as long as that."""
+
+_HEAD: Final = struct.Struct(f">8sd{NAME_BYTES}s")
+"""The list; and the position before which every chat counts as read."""
+
+Position: TypeAlias = tuple[float, bytes]
+"""The place of a chat in the list: when it last changed (seconds), and its name, for equal times. Newer is greater."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatCursor:
+    """How far one list has been read: the list of one user with one filter.
+
+    ``chat_list``: the list. ``named``: the chats that were on its pages. ``from_top_to``: whatever is at this position
+    or above counts as read, too.
+    """
+
+    chat_list: bytes
+    named: tuple[bytes, ...] = ()
+    from_top_to: Position = (float("inf"), b"")
+
+    @classmethod
+    def first(cls, *of_list: str | bool) -> Self:
+        """The cursor of the first page. ``of_list``: all that tells this list from others."""
+        return cls(chat_list=blake2b(orjson.dumps(of_list), digest_size=8).digest())
+
+    def parse(self, text: str) -> ChatCursor:
+        """Reads a later cursor of the same list. Raises ``ChatRequestError`` (422) for any other text."""
+        try:
+            packed = base64.b64decode(text, altchars=b"-_", validate=True)
+            chat_list, *position = _HEAD.unpack_from(packed)
+        except (binascii.Error, ValueError, struct.error):
+            chat_list = b""
+        if chat_list != self.chat_list or (len(packed) - _HEAD.size) % NAME_BYTES:
+            raise ChatRequestError("The cursor is not one that this list gave.", status=422)
+        names = range(_HEAD.size, len(packed), NAME_BYTES)
+        return ChatCursor(
+            chat_list=chat_list,
+            named=tuple(packed[start : start + NAME_BYTES] for start in names),
+            from_top_to=(position[0], position[1]),
+        )
+
+    def unread(self, chats: Sequence[Session]) -> list[Session]:
+        """Returns those of these chats that no page has had, newest first."""
+        named = set(self.named)
+        newest_first = sorted(((position(chat), chat) for chat in chats), key=lambda placed: placed[0], reverse=True)
+        return [chat for place, chat in newest_first if place[1] not in named and place < self.from_top_to]
+
+    def after(self, page: Sequence[Session]) -> ChatCursor:
+        """Returns the cursor of the page after this one."""
+        named = (*self.named, *(position(chat)[1] for chat in page))
+        if len(named) <= MAX_NAMED:
+            return ChatCursor(chat_list=self.chat_list, named=named, from_top_to=self.from_top_to)
+        return ChatCursor(chat_list=self.chat_list, from_top_to=position(page[-1]))
+
+    def __str__(self) -> str:
+        return base64.urlsafe_b64encode(_HEAD.pack(self.chat_list, *self.from_top_to) + b"".join(self.named)).decode()
+
+
+def position(chat: Session) -> Position:
+    """The place of a chat in the list."""
+    return chat.last_update_time, blake2b(chat.id.encode(errors="surrogatepass"), digest_size=NAME_BYTES).digest()

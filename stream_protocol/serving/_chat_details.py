@@ -1,0 +1,149 @@
+"""What the user says of a chat, for the list of chats: its title, and whether it is archived.
+
+It is kept in an ADK session of its own beside that of the chat: a run must be the only one that writes to the chat's
+session while it goes on. See ``docs/decisions/the-list-of-chats.md``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeGuard
+
+from google.adk.errors import StaleSessionError
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
+from google.adk.events import Event, EventActions
+from google.adk.sessions.base_session_service import GetSessionConfig
+
+from stream_protocol.session import DETAILS_PREFIX, STATE_PREFIX
+from stream_protocol.wire import ChatRequestError, parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from google.adk.runners import Runner
+    from google.adk.sessions import Session
+
+MAX_TITLE_LENGTH: Final = 200
+"""Characters in a title that the user gives."""
+
+WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
+
+_NOT_IN_A_LINE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Unicode categories of characters that a title cannot have: controls, line breaks, lone surrogates. Some databases
+refuse the first and the last."""
+
+
+class ChatChanges(TypedDict, total=False):
+    """What ``ChatService.update`` changes. A key that is absent changes nothing."""
+
+    title: str | None
+    """One line of 1 to 200 characters. ``None`` removes the user's title: the chat has its own again."""
+    archived: bool
+    """Whether the chat is left out of the list of chats, and listed among the archived ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatDetails:
+    """What the user has said of one chat."""
+
+    title: str | None = None
+    archived: bool = False
+
+
+NO_DETAILS: Final = ChatDetails()
+
+
+def parse_changes(body: bytes) -> ChatChanges:
+    """Reads the JSON body of a request. Raises ``ChatRequestError`` (400, 422) for one that is refused."""
+    try:
+        parsed = parse_json(body)
+    except (ValueError, RecursionError) as error:
+        raise ChatRequestError("The request body is not valid JSON, or is nested too deeply.") from error
+    if not isinstance(parsed, dict):
+        raise ChatRequestError("The request body must be a JSON object.")
+    return checked_changes(parsed)
+
+
+def checked_changes(changes: object) -> ChatChanges:
+    """Returns the changes, the title without spaces around it. Raises ``ChatRequestError`` (422) for wrong ones."""
+    if not _has_known_keys(changes):
+        raise ChatRequestError("Only the title of a chat and archived can be changed.", status=422)
+    checked: ChatChanges = {}
+    if "title" in changes:
+        checked["title"] = _checked_title(changes["title"])
+    if "archived" in changes:
+        if not isinstance(changes["archived"], bool):
+            raise ChatRequestError("archived must be true or false.", status=422)
+        checked["archived"] = changes["archived"]
+    return checked
+
+
+def is_details_id(session_id: str) -> bool:
+    """Whether a session with this id holds the details of a chat, and is no chat."""
+    return session_id.strip().startswith(DETAILS_PREFIX)
+
+
+def details_by_id(sessions: Iterable[Session]) -> dict[str, ChatDetails]:
+    """The details in these sessions, by the ids of their sessions: see ``details_id``."""
+    return {session.id: _details(session) for session in sessions if is_details_id(session.id)}
+
+
+def details_id(chat_id: str) -> str:
+    """The id of the session with a chat's details: as long for every chat, and of characters that every store takes."""
+    return DETAILS_PREFIX + sha256(chat_id.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+async def find_details(runner: Runner, chat: Session) -> ChatDetails:
+    """Returns what the user has said of the chat."""
+    session = await runner.session_service.get_session(**_key(chat), config=WITHOUT_EVENTS)
+    return NO_DETAILS if session is None else _details(session)
+
+
+async def change_details(runner: Runner, chat: Session, changes: ChatChanges) -> None:
+    """Stores the changes. Of two that come at once both are stored; where they say two things the later one counts."""
+    store, key = runner.session_service, _key(chat)
+    state = {f"{STATE_PREFIX}{name}": value for name, value in changes.items()}
+    while True:
+        try:
+            session = await store.get_session(**key, config=WITHOUT_EVENTS)
+            if session is None:
+                await store.create_session(**key, state=state)
+            else:
+                await store.append_event(session, Event(author="user", actions=EventActions(state_delta=state)))
+        except (AlreadyExistsError, StaleSessionError, SessionNotFoundError):
+            continue  # another request was faster: one of them always is, so this ends
+        return
+
+
+async def delete_details(runner: Runner, chat: Session) -> None:
+    """Deletes what the user has said of the chat, if anything."""
+    store, key = runner.session_service, _key(chat)
+    if await store.get_session(**key, config=WITHOUT_EVENTS) is not None:
+        await store.delete_session(**key)
+
+
+def _key(chat: Session) -> dict[str, str]:
+    return {"app_name": chat.app_name, "user_id": chat.user_id, "session_id": details_id(chat.id)}
+
+
+def _details(session: Session) -> ChatDetails:
+    title, archived = (session.state.get(f"{STATE_PREFIX}{name}") for name in ("title", "archived"))
+    return ChatDetails(title=title if isinstance(title, str) else None, archived=archived is True)
+
+
+def _has_known_keys(changes: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(changes, dict) and changes.keys() <= ChatChanges.__annotations__.keys()
+
+
+def _checked_title(title: object) -> str | None:
+    if title is None:
+        return None
+    if not isinstance(title, str):
+        raise ChatRequestError("The title must be a text, or null.", status=422)
+    line = title.strip()
+    if not 0 < len(line) <= MAX_TITLE_LENGTH or any(unicodedata.category(c) in _NOT_IN_A_LINE for c in line):
+        raise ChatRequestError(f"The title must be one line of 1 to {MAX_TITLE_LENGTH} characters.", status=422)
+    return line
