@@ -184,6 +184,28 @@ def test_the_chat_lives_in_the_url_through_a_reload_and_a_new_chat_gets_another(
     assert chat_id() != first
 
 
+def test_a_chat_is_found_renamed_and_archived_while_it_is_answered(page: Page, shots: Path) -> None:
+    say(page, "Tell me a long story")
+    expect(page.locator('.assistant .text[data-state="streaming"]')).to_contain_text("The train stood longer")
+    page.get_by_role("button", name="Chats").click()
+    chats = page.get_by_role("dialog", name="Chats")
+    chats.get_by_label("Search chats").fill("LONG story")
+    mine = chats.get_by_role("listitem").filter(has=page.locator("[aria-current]"))
+    expect(mine.get_by_role("img", name="Answering")).to_be_visible()
+    mine.get_by_role("button", name="Rename").click()
+    chats.get_by_label("Title").fill("My long story")
+    chats.get_by_label("Title").press("Enter")
+    expect(mine).to_contain_text("My long story")
+    page.screenshot(path=shots / "chats.png")
+    mine.get_by_role("button", name="Archive").click()
+    expect(mine).to_have_count(0)
+    chats.get_by_role("button", name="Archived").click()
+    expect(mine).to_contain_text("My long story")
+    chats.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Stop").click()
+    expect_status(page, "ready")
+
+
 def test_a_page_that_is_reloaded_in_mid_answer_takes_it_up_and_a_second_tab_can_stop_it(page: Page) -> None:
     say(page, "Tell me a long story")
     text = page.locator('.assistant .text[data-state="streaming"]')

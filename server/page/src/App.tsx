@@ -1,6 +1,7 @@
 import { generateId } from "ai";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { Chat } from "./Chat";
+import { Chats } from "./Chats";
 import { loadHistory } from "./history";
 import type { ChatMessage } from "./message-types";
 
@@ -11,6 +12,10 @@ function freshId(): string {
   const id = generateId();
   begun.add(id);
   return id;
+}
+
+function openNewChat(): void {
+  window.location.hash = freshId();
 }
 
 /** The chat id lives in the URL's hash, so that a reload or a bookmark keeps it. */
@@ -49,16 +54,23 @@ function useHistory(id: string): ChatMessage[] | undefined {
 export function App() {
   const id = useChatId();
   const history = useHistory(id);
+  const [listing, setListing] = useState(false);
   return (
     <div className="app">
       <header className="bar">
         <h1>
           ADK chat <span className="faint">over the AI SDK</span>
         </h1>
-        <button type="button" onClick={() => (window.location.hash = freshId())}>
-          New chat
-        </button>
+        <div className="buttons">
+          <button type="button" aria-haspopup="dialog" onClick={() => setListing(true)}>
+            Chats
+          </button>
+          <button type="button" onClick={openNewChat}>
+            New chat
+          </button>
+        </div>
       </header>
+      {listing && <Chats current={id} onClose={() => setListing(false)} onGone={openNewChat} />}
       {history && <Chat key={id} id={id} messages={history} resume={!begun.has(id)} />}
     </div>
   );
