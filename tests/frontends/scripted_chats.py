@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
+from uuid import uuid4
 
 import httpx
 from google.adk.agents import LlmAgent
@@ -108,6 +109,12 @@ class Backend:
 
     url: str
     script: Script
+
+    def begin_chat(self, words: str) -> None:
+        """Begins a chat with these words, as another tab would."""
+        message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": words}]}
+        chat = {"id": str(uuid4()), "messages": [message]}
+        httpx.post(f"{self.url}/api/chat", json=chat).raise_for_status()
 
     def stored(self, chat_id: str) -> list[Said]:
         """The words of each message in the chat's history."""

@@ -1,6 +1,7 @@
 """Every example, driven in a browser against the server: what the page shows, what is stored and what the model was
 asked agree after each step. ``matrix.py`` makes the table in docs/frontends.md of what is here."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Final
@@ -308,6 +309,48 @@ class TestNextjs(WholeApps):
         chat.press("Delete")
         expect(listed).to_have_count(0)
         expect(chat.tab.get_by_role("heading", name="What can I do for you?")).to_be_visible()
+
+    def test_a_chat_is_renamed_archived_and_found(self, chat: ChatPage, shots: Path) -> None:
+        chat.say("story of a chat")
+        expect(chat.answer).to_contain_text(STORY[0])
+        chats = chat.tab.get_by_role("navigation", name="Chats")
+        expect(chats.get_by_role("img", name="Answering")).to_be_visible()
+        chats.get_by_role("link", name="story of a chat").hover()
+        chat.press("More for story of a chat")
+        chat.tab.screenshot(path=shots / "nextjs-chat-menu.png", animations="disabled")
+        chat.tab.get_by_role("menuitem", name="Rename").click()
+        chats.get_by_label("Title").fill("Rivers, renamed")
+        chat.tab.screenshot(path=shots / "nextjs-rename.png", animations="disabled")
+        chats.get_by_label("Title").press("Enter")
+        listed = chats.get_by_role("link", name="Rivers, renamed")
+        expect(listed).to_be_visible()
+        chat.backend.script.go_on()
+        chat.expect_status("ready")
+        expect(chats.get_by_role("img", name="Answering")).to_have_count(0)
+        chat.expect_agreement()
+        chats.get_by_label("Search chats").fill("RIVERS")
+        expect(chats.get_by_role("link", name=re.compile("^(?!New chat)"))).to_have_count(1)
+        chats.get_by_label("Search chats").fill("")
+        listed.hover()
+        chat.press("More for Rivers, renamed")
+        chat.tab.get_by_role("menuitem", name="Archive").click()
+        expect(listed).to_have_count(0)
+        chat.press("Archived")
+        expect(listed).to_be_visible()
+        chat.tab.screenshot(path=shots / "nextjs-archived.png", animations="disabled")
+
+    def test_all_chats_are_reached_by_scrolling(self, open_chat: OpenChat) -> None:
+        chat = open_chat(height=500)
+        for number in range(35):
+            chat.backend.begin_chat(f"scrolled {number}")
+        chat.tab.reload()
+        chats = chat.tab.get_by_role("navigation", name="Chats")
+        expect(chats.get_by_role("link", name="scrolled 34", exact=True)).to_be_visible()
+        first = chats.get_by_role("link", name="scrolled 0", exact=True)
+        expect(first).to_have_count(0)
+        chats.get_by_role("listitem").last.scroll_into_view_if_needed()
+        first.scroll_into_view_if_needed()
+        expect(first).to_be_in_viewport()
 
 
 class TestNextjsV7(WholeApps):

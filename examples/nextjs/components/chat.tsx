@@ -2,15 +2,15 @@
 
 import { Chat as ChatState, useChat } from "@ai-sdk/react";
 import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from "ai";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ChatMessage } from "@/lib/chat-message";
+import { CHATS_CHANGED } from "@/lib/chats";
 import { lastMessageTransport } from "@/lib/transport";
 import { AnswersContext, type Decide } from "./answers";
 import { Composer, type Draft } from "./composer";
 import { Conversation } from "./conversation";
 import { Message } from "./message";
 import { Problem } from "./problem";
-import { CHATS_CHANGED } from "./sidebar";
 
 /** True once each call of the last step that waited for the user has its answer: then all of them are sent. */
 const isAnswered = (chat: { messages: ChatMessage[] }) =>
@@ -31,13 +31,13 @@ export function Chat({ id, messages: stored }: { id: string; messages: ChatMessa
         sendAutomaticallyWhen: isAnswered,
         onFinish: ({ isDisconnect }) => {
           disconnected.current = isDisconnect;
-          window.dispatchEvent(new Event(CHATS_CHANGED));
         },
       }),
   );
   const chat = useChat({ chat: state, resume: true, experimental_throttle: 40 });
   const { messages, status, error, addToolApprovalResponse, addToolOutput, sendMessage, regenerate } = chat;
   const busy = status === "submitted" || status === "streaming";
+  useEffect(() => void window.dispatchEvent(new Event(CHATS_CHANGED)), [status]);
 
   /** Words that come in the middle of an answer end it: the server stops what runs, and answers them. */
   const send = async ({ text, files }: Draft) => {
