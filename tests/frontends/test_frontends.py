@@ -361,6 +361,31 @@ class TestAssistantUi(WholeApps):
     frontend = Frontend("assistant-ui", 7)
     history_cut = "rewind"
 
+    def test_a_thread_is_renamed_and_archived_while_it_is_answered(self, chat: ChatPage, shots: Path) -> None:
+        chat.say("story of a thread")
+        expect(chat.answer).to_contain_text(STORY[0])
+        chat.backend.script.go_on()
+        chat.expect_status("ready")
+        chats = chat.tab.get_by_role("navigation", name="Chats")
+        expect(chats.get_by_role("button", name="story of a thread")).to_be_visible()
+        chat.say("story")
+        chats.get_by_role("button", name="Rename").first.click()
+        chats.get_by_label("Title").fill("Rivers, renamed")
+        chats.get_by_label("Title").press("Enter")
+        listed = chats.get_by_role("button", name="Rivers, renamed")
+        expect(listed).to_be_visible()
+        chats.get_by_role("button", name="Archive", exact=True).first.click()
+        expect(listed).not_to_be_visible()
+        chats.get_by_text("Archived").click()
+        expect(listed).to_be_visible()
+        chat.tab.screenshot(path=shots / "assistant-ui-archived.png", animations="disabled")
+        chat.backend.script.go_on()
+        expect(chat.answer).to_contain_text(STORY[1])
+        chat.expect_agreement()
+        chats.get_by_role("button", name="Unarchive").first.click()
+        expect(chats.get_by_text("Archived")).to_have_count(0)
+        expect(listed).to_be_visible()
+
 
 class TestAssistantUiV6(WholeApps):
     frontend = Frontend("assistant-ui", 6, "ai-v6/assistant-ui")

@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 
-export type ListedChat = { id: string; title: string };
+export type ListedChat = { id: string; title: string | null; archived: boolean };
 
 const chatPath = (id: string) => `/api/chat/${encodeURIComponent(id)}`;
 
@@ -12,9 +12,15 @@ export async function loadMessages(id: string): Promise<UIMessage[]> {
   return (await response.json()).messages;
 }
 
+/** The newest chats, then the newest of the archived ones. */
 export async function listChats(): Promise<ListedChat[]> {
-  const response = await fetch("/api/chats?limit=50");
-  return response.ok ? (await response.json()).chats : [];
+  const lists = await Promise.all([false, true].map((archived) => fetch(`/api/chats?limit=50&archived=${archived}`)));
+  return (await Promise.all(lists.map(async (list) => (list.ok ? (await list.json()).chats : [])))).flat();
+}
+
+export async function updateChat(id: string, changes: { title?: string | null; archived?: boolean }): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  await fetch(chatPath(id), { method: "PATCH", headers, body: JSON.stringify(changes) });
 }
 
 export async function deleteChat(id: string): Promise<void> {
