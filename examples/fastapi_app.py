@@ -75,3 +75,9 @@ async def stop(request: Request, chat_id: str, user: User) -> Response:
 async def chats(request: Request, user: User) -> Response:
     """The user's chats, newest first."""
     return await endpoints.chats(request, user_id=user)
+
+
+@app.patch("/api/chat/{chat_id}")
+async def update(request: Request, chat_id: str, user: User) -> Response:
+    """Renames or archives the chat."""
+    return await endpoints.update(request, chat_id, user_id=user)

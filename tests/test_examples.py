@@ -39,6 +39,7 @@ async def test_the_fastapi_example_answers_its_users(monkeypatch: pytest.MonkeyP
         assert "secret" not in session.model_dump_json()
         (listed,) = (await http.get("/api/chats", headers=user)).json()["chats"]
         assert listed["title"] == "hi"
+        assert (await http.patch("/api/chat/c1", json={"title": "Mine"}, headers=user)).json()["title"] == "Mine"
         assert len((await http.get("/api/chat/c1", headers=user)).json()["messages"]) == 2
         assert (await http.get("/api/chat/c1/stream", headers=user)).status_code == 204
         assert (await http.post("/api/chat/c1/stop", headers=user)).status_code == 202

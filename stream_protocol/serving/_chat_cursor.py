@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import struct
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
-
-import orjson
 
 from stream_protocol.wire import ChatRequestError
 
@@ -50,7 +49,7 @@ class ChatCursor:
     @classmethod
     def first(cls, *of_list: str | bool) -> Self:
         """The cursor of the first page. ``of_list``: all that tells this list from others."""
-        return cls(chat_list=blake2b(orjson.dumps(of_list), digest_size=8).digest())
+        return cls(chat_list=blake2b(json.dumps(of_list).encode(), digest_size=8).digest())
 
     def parse(self, text: str) -> ChatCursor:
         """Reads a later cursor of the same list. Raises ``ChatRequestError`` (422) for any other text."""
