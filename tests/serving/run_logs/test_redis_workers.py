@@ -315,6 +315,29 @@ async def test_a_worker_that_dies_frees_its_chat_and_its_readers_are_told(shared
             assert pen.notes == []
 
 
+async def test_a_chat_is_renamed_at_another_worker_while_it_is_answered_and_after_that_worker_has_died(
+    shared_redis: RedisServer,
+) -> None:
+    sessions = InMemorySessionService()
+    async with wires(shared_redis.url, 1) as (wire,):
+        one = Worker(wire, sessions, ["Half ", Wait(asyncio.Event())], lease=LEASE)
+        two = Worker(shared_redis.url, sessions, lease=LEASE)
+        async with fleet(one, two), client(two.app) as http, begin(one.app, chat(said("hi"), chat_id="named")) as first:
+            await first.status()
+            await first.until("text-delta")
+            renamed = (await http.patch("/api/chat/named", json={"title": "Rome"})).json()
+            assert (renamed["title"], renamed["running"]) == ("Rome", True)
+            assert (await http.get("/api/chats")).json()["chats"] == [renamed]
+            wire.cut()
+            await first.until("error")
+
+            async def is_over() -> bool:
+                (listed,) = (await http.get("/api/chats")).json()["chats"]
+                return listed["title"] == "Rome" and not listed["running"]
+
+            await eventually(is_over)
+
+
 async def test_without_grace_a_run_that_is_read_elsewhere_goes_on(shared_redis: RedisServer) -> None:
     go_on, sessions = asyncio.Event(), InMemorySessionService()
     turns = ["Half ", Wait(go_on), "and whole."]

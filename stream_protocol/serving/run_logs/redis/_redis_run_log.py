@@ -114,12 +114,14 @@ class RedisRunLog:
 
     async def current(self, chat: str) -> RunInfo | None:
         """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
-        (run,) = await self.current_many([chat])
-        return run
+        if (own := self._own_run(chat)) is not None:
+            return own
+        reply = await self._store.script(scripts.PEEK, (self._store.keys(chat).lease,))
+        return run_info(reply, self._times) if reply else None
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
         """Returns the run that holds the lease of each chat; ``None`` for a free one."""
-        runs = {chat: own.info() for chat in chats if (own := self._chats.get(chat)) is not None and own.held}
+        runs = {chat: own for chat in chats if (own := self._own_run(chat)) is not None}
         others = [chat for chat in chats if chat not in runs]
         replies = await self._store.script_on_each(scripts.PEEK, [self._store.keys(chat).lease for chat in others])
         runs |= {chat: run_info(reply, self._times) for chat, reply in zip(others, replies, strict=True) if reply}
@@ -156,6 +158,11 @@ class RedisRunLog:
         request_tasks = [self._request_task] if self._request_task else []
         await cancel_and_wait([*self._lease_tasks, *self._follower_tasks, *self._stop_tasks.values(), *request_tasks])
         await self._store.aclose()
+
+    def _own_run(self, chat: str) -> RunInfo | None:
+        """The run of this worker that holds the chat's lease."""
+        own = self._chats.get(chat)
+        return own.info() if own is not None and own.held else None
 
     async def _claim(self, lease: RedisLease, request: str) -> None:
         """Claims the chat. Raises ``ChatTakenError``.
