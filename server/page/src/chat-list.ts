@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 
 const PAGE_SIZE = 30;
-const MAX_PAGE_SIZE = 100;
 /** Milliseconds between two looks at the list while an answer is being written. */
 const LOOK_AGAIN = 3000;
 /** Milliseconds that are waited for another letter before the chats are searched. */
@@ -16,26 +15,30 @@ export function useChats(search: string, archived: boolean) {
   const filter = JSON.stringify([search, archived]);
   const [list, setList] = useState<ChatList & { filter: string }>({ filter, chats: [], nextCursor: null });
   const newest = useRef(0); // a later request may be answered before an earlier one
-  const shown = list.chats.length;
 
   const load = useCallback(
-    async (limit: number, after?: ChatList) => {
+    async (cursor: string | null, join: (shown: ChatList, page: ChatList) => ChatList) => {
       const request = ++newest.current;
-      const query = new URLSearchParams({ limit: String(limit), search, archived: String(archived) });
-      if (after?.nextCursor) query.set("cursor", after.nextCursor);
+      const query = new URLSearchParams({ limit: String(PAGE_SIZE), search, archived: String(archived) });
+      if (cursor) query.set("cursor", cursor);
       const response = await fetch(`api/chats?${query}`).catch(() => undefined);
-      if (!response?.ok || request !== newest.current) return;
+      if (!response?.ok) return;
       const page: ChatList = await response.json();
-      setList({ filter, ...page, chats: [...(after?.chats ?? []), ...page.chats] });
+      if (request !== newest.current) return;
+      setList((shown) => ({ filter, ...(shown.filter === filter ? join(shown, page) : page) }));
     },
     [filter, search, archived],
   );
-  const reload = useCallback(() => load(Math.min(Math.max(shown, PAGE_SIZE), MAX_PAGE_SIZE)), [load, shown]);
+  const reload = useCallback(() => load(null, onTop), [load]);
+  const change = (id: string, to: ListedChat[]) => {
+    newest.current++; // what is on its way may be older
+    setList((shown) => ({ ...shown, chats: shown.chats.flatMap((chat) => (chat.id === id ? to : [chat])) }));
+  };
 
   useEffect(() => {
-    const timer = setTimeout(load, search ? TYPING : 0, PAGE_SIZE);
+    const timer = setTimeout(reload, search ? TYPING : 0);
     return () => clearTimeout(timer);
-  }, [load, search]);
+  }, [reload, search]);
   const running = list.chats.some((chat) => chat.running);
   useEffect(() => {
     if (!running) return;
@@ -45,17 +48,36 @@ export function useChats(search: string, archived: boolean) {
 
   return {
     chats: list.chats,
-    more: list.nextCursor && list.filter === filter ? () => void load(PAGE_SIZE, list) : undefined,
+    more: list.nextCursor && list.filter === filter ? () => void load(list.nextCursor, atEnd) : undefined,
     update: async (id: string, changes: Changes) => {
       const headers = { "content-type": "application/json" };
-      await fetch(chatPath(id), { method: "PATCH", headers, body: JSON.stringify(changes) }).catch(() => undefined);
-      await reload();
+      const body = JSON.stringify(changes);
+      const response = await fetch(chatPath(id), { method: "PATCH", headers, body }).catch(() => undefined);
+      if (!response?.ok) return;
+      const changed: ListedChat = await response.json();
+      change(id, changed.archived === archived ? [changed] : []);
     },
     remove: async (id: string) => {
-      await fetch(chatPath(id), { method: "DELETE" }).catch(() => undefined);
-      await reload();
+      const response = await fetch(chatPath(id), { method: "DELETE" }).catch(() => undefined);
+      if (response?.ok) change(id, []);
     },
   };
+}
+
+/** The newest page over what is shown: the pages below it stay. */
+function onTop(shown: ChatList, page: ChatList): ChatList {
+  if (page.nextCursor === null || shown.chats.length <= page.chats.length) return page;
+  return { chats: [...page.chats, ...without(shown.chats, page.chats)], nextCursor: shown.nextCursor };
+}
+
+/** The next page. It may have chats that are newer than what is shown, and came on top of it in the meantime. */
+function atEnd(shown: ChatList, page: ChatList): ChatList {
+  return { chats: [...shown.chats, ...without(page.chats, shown.chats)], nextCursor: page.nextCursor };
+}
+
+function without(chats: ListedChat[], others: ListedChat[]): ListedChat[] {
+  const ids = new Set(others.map(({ id }) => id));
+  return chats.filter(({ id }) => !ids.has(id));
 }
 
 const chatPath = (id: string) => `api/chat/${encodeURIComponent(id)}`;
