@@ -38,8 +38,8 @@ async def filled(sessions: BaseSessionService, chats: int, *, at: float | None =
         yield http
 
 
-async def test_a_chat_that_moves_to_the_top_is_neither_lost_nor_repeated(sessions: BaseSessionService) -> None:
-    async with filled(sessions, 6) as http:
+async def test_a_chat_that_moves_to_the_top_is_neither_lost_nor_repeated() -> None:
+    async with filled(InMemorySessionService(), 6) as http:
         reading = pages(http)
         assert await anext(reading) == ["c5", "c4"]
         for unread, read in (("c0", "c5"), ("c1", "c4")):

@@ -110,10 +110,11 @@ async def test_a_session_service_that_fails_is_a_masked_500(monkeypatch: pytest.
 ORIGIN = "https://page.example"
 
 
-async def test_a_page_of_an_allowed_origin_passes_the_preflight() -> None:
+@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
+async def test_a_page_of_an_allowed_origin_passes_the_preflight(method: str) -> None:
     preflight = {
         "origin": ORIGIN,
-        "access-control-request-method": "POST",
+        "access-control-request-method": method,
         "access-control-request-headers": "content-type,authorization",
     }
     async with client(create_app(service(), allow_origins=[ORIGIN])) as http:
