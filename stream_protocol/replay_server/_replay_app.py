@@ -53,8 +53,9 @@ def _routes(chats: Chats) -> list[BaseRoute]:
             UIMessageStreamResponse(playback.read(rebuild=True)) if playback is not None else Response(status_code=204)
         )
 
-    async def list_chats(_request: Request) -> Response:
-        return JSONResponse({"chats": [_list_item(entry) for entry in chats.library], "nextCursor": None})
+    async def list_chats(request: Request) -> Response:
+        listed = () if request.query_params.get("archived") == "true" else chats.library
+        return JSONResponse({"chats": [_list_item(entry) for entry in listed], "nextCursor": None})
 
     async def stop_chat(request: Request) -> Response:
         if (playback := chats.current_response(request.path_params["chat_id"])) is not None:

@@ -59,6 +59,7 @@ def test_a_folder_is_served_and_nothing_is_written(tmp_path: Path) -> None:
             ("streamed_arguments", "weather?"),
             ("two_turns", "hi"),
         ]
+        assert http.get("/api/chats?archived=true").json() == {"chats": [], "nextCursor": None}
         assert http.get("/suggestions.json").json() == ["weather?", "hi"]
         assert http.get("/api/chat/two_turns").json() == {"messages": []}
         assert http.get("/api/chat/nowhere").status_code == 404
