@@ -37,7 +37,8 @@ def create_app(
     """An ASGI app with the chat endpoint and, at ``/``, the built-in page.
 
     ``identify`` and ``prepare`` as in ``chat_routes``. ``allow_origins``: origins of other pages that may use the
-    endpoint (``https://app.example``, or ``*``). ``page=False`` leaves out the page.
+    endpoint (``https://app.example``, or ``*``); those that are named may send the user's cookies, too.
+    ``page=False`` leaves out the page.
     When the server shuts down, the runs are stopped; the app waits for them some seconds.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
@@ -70,9 +71,10 @@ def _cors(origins: Sequence[str]) -> Middleware:
     return Middleware(
         CORSMiddleware,
         allow_origins=list(origins),
-        allow_methods=["GET", "POST", "PATCH", "DELETE"],
+        allow_credentials="*" not in origins,
+        allow_methods=["*"],
         allow_headers=["*"],
-        expose_headers=[STREAM_HEADER],
+        expose_headers=[STREAM_HEADER, "retry-after"],
         max_age=3600,
     )
 

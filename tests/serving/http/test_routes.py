@@ -11,7 +11,7 @@ from google.adk.sessions import InMemorySessionService
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 
 from stream_protocol.serving import chat_routes, create_app
 from stream_protocol.testing import ScriptedLlm
@@ -110,20 +110,29 @@ async def test_a_session_service_that_fails_is_a_masked_500(monkeypatch: pytest.
 ORIGIN = "https://page.example"
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
-async def test_a_page_of_an_allowed_origin_passes_the_preflight(method: str) -> None:
-    preflight = {
-        "origin": ORIGIN,
-        "access-control-request-method": method,
-        "access-control-request-headers": "content-type,authorization",
+async def test_a_page_of_an_allowed_origin_passes_the_preflight_of_every_route() -> None:
+    headers = {"access-control-request-headers": "content-type,authorization"}
+    app = create_app(service(), allow_origins=[ORIGIN])
+    methods = {
+        (route.path, method) for route in app.routes if isinstance(route, Route) for method in route.methods or ()
     }
-    async with client(create_app(service(), allow_origins=[ORIGIN])) as http:
-        allowed = await http.options("/api/chat", headers=preflight)
-        refused = await http.options("/api/chat", headers={**preflight, "origin": "https://evil.example"})
-    assert allowed.status_code == 200
-    assert allowed.headers["access-control-allow-origin"] == ORIGIN
-    assert refused.status_code == 400
-    assert "access-control-allow-origin" not in refused.headers
+    assert ("/api/chat", "POST") in methods
+    async with client(app) as http:
+        for path, method in methods:
+            preflight = {**headers, "access-control-request-method": method}
+            allowed = await http.options(path, headers={**preflight, "origin": ORIGIN})
+            assert allowed.status_code == 200
+            assert allowed.headers["access-control-allow-origin"] == ORIGIN
+            refused = await http.options(path, headers={**preflight, "origin": "https://evil.example"})
+            assert refused.status_code == 400
+            assert "access-control-allow-origin" not in refused.headers
+
+
+@pytest.mark.parametrize(("origins", "allowed"), [([ORIGIN], "true"), (["*"], None)])
+async def test_cookies_are_taken_from_an_origin_that_is_named(origins: list[str], allowed: str | None) -> None:
+    async with client(create_app(service(), allow_origins=origins)) as http:
+        response = await http.get("/api/chats", headers={"origin": ORIGIN})
+    assert response.headers.get("access-control-allow-credentials") == allowed
 
 
 @pytest.mark.parametrize(("body", "status"), [(chat(said("hi")), 200), (chat(), 422)])
@@ -132,7 +141,7 @@ async def test_answers_and_refusals_alike_may_be_read_from_an_allowed_origin(bod
         response = await http.post("/api/chat", json=body, headers={"origin": ORIGIN})
     assert response.status_code == status
     assert response.headers["access-control-allow-origin"] == ORIGIN
-    assert response.headers["access-control-expose-headers"] == "x-vercel-ai-ui-message-stream"
+    assert response.headers["access-control-expose-headers"] == "x-vercel-ai-ui-message-stream, retry-after"
 
 
 async def test_without_allowed_origins_there_is_no_cors() -> None:
