@@ -91,18 +91,31 @@ const setups = {
 
 /**
  * A chat of this client. `sends`: when it sends by itself, by default as soon as every pending call has an approval or an
- * output; a name that is neither a predicate nor a setup never does.
+ * output; a name that is neither a predicate nor a setup never does. `transport`: code that makes one under this name, as a
+ * page has it, in place of the client's or the setup's own.
  */
-export function openChat({ ai }, { fetch, api, id, messages, body, sends = 'helpers' }) {
+export function openChat({ ai }, { fetch, api, id, messages, body, sends = 'helpers', transport }) {
   class Chat extends ai.AbstractChat {}
   const { predicate = sends, request } = setups[sends] ?? {};
   return new Chat({
     id,
     state: new ChatState(messages),
-    transport: new ai.DefaultChatTransport({ api, fetch, body, prepareSendMessagesRequest: request }),
+    transport: transport
+      ? transportOf(ai, transport, { api, fetch, body })
+      : new ai.DefaultChatTransport({ api, fetch, body, prepareSendMessagesRequest: request }),
     sendAutomaticallyWhen: predicates(ai)[predicate],
     onError: () => {}, // the default prints it
   });
+}
+
+/** What the code makes, but for where it sends. */
+function transportOf({ DefaultChatTransport }, code, options) {
+  class TransportHere extends DefaultChatTransport {
+    constructor(own) {
+      super({ ...own, ...options });
+    }
+  }
+  return new Function('DefaultChatTransport', `${code}\nreturn transport;`)(TransportHere);
 }
 
 /** Does what the user does: `{text}`, `{approve: approvalId, approved, reason?}` or `{answer: toolCallId, output}`. */

@@ -1,5 +1,6 @@
 // Real chats before a running server. One JSON object a line on stdin:
-//   {"ai": 6 | 7, "url": "<where the chat's app is>", "sends": "<one of `predicates`>", "steps": [step]}
+//   {"ai": 6 | 7, "url": "<where the chat's app is>", "sends": "<one of `predicates`>",
+//    "transport"?: "<code that makes it>", "steps": [step]}
 // and one a line on stdout, in the same order: what was posted, shown and stored at the end of each step, and why a
 // client would refuse what is stored.
 //
@@ -32,18 +33,19 @@ class Visit {
   posts = [];
   pages = [];
 
-  constructor({ ai, url, sends }) {
+  constructor({ ai, url, sends, transport }) {
     this.client = CLIENTS[ai];
     this.url = url;
     this.sends = sends;
+    this.transport = transport;
     this.open();
   }
 
   open(messages) {
     const payloads = {};
     const body = () => ({ approvalPayloads: payloads });
-    const { sends, fetch, url } = this;
-    const chat = openChat(this.client, { id: 'c1', api: `${url}/api/chat`, fetch, messages, body, sends });
+    const { sends, transport, fetch, url } = this;
+    const chat = openChat(this.client, { id: 'c1', api: `${url}/api/chat`, fetch, messages, body, sends, transport });
     this.pages.push({ chat, payloads });
   }
 

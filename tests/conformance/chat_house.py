@@ -10,17 +10,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from stream_protocol.serving import create_app
+from stream_protocol.serving import chat_routes
+from stream_protocol.serving.http._endpoints import MAX_BODY_BYTES
 from tests.serving.watched import WatchedService
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A service of its own. ``ran``: what its tools write down. ``go_on``: lets a model that is held go on."""
+    """A service of its own. ``ran``: what its tools write down. ``go_on``: lets a model that is held go on.
+    ``max_body_bytes``: a larger request is refused."""
 
     service: WatchedService
     ran: Sequence[str] = field(default_factory=list)
     go_on: Callable[[], None] = lambda: None
+    max_body_bytes: int = MAX_BODY_BYTES
 
     def door(self, path: str) -> Mount:
         async def at_rest(_request: Request) -> JSONResponse:
@@ -33,7 +36,7 @@ class Room:
             return Response(status_code=204)
 
         doors = [Route("/at-rest", at_rest), Route("/go-on", go_on, methods=["POST"])]
-        return Mount(path, routes=[*doors, Mount("/", create_app(self.service, page=False))])
+        return Mount(path, routes=[*doors, *chat_routes(self.service, max_body_bytes=self.max_body_bytes)])
 
 
 def house(rooms: Iterable[Room]) -> Starlette:

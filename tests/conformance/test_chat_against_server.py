@@ -16,6 +16,7 @@ from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_house import Room, house, shown
 from tests.conformance.chat_visits import BROKEN, ELEMENTS, INTERRUPTED, TAKEN_BACK, TEMPLATE, VISITS, Step, Visit
 from tests.conformance.node_scripts import run_script
+from tests.documents import block
 from tests.served import served
 from tests.serving.watched import WatchedService
 
@@ -28,7 +29,8 @@ each_of_a_kit = batch(visit={visit.name: visit for visit in [*TAKEN_BACK, *BROKE
 CHAT = ("local", "c1")
 """The user and the chat of every visit."""
 
-VERSIONS: tuple[AiSdkVersion, ...] = (6, 7)
+LAST_MESSAGE = block("README.md", "prepareSendMessagesRequest")
+"""The transport of the README, which sends the message alone that a request is about."""
 
 Seen: TypeAlias = dict[str, Any]
 """What there was at the end of a step, as ``visit-chats.mjs`` tells it."""
@@ -37,14 +39,24 @@ Visits: TypeAlias = dict[str, tuple[Desk, list[Seen]]]
 """By name: who was visited, and what was seen."""
 
 
-@pytest.fixture(scope="module", params=VERSIONS, ids=["ai@6", "ai@7"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((6, {}), id="ai@6"),
+        pytest.param((7, {}), id="ai@7"),
+        pytest.param((6, {"transport": LAST_MESSAGE}), id="ai@6 sends one message", marks=pytest.mark.frontends),
+        pytest.param((7, {"transport": LAST_MESSAGE}), id="ai@7 sends one message", marks=pytest.mark.frontends),
+    ],
+)
 def visits(request: pytest.FixtureRequest) -> Visits:
     """All visits by one version of the client, in one process."""
+    ai_sdk, options = request.param
     desks = {visit.name: Desk(visit.turns, visit.asks) for visit in VISITS}
-    with served(house(room(visit, desks[visit.name], request.param) for visit in VISITS)) as url:
+    with served(house(room(visit, desks[visit.name], ai_sdk) for visit in VISITS)) as url:
         asked = [
             {
-                "ai": request.param,
+                "ai": ai_sdk,
+                **options,
                 "url": f"{url}/{number}",
                 "sends": visit.sends,
                 "steps": [step.do for step in visit.steps],

@@ -2,9 +2,18 @@ import { useChat } from '@ai-sdk/react';
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
 import { useMemo } from 'react';
 
+/** Sends the one message that a request is about: the server has the others, and their files. */
+const lastMessageTransport = api =>
+  new DefaultChatTransport({
+    api,
+    prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
+      body: { ...body, id, trigger, messageId, message: messages.find(({ id }) => id === messageId) ?? messages.at(-1) },
+    }),
+  });
+
 /** The component under test: a small chat with a card for each tool call. */
 export function Chat({ id, api = '/api/chat' }) {
-  const transport = useMemo(() => new DefaultChatTransport({ api }), [api]);
+  const transport = useMemo(() => lastMessageTransport(api), [api]);
   const { messages, sendMessage, addToolApprovalResponse, error, status } = useChat({
     id,
     transport,

@@ -21,6 +21,9 @@ MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
 DROPPING_SECONDS: Final = 30.0
 """How long a refused body is read: nginx's ``lingering_time``."""
 
+WAY_OUT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
+"""For a body that is too large: clients send the whole chat again, with all of its files. The README says more."""
+
 
 async def read_json_body(request: Request, limit: int) -> bytes:
     """Returns the body of a request with JSON.
@@ -43,7 +46,7 @@ async def read_json_body(request: Request, limit: int) -> bytes:
         read = len(body)
         body.clear()
         await _drop(pieces, request, read)
-    raise ChatRequestError(f"The request body is larger than {limit} bytes.", status=413)
+    raise ChatRequestError(f"The request is larger than {_in_words(limit)}: {WAY_OUT}", status=413)
 
 
 @asynccontextmanager
@@ -70,6 +73,10 @@ async def _drop(pieces: AsyncIterator[bytes], request: Request, read: int) -> No
             read += len(piece)
             if read > MAX_DROPPED_BYTES:
                 return
+
+
+def _in_words(size: int) -> str:
+    return f"{size} bytes" if size % 2**20 else f"{size // 2**20} MiB"
 
 
 def _declared_length(request: Request) -> int:

@@ -23,6 +23,11 @@ from stream_protocol.serving.run_logs import EventBuffer, LogBounds
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.support import HANG, JSON_TYPE, chat, chunks, client, said, text
 
+TOO_LARGE = (
+    "The request is larger than 1000 bytes: "
+    "send only the last message (prepareSendMessagesRequest), and files as links."
+)
+
 
 def current_user(x_user: Annotated[str, Header()] = "") -> str:
     if x_user == "gone":
@@ -99,7 +104,7 @@ async def test_path_operations_answer_whom_a_dependency_names() -> None:
     [
         (chat(said("")), ANN, (422, "The message is empty.")),
         (chat(said("hi")), {}, (401, "Sign in first.")),
-        (chat(said("x" * 2000)), ANN, (413, "The request body is larger than 1000 bytes.")),
+        (chat(said("x" * 2000)), ANN, (413, TOO_LARGE)),
         (chat(said("hi")), {**ANN, "content-type": "text/plain"}, (415, "The request body must be application/json.")),
     ],
     ids=["nothing said", "nobody", "too large", "no JSON"],

@@ -233,7 +233,7 @@ async def test_100_mb_are_refused_and_read_to_their_end_but_not_kept(headers: Ma
         refusal = await http.post("/api/chat", content=pieces(1600, sent), headers={**JSON_TYPE, **headers})
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert (refusal.status_code, refusal.text) == (413, "The request body is larger than 33554432 bytes.")
+    assert refusal.status_code == 413
     assert len(sent) == 1600, "a browser shows the answer only if it could send all"
     assert peak < memory
     assert (await office.events(), office.model.requests) == ([], [])
@@ -309,7 +309,8 @@ def test_a_proxy_that_sends_everything_before_it_reads_gets_the_refusal(declared
         answer = HTTPResponse(peer)
         answer.begin()
         refusal = answer.read()
-    assert (answer.status, refusal) == (413, b"The request body is larger than 1000000 bytes.")
+    assert answer.status == 413
+    assert refusal.startswith(b"The request is larger than 1000000 bytes: ")
 
 
 ACCEPTED: dict[str, Mapping[str, Any]] = {

@@ -1,0 +1,66 @@
+"""The code blocks of our Markdown files, as a reader finds them."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pytest
+from google.adk.agents import BaseAgent
+
+from tests.processes import ROOT
+
+_BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block. ``file`` is its path in the repository, ``line`` where it begins."""
+
+    file: str
+    line: int
+    language: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@cache
+def all_blocks() -> tuple[Block, ...]:
+    return tuple(found for file in sorted(our_files(".md")) for found in _blocks_of(file))
+
+
+def block(file: str, mark: str) -> str:
+    """The code of the one block of a file that holds this text.
+
+    Who calls it runs the code: ``test_documents.py`` finds the calls, and wants one for each block.
+    """
+    (found,) = [each for each in all_blocks() if each.file == file and mark in each.code]
+    return found.code
+
+
+def install_my_package(monkeypatch: pytest.MonkeyPatch, agent: BaseAgent) -> None:
+    """Makes the agent what our pages call ``my_package.agent.root_agent``."""
+    module = ModuleType("my_package.agent")
+    monkeypatch.setattr(module, "root_agent", agent, raising=False)
+    monkeypatch.setitem(sys.modules, "my_package", ModuleType("my_package"))
+    monkeypatch.setitem(sys.modules, "my_package.agent", module)
+
+
+def our_files(*endings: str, folder: Path = ROOT) -> Iterator[Path]:
+    """The files in the folder and those in it whose names end so, without packages and builds."""
+    for inner, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name not in ("node_modules", "dist") and not name.startswith(".")]
+        yield from (Path(inner, name) for name in files if name.endswith(endings))
+
+
+def _blocks_of(file: Path) -> Iterator[Block]:
+    text = file.read_text(encoding="utf-8")
+    for found in _BLOCK.finditer(text):
+        yield Block(file.relative_to(ROOT).as_posix(), text.count("\n", 0, found.start()) + 1, found[1], found[2])
