@@ -30,7 +30,8 @@ VERSIONS ?= $(shell sed -n 's/.*:: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.to
 NODE_PROJECTS := $(patsubst %/package-lock.json,%,$(wildcard \
 	frontend-fixtures/package-lock.json server/page/package-lock.json))
 FRONTENDS := $(patsubst %/package-lock.json,%,$(wildcard \
-	$(addsuffix /package-lock.json,$(addprefix examples/,assistant-ui frontend-tests nextjs react svelte vue) tests/frontends/ai-v*/*)))
+	$(addsuffix /package-lock.json,$(addprefix examples/,assistant-ui frontend-tests nextjs react svelte vue) \
+	tests/frontends/create-next-app tests/frontends/ai-v*/*)))
 NODE_VERSION := $(shell node --version 2>/dev/null)
 MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing cli)
 # As tests/conftest.py orders them: not the files with most tests first.

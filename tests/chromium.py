@@ -55,13 +55,20 @@ def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
     assert failures == []
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@contextmanager
+def launched(*flags: str) -> Iterator[Browser]:
+    """A Chromium with further flags."""
     path = require_chromium()
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=list(_FLAGS))
+        chromium = playwright.chromium.launch(executable_path=path, args=[*_FLAGS, *flags])
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as chromium:
+        yield chromium
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,6 @@
-"""The README's code is run as it stands there."""
+"""The README's code is run as it stands there, in this process: on each Python and each ADK. ``tests/frontends`` runs
+it as a reader does: behind a server of its own, and with the page in a browser."""
 
-import os
-import re
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,23 +8,16 @@ import pytest
 from fastapi import FastAPI
 from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
+from starlette.routing import Route
 
+from stream_protocol.serving import chat_routes
 from stream_protocol.testing import ScriptedLlm
+from tests.documents import block
 
-ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text()
-NODE_MODULES = ROOT / "server" / "page" / "node_modules"
-TSC_OPTIONS = (
-    "--noEmit --strict --skipLibCheck --jsx react-jsx --target es2022 --module esnext --moduleResolution bundler"
-)
+PAGE = "http://localhost:3000"
+"""The origin of the README's page: the address of an app of Next.js that is being developed."""
+
 BODY = {"id": "c1", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}
-
-
-def snippet(mark: str) -> str:
-    """The one Python block that holds this text."""
-    blocks: list[str] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    (code,) = [block for block in blocks if mark in block]
-    return code
 
 
 def run(code: str) -> dict[str, Any]:
@@ -54,7 +44,9 @@ async def ask(app: FastAPI | Starlette) -> str:
     [("from fastapi import FastAPI", "FastAPI()"), ("from starlette.applications import Starlette", "Starlette()")],
 )
 async def test_the_routes_answer_in_an_app_of_either_kind(imported: str, made: str) -> None:
-    code = snippet("chat_routes(").replace("from fastapi import FastAPI", imported).replace("FastAPI()", made)
+    code = (
+        block("README.md", "chat_routes(").replace("from fastapi import FastAPI", imported).replace("FastAPI()", made)
+    )
     scope = run(code)
     scope["root_agent"].model = scripted_agent().model
     stream = await ask(scope["app"])
@@ -62,8 +54,21 @@ async def test_the_routes_answer_in_an_app_of_either_kind(imported: str, made: s
     assert stream.endswith("data: [DONE]\n\n")
 
 
+async def test_the_page_may_send_whatever_the_routes_take() -> None:
+    app = run(block("README.md", "chat_routes("))["app"]
+    methods = {
+        method for route in chat_routes(scripted_agent()) if isinstance(route, Route) for method in route.methods or ()
+    }
+    asked = {"origin": PAGE, "access-control-request-headers": "authorization, content-type"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as client:
+        for method in {*methods, "PATCH"}:
+            allowed = await client.options("/api/chat", headers={**asked, "access-control-request-method": method})
+            assert allowed.status_code == 200
+            assert allowed.headers["access-control-allow-origin"] == PAGE
+
+
 async def test_a_path_operation_answers_whom_a_dependency_names() -> None:
-    scope = run(snippet("ChatEndpoints("))
+    scope = run(block("README.md", "ChatEndpoints("))
     scope["root_agent"].model = ScriptedLlm(respond=lambda request: [str(request.config.system_instruction)])
     headers = {"x-user": "ann"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:
@@ -72,7 +77,7 @@ async def test_a_path_operation_answers_whom_a_dependency_names() -> None:
 
 
 async def test_the_converter_alone_answers_in_a_route_of_ones_own() -> None:
-    scope = run(snippet("stream_sse(events)"))
+    scope = run(block("README.md", "stream_sse(events)"))
     scope["root_agent"].model = scripted_agent().model
     stream = await ask(scope["app"])
     assert stream.startswith('data: {"type":"start"')
@@ -81,32 +86,19 @@ async def test_the_converter_alone_answers_in_a_route_of_ones_own() -> None:
 
 
 async def test_messages_from_elsewhere_become_a_session() -> None:
-    scope = run(snippet("messages_to_events(messages"))
+    scope = run(block("README.md", "messages_to_events(messages"))
     await scope["restore"]("c1", BODY["messages"], scripted_agent())
     session = await scope["sessions"].get_session(app_name="app", user_id="me", session_id="c1")
     assert [event.content.parts[0].text for event in session.events] == ["Hi"]
 
 
 def test_adk_takes_the_switch_for_streamed_arguments() -> None:
-    config = run(snippet("stream_function_call_arguments"))["root_agent"].generate_content_config
+    config = run(block("README.md", "stream_function_call_arguments"))["root_agent"].generate_content_config
     assert config.tool_config.function_calling_config.stream_function_call_arguments is True
 
 
-@pytest.mark.node
-@pytest.mark.skipif(not NODE_MODULES.exists() and "CI" not in os.environ, reason="`npm ci` was not run in server/page")
-@pytest.mark.parametrize("file", ["README.md", "docs/durable.md"])
-def test_the_page_beside_it_passes_the_type_checker(file: str, tmp_path: Path) -> None:
-    (page,) = re.findall(r"```tsx\n(.*?)```", (ROOT / file).read_text(), re.DOTALL)
-    (tmp_path / "page.tsx").write_text(page)
-    (tmp_path / "node_modules").symlink_to(NODE_MODULES)
-    tsc = [str(NODE_MODULES / ".bin" / "tsc"), *TSC_OPTIONS.split(), "page.tsx"]
-    checked = subprocess.run(tsc, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=120)
-    assert checked.stdout == ""
-    assert checked.returncode == 0
-
-
 def test_the_flask_app_answers() -> None:
-    scope = run(snippet("SyncChatService("))
+    scope = run(block("README.md", "SyncChatService("))
     scope["root_agent"].model = scripted_agent().model
     with scope["flask_app"].test_client() as client:
         response = client.post("/api/chat", json=BODY)

@@ -1,6 +1,5 @@
 """docs/check.md says what the code does."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from stream_protocol.check import Rule
 from stream_protocol.cli.check_command import check
 from stream_protocol.recording.read._lines import MAX_LINE
 from tests.check import bad_streams
+from tests.documents import block
 
 PAGE = (Path(__file__).parents[2] / "docs" / "check.md").read_text(encoding="utf-8")
 
@@ -23,13 +23,13 @@ def test_the_table_lists_every_rule_as_it_is() -> None:
 def test_the_example_is_what_the_command_prints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     Path("capture.sse").write_bytes(bad_streams.path(Rule.OPEN_AT_FINISH_STEP).read_bytes())
-    assert f"```\n{CliRunner().invoke(check, ['capture.sse']).stdout}```\n" in PAGE
+    assert block("docs/check.md", "not legal") == CliRunner().invoke(check, ["capture.sse"]).stdout
 
 
 def test_the_code_runs_and_the_bound_is_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     Path("capture.sse").write_bytes(bad_streams.path(Rule.UNKNOWN_KEY).read_bytes())
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    code = block("docs/check.md", "check_file(")
     scope: dict[str, object] = {}
     exec(compile(code, "check.md", "exec"), scope)
     assert "finding" in scope

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,8 @@ from starlette.applications import Starlette
 
 from stream_protocol.cli import main
 from tests.conformance.fixtures import FOLDER
-from tests.processes import HANG, ROOT, serving
+from tests.documents import block
+from tests.processes import HANG, serving
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import chat, chunks, said, text
 
@@ -134,7 +134,7 @@ def test_a_pace_is_a_word_or_a_factor(pace: str) -> None:
 def test_the_code_of_the_page_on_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_recordings(tmp_path / "recordings", "text")
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "replay-server.md").read_text(), re.DOTALL)
+    code = block("docs/replay-server.md", "create_replay_app(")
     names: dict[str, Any] = {}
     exec(compile(code, "replay-server.md", "exec"), names)  # the page is ours
     assert isinstance(names["app"], Starlette)

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +23,17 @@ PACKAGES: Final = Path(__file__).parent
 HANG: Final = 240.0
 """Seconds after which a command has failed."""
 
+BUILD_SECONDS: Final = 600
+"""To fail a hang: the first test of a class waits until its frontend is built."""
+
 BUILT: Final = frozenset({".next", "dist"})
 """What a developer's own build has left."""
+
+CREATE_OPTIONS: Final = (
+    *("--ts", "--app", "--empty", "--no-tailwind", "--no-eslint", "--no-src-dir", "--no-react-compiler"),
+    *("--no-agents-md", "--use-npm", "--skip-install", "--disable-git", "--yes"),
+)
+"""Of ``create-next-app``: the smallest app, made without a network."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +67,54 @@ def serving_frontend(frontend: Frontend, folder: Path, *, agent_url: str) -> Ite
         _put_in(PACKAGES / frontend.packages, copy / "node_modules")
     ai: str = json.loads((copy / "node_modules" / "ai" / "package.json").read_text())["version"]
     assert ai.startswith(f"{frontend.ai}.")
+    with _built_and_served(copy, agent_url) as url:
+        yield url
+
+
+@contextmanager
+def serving_fresh_next_app(folder: Path, files: Mapping[str, str], *, agent_url: str) -> Iterator[str]:
+    """The address of an app that ``create-next-app`` has made in ``folder``, into which these files were pasted: path
+    and text. Its packages are those of our example."""
+    example, maker = ROOT / "examples" / "nextjs", Path(__file__).parent / "create-next-app"
+    require_node_project(example)
+    node = require_node_project(maker)
+    app = folder / "app"
+    command = [node, str(maker / "node_modules" / "create-next-app" / "dist" / "index.js"), str(app)]
+    _run([*command, *CREATE_OPTIONS], cwd=folder)
+    shutil.copytree(example / "node_modules", app / "node_modules", symlinks=True, copy_function=_link)
+    for path, text in files.items():
+        file = app / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    with _built_and_served(app, agent_url) as url:
+        yield url
+
+
+@contextmanager
+def _built_and_served(project: Path, agent_url: str) -> Iterator[str]:
     npm = require_command("npm")
-    env = {**os.environ, "NEXT_TELEMETRY_DISABLED": "1", "NO_COLOR": "1"}
-    env.pop("AGENT_URL", None)
-    built = subprocess.run(
-        [npm, "run", "build"], cwd=copy, env=env, capture_output=True, text=True, timeout=HANG, check=False
+    _run([npm, "run", "build"], cwd=project)
+    with serving_by([npm, "run", "start", "--"], cwd=project, env={"AGENT_URL": agent_url}) as url:
+        yield url
+
+
+def _run(command: Sequence[str], *, cwd: Path) -> None:
+    done = subprocess.run(
+        command, cwd=cwd, env=_environment({}), capture_output=True, text=True, timeout=HANG, check=False
     )
-    assert built.returncode == 0, built.stdout + built.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@contextmanager
+def serving_by(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Iterator[str]:
+    """The address of the server that this command starts, once it is there. ``--port`` tells it its port."""
     port = _free_port()
-    log = copy / "server.log"
+    log = cwd / "server.log"
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [npm, "run", "start", "--", "--port", str(port)],
-            cwd=copy,
-            env={**env, "AGENT_URL": agent_url},
+            [*command, "--port", str(port)],
+            cwd=cwd,
+            env=_environment(env),
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -83,6 +126,11 @@ def serving_frontend(frontend: Frontend, folder: Path, *, agent_url: str) -> Ite
         finally:
             os.killpg(server.pid, signal.SIGKILL)
             server.wait()
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    ours = {name: value for name, value in os.environ.items() if name != "AGENT_URL"}
+    return {**ours, "NEXT_TELEMETRY_DISABLED": "1", "NO_COLOR": "1", **more}
 
 
 def _link(source: str, target: str) -> None:
@@ -118,4 +166,4 @@ def _wait_until_there(url: str, server: subprocess.Popen[bytes], log: Path) -> N
             time.sleep(0.1)
         else:
             return
-    raise AssertionError(f"The example did not come up:\n{log.read_text()}")
+    raise AssertionError(f"The server did not come up:\n{log.read_text()}")

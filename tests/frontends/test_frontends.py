@@ -11,7 +11,7 @@ from playwright.sync_api import Route, ViewportSize, expect
 
 from stream_protocol.session import HistoryCut
 from tests.frontends.actions import Action
-from tests.frontends.builds import Frontend
+from tests.frontends.builds import BUILD_SECONDS, Frontend
 from tests.frontends.chat_page import ChatPage
 from tests.frontends.conftest import OpenChat
 from tests.frontends.scripted_chats import STORY
@@ -24,9 +24,6 @@ SCREENS: Final[Mapping[str, ViewportSize]] = {
 
 INTERRUPTED: Final = [("user", "story"), ("assistant", STORY[0])]
 """What is stored of a story that was not told to its end."""
-
-BUILD_SECONDS: Final = 600
-"""To fail a hang: the first test of a class waits until its frontend is built."""
 
 pytestmark = [pytest.mark.frontends, pytest.mark.browser, pytest.mark.node, pytest.mark.timeout(BUILD_SECONDS)]
 

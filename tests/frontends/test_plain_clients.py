@@ -1,13 +1,13 @@
 """The clients without the AI SDK, as their README shows them."""
 
 import os
-import re
 import subprocess
 from collections.abc import Iterator
 from typing import Final
 
 import pytest
 
+from tests.documents import block
 from tests.frontends.scripted_chats import Backend, serving_scripted_chats
 from tests.processes import HANG, ROOT
 from tests.tools import require_command
@@ -51,7 +51,7 @@ def test_the_fetch_client_shows_answers_and_asks_for_approvals(backend: Backend)
 
 
 def test_the_curl_commands_do_what_they_say(backend: Backend) -> None:
-    _, commands = re.findall("```sh\n(.*?)```", (EXAMPLE / "README.md").read_text(), re.DOTALL)
+    commands = block("examples/plain/README.md", "# Says something.")
     told = run("sh", "-ec", commands.replace("curl ", "curl --silent --show-error --fail-with-body "), backend=backend)
     assert '"delta":"You"' in told
     assert "data: [DONE]" in told

@@ -6,9 +6,8 @@ import pytest
 from google.adk.events import Event
 from google.genai import types
 
-from tests.processes import ROOT, started
-
-PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+from tests.documents import block
+from tests.processes import started
 
 
 def said(author: str, *parts: types.Part) -> str:
@@ -29,7 +28,12 @@ RECORDING = "\n".join(
 def test_the_code_of_the_page_runs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
     pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function")
-    pytester.makepyfile(test_weather="\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)))
+    blocks = [
+        block("docs/testing.md", "def test_the_weather_is_shown"),
+        block("docs/testing.md", "def test_the_agent_asks_its_tool"),
+        block("docs/testing.md", "def test_the_agent_still_answers_as_recorded"),
+    ]
+    pytester.makepyfile(test_weather="\n".join(blocks))
     folder = pytester.mkdir("recordings")
     (folder / "weather.jsonl").write_text(RECORDING, encoding="utf-8")
     for options in (["--update-recordings"], []):

@@ -1,0 +1,279 @@
+"""What README and docs show, run as a reader runs it: servers by their own commands, pages in a fresh Next app, in
+Chromium, commands by a shell. Blocks stand as they are printed: the browser maps the addresses in them."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.chromium import launched, opened_tab
+from tests.documents import block
+from tests.frontends.builds import BUILD_SECONDS, serving_by, serving_fresh_next_app
+from tests.frontends.gemini_server import serving_gemini
+from tests.frontends.scripted_chats import STORY, Backend, serving_scripted_chats
+from tests.processes import COMMAND, HANG, ROOT, cli, serving
+from tests.redis_server import RedisServer
+from tests.serving.support import chunks, text
+
+pytestmark = [pytest.mark.frontends, pytest.mark.timeout(BUILD_SECONDS)]
+
+PAGE: Final = "http://localhost:3000"
+SERVER: Final = "http://localhost:8000"
+UVICORN: Final = [sys.executable, "-m", "uvicorn", "main:app"]
+AGENT: Final = """
+from google.adk.agents import LlmAgent
+from stream_protocol.testing import ScriptedLlm
+def answer(request):
+    return ["You said: ", request.contents[-1].parts[0].text]
+root_agent = LlmAgent(name="assistant", model=ScriptedLlm(respond=answer))
+"""
+FETCH: Final = "([url, init]) => fetch(url, init).then(({ status }) => status)"
+CHAT_ROUTE: Final = """
+import { ChatPage } from "@/app/chat-page";
+import { storedMessages } from "@/lib/agent";
+import { Suspense } from "react";
+
+type Params = { params: Promise<{ id: string }> };
+
+export default function Page({ params }: Params) {
+  return <Suspense><StoredChat params={params} /></Suspense>;
+}
+
+async function StoredChat({ params }: Params) {
+  const { id } = await params;
+  return <ChatPage id={id} messages={await storedMessages(id)} />;
+}
+"""
+"""Where a reader puts the page of docs/durable.md: it gets an id and the stored messages."""
+
+PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-message.ts")
+"""What the example for Next.js has to pass `/api` on to the agent's server."""
+
+
+def asking(chat_id: str, words: str, *earlier: dict[str, Any]) -> dict[str, Any]:
+    """A request that says something after these messages."""
+    message = {"id": words, "role": "user", "parts": [{"type": "text", "text": words}]}
+    return {"id": chat_id, "messages": [*earlier, message]}
+
+
+@pytest.fixture(scope="module")
+def gemini() -> Iterator[Mapping[str, str]]:
+    with serving_gemini() as environment:
+        yield environment
+
+
+@contextmanager
+def pasted(code: str, folder: Path, *command: str, env: Mapping[str, str]) -> Iterator[str]:
+    """The address of the server that runs this code, from a file ``main.py`` of its own."""
+    folder.mkdir()
+    (folder / "main.py").write_text(code, encoding="utf-8")
+    with serving_by(command or UVICORN, cwd=folder, env={"PYTHONPATH": str(ROOT), **env}) as url:
+        yield url
+
+
+def streamed(url: str, **headers: str) -> str:
+    """What is answered to the first words of a chat, which must come in pieces."""
+    with httpx.stream("POST", f"{url}/api/chat", json=asking("c1", "Hi"), headers=headers, timeout=HANG) as response:
+        told = response.read().decode()
+        assert response.status_code == 200, told
+        assert response.headers["content-type"].startswith("text/event-stream")
+        assert response.headers["x-vercel-ai-ui-message-stream"] == "v1"
+    assert told.count('"text-delta"') > 1
+    return text(chunks(told))
+
+
+def test_routes_of_ones_own_answer(tmp_path: Path, gemini: Mapping[str, str]) -> None:
+    with pasted(block("README.md", "ChatEndpoints("), tmp_path / "app", env=gemini) as url:
+        assert "in Danish." in streamed(url, **{"x-user": "ann"})
+        stored = httpx.get(f"{url}/api/chat/c1", headers={"x-user": "ann"}).json()["messages"]
+    assert [message["role"] for message in stored] == ["user", "assistant"]
+
+
+def test_the_converter_alone_answers(tmp_path: Path, gemini: Mapping[str, str]) -> None:
+    with pasted(block("README.md", "stream_sse(events)"), tmp_path / "app", env=gemini) as url:
+        assert "You said: Hi" in streamed(url)
+
+
+def test_flask_answers(tmp_path: Path, gemini: Mapping[str, str]) -> None:
+    flask = [sys.executable, "-m", "flask", "--app", "main:flask_app", "run"]
+    with pasted(block("README.md", "SyncChatService("), tmp_path / "app", *flask, env=gemini) as url:
+        assert "You said: Hi" in streamed(url)
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[Backend]:
+    with serving_scripted_chats() as backend:
+        yield backend
+
+
+@pytest.fixture(scope="module")
+def browser(backend: Backend, gemini: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One to which the addresses in the README are those of the page and the server that run here."""
+    folder = tmp_path_factory.mktemp("pages")
+    proxy = ROOT / "examples" / "nextjs"
+    files = {
+        "app/page.tsx": block("README.md", "export default function Page()"),
+        "app/chat-page.tsx": block("docs/durable.md", "export function ChatPage("),
+        "app/chat/[id]/page.tsx": CHAT_ROUTE,
+        **{path: (proxy / path).read_text() for path in PASSING_ON},
+    }
+    with ExitStack() as running:
+        code = block("README.md", "app.add_middleware(CORSMiddleware")
+        server = running.enter_context(pasted(code, folder / "server", env=gemini))
+        page = running.enter_context(serving_fresh_next_app(folder, files, agent_url=backend.url))
+        rules = [f"MAP {name} 127.0.0.1:{httpx.URL(url).port}" for name, url in ((PAGE, page), (SERVER, server))]
+        yield running.enter_context(launched("--host-resolver-rules=" + ",".join(rules).replace("http://", "")))
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Page]:
+    with opened_tab(browser) as tab:
+        yield tab
+
+
+@pytest.mark.browser
+@pytest.mark.node
+class TestPages:
+    """The pages, in one app that is made, built and started as Next.js says. The README's is at ``/``."""
+
+    def test_the_page_of_the_readme_talks_with_its_server(self, tab: Page) -> None:
+        tab.goto(PAGE)
+        for words in ("Hi", "And now?"):
+            tab.get_by_role("textbox").fill(words)
+            tab.get_by_role("textbox").press("Enter")
+            expect(tab.get_by_text(f"You said: {words}")).to_be_visible()
+        expect(tab.locator("form p")).to_have_count(4)
+
+    def test_the_page_may_use_every_route(self, tab: Page) -> None:
+        tab.goto(PAGE)
+        for method, path, status in (
+            ("POST", "chat", 422),
+            ("GET", "chats", 200),
+            ("GET", "chat/c9", 404),
+            ("GET", "chat/c9/stream", 204),
+            ("POST", "chat/c9/stop", 404),
+            ("DELETE", "chat/c9", 404),
+        ):
+            headers = {"content-type": "application/json", "authorization": "Bearer x"}
+            sent = {"method": method, "headers": headers, "body": '{"id": "c9"}' if method == "POST" else None}
+            fetched = tab.evaluate(FETCH, [f"{SERVER}/api/{path}", sent])
+            assert (method, path, fetched) == (method, path, status)
+
+    def test_a_page_that_comes_late_reads_along_and_stops_the_run(self, tab: Page, backend: Backend) -> None:
+        with httpx.stream("POST", f"{backend.url}/api/chat", json=asking("late", "story"), timeout=HANG) as response:
+            assert response.status_code == 200
+            tab.goto(f"{PAGE}/chat/late")
+            expect(tab.get_by_text(STORY[0])).to_be_visible()
+            tab.get_by_role("button", name="Stop").click()
+            expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
+        assert backend.stored("late") == [("user", "story"), ("assistant", STORY[0])]
+
+
+class TestCommands:
+    """Shell commands, in a folder that has what they name."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        for agent in (tmp_path / "my_package" / "agent.py", tmp_path / "agent" / "agent.py"):
+            agent.parent.mkdir()
+            agent.write_text(AGENT, encoding="utf-8")
+        return tmp_path
+
+    def test_the_commands_of_the_readme(self, folder: Path, shared_redis: RedisServer) -> None:
+        done(folder, "record", "agent", "--say", "Hi", "--to", "events.jsonl")
+        (folder / "capture.sse").write_text(done(folder, "replay", "events.jsonl"))
+        with serving("agent", "--session-service-uri", "sqlite:///sessions.db", cwd=folder) as (_, url):
+            httpx.post(f"{url}/api/chat", json=asking("s1", "Hi"), timeout=HANG)
+        for command in shown("README.md", "--user-header"):
+            arguments = [word.replace("host:6379", f"127.0.0.1:{shared_redis.port}") for word in command]
+            self.run(arguments, folder)
+
+    def test_a_chat_is_recorded_and_replayed(self, folder: Path) -> None:
+        for arguments in shown("docs/recording.md", "--record recordings/"):
+            self.run(arguments, folder)
+        (usage,) = shown("docs/recording.md", "adk-ui-stream replay FILE")
+        assert usage[:2] == ["replay", "FILE"]
+        assert "And tomorrow?" in done(folder, "replay", "weather.jsonl", "--to", "messages")
+
+    def run(self, arguments: Sequence[str], folder: Path) -> None:
+        """What serves must answer, and what does not must succeed."""
+        if arguments[0] != "serve":
+            done(folder, *arguments)
+            return
+        has_users = "--user-header" in arguments
+        with serving(*arguments[1:], cwd=folder) as (_, url):
+            if has_users:
+                assert httpx.post(f"{url}/api/chat", json=asking("c1", "Hi"), timeout=HANG).status_code == 401
+            assert "You said: " in streamed(url, **({"X-User": "ann"} if has_users else {}))
+
+    def test_a_response_of_a_running_server_is_checked(self, folder: Path) -> None:
+        (folder / "request.json").write_text(json.dumps(asking("c1", "Hi")))
+        with serving("agent", cwd=folder) as (_, url):
+            told = shell(block("docs/check.md", "curl --no-buffer").replace(SERVER, url), folder)
+        assert "capture.sse: legal for v6 and v7" in told
+
+    def test_the_replay_server_holds_back_what_is_not_let_go(self, folder: Path) -> None:
+        example = ROOT / "examples" / "frontend-tests"
+        (folder / "recordings").symlink_to(example / "recordings")
+        ((_, *serve),) = shown("examples/frontend-tests/README.md", "--pace held")
+        step = block("docs/replay-server.md", "__replay/weather--7/step?to=tool-input-delta")
+        with serving(*serve, cwd=folder) as (_, url), ExitStack() as open_:
+            asked = asking("weather--7", "weather?")
+            open_.enter_context(httpx.stream("POST", f"{url}/api/chat", json=asked, timeout=HANG))
+            told = [json.loads(shell(step.replace("http://127.0.0.1:8000", url), folder)) for _ in range(2)]
+        assert told[1] == json.loads(block("docs/replay-server.md", '"released"'))
+
+    def test_the_recordings_of_a_folder_are_served_and_another_word_is_refused(self, folder: Path) -> None:
+        (folder / "recordings").mkdir()
+        done(folder, "record", "agent", "--say", "weather?", "--say", "hi", "--to", "recordings/weather.jsonl")
+        ((_, *serve),) = shown("docs/replay-server.md", "or one file")
+        with serving(*serve, cwd=folder) as (_, url):
+            answered = httpx.post(f"{url}/api/chat", json=asking("weather", "weather?"), timeout=HANG)
+            earlier = httpx.get(f"{url}/api/chat/weather").json()["messages"]
+            refused = httpx.post(f"{url}/api/chat", json=asking("weather", "hello", *earlier), timeout=HANG)
+        assert text(chunks(answered.text)) == "You said: weather?"
+        assert f"{refused.text}\n" == block("docs/replay-server.md", "No recorded turn matches.")
+
+    def test_a_recording_is_printed_as_a_stream(self, tmp_path: Path) -> None:
+        example = ROOT / "examples" / "frontend-tests"
+        (tmp_path / "recordings").symlink_to(example / "recordings")
+        (tmp_path / "streams").mkdir()
+        shell(block("examples/frontend-tests/README.md", "> streams/weather.sse"), tmp_path)
+        assert (tmp_path / "streams" / "weather.sse").read_bytes() == (example / "streams" / "weather.sse").read_bytes()
+
+
+def shown(file: str, mark: str) -> list[list[str]]:
+    """The arguments of each line of a block of ``adk-ui-stream`` commands."""
+    commands = [shlex.split(line, comments=True) for line in block(file, mark).splitlines()]
+    assert {command[0] for command in commands} == {"adk-ui-stream"}
+    return [command[1:] for command in commands]
+
+
+def done(folder: Path, *arguments: str) -> str:
+    """What the command prints. It must succeed."""
+    told = cli(*arguments, cwd=folder)
+    assert told.exit_code == 0, told
+    return told.stdout
+
+
+def shell(commands: str, folder: Path) -> str:
+    """What a shell prints for these commands, each of which must succeed."""
+    bin_ = folder / "bin"
+    bin_.mkdir(exist_ok=True)
+    (bin_ / "adk-ui-stream").write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
+    (bin_ / "adk-ui-stream").chmod(0o755)
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["sh", "-ec", commands], cwd=folder, env=env, capture_output=True, text=True, timeout=HANG, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -1,0 +1,123 @@
+"""Every code block of our Markdown files is run by a test, or says here why not. So does a new one."""
+
+import ast
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pytest
+from google.adk.agents import LlmAgent
+
+from stream_protocol.cli import main
+from stream_protocol.serving import ChatService
+from tests.batch import batch
+from tests.documents import Block, all_blocks, block, install_my_package, our_files
+from tests.processes import ROOT
+
+Place = tuple[str, str]
+"""A file, and a text that one block of it holds."""
+
+_MAKE: Final = "targets of the Makefile, which CI runs"
+_EXAMPLE: Final = "`npm ci` is `make setup-frontends`; tests/frontends builds the example, starts it, and drives it"
+
+NOT_RUN: Final[Mapping[Place, str]] = {
+    ("CONTRIBUTING.md", "make setup"): _MAKE,
+    ("CONTRIBUTING.md", "browser: useChat"): "a drawing",
+    ("README.md", "make demo"): _MAKE,
+    ("docs/testing.md", "tests/\n"): "a tree of files",
+    ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,
+    ("examples/frontend-tests/README.md", "npm ci"): "tests/test_frontend_example.py runs its scripts",
+    ("examples/nextjs/README.md", "npm ci"): _EXAMPLE,
+    ("examples/plain/README.md", "node chat.mjs"): "tests/frontends/test_plain_clients.py runs it, and types",
+    ("examples/plain/README.md", '"state": "approval-responded"'): "what chat.mjs sends, with ids of a response in it",
+    ("examples/svelte/README.md", "npm ci"): _EXAMPLE,
+    ("examples/vue/README.md", "npm ci"): _EXAMPLE,
+    ("frontend-fixtures/README.md", "record.py"): "writes fixtures anew; tests/conformance reads what it wrote",
+    ("frontend-fixtures/README.md", "record_old.py"): "installs an older ADK",
+}
+"""Why a block is run by no test."""
+
+
+def run_blocks() -> Iterator[Place]:
+    """What the tests call ``block`` with, or ``shown`` of ``tests/frontends/test_documents.py``."""
+    for file in (ROOT / "tests").rglob("*.py"):
+        if "block(" in (code := file.read_text(encoding="utf-8")):
+            for node in ast.walk(ast.parse(code)):
+                match node:
+                    case ast.Call(
+                        func=ast.Name("block" | "shown"), args=[ast.Constant(str(name)), ast.Constant(str(mark))]
+                    ):
+                        yield name, mark
+
+
+def blocks_at(place: Place) -> list[Block]:
+    return [each for each in all_blocks() if each.file == place[0] and place[1] in each.code]
+
+
+def test_every_block_is_run_or_says_why_not() -> None:
+    run = [each for place in run_blocks() for each in blocks_at(place)]
+    excused = [each for place in NOT_RUN for each in blocks_at(place)]
+    assert len(excused) == len(NOT_RUN), "a reason is about one block"
+    assert {str(each) for each in excused} & {str(each) for each in run} == set()
+    assert [str(each) for each in all_blocks() if each not in (*run, *excused)] == []
+
+
+def commands(program: str) -> dict[str, tuple[Block, list[str]]]:
+    """Each command of this program in a block of shell commands: where it stands, and what it says."""
+    return {
+        f"{each} {command}": (each, shlex.split(command, comments=True)[1:])
+        for each in all_blocks()
+        if each.language == "sh"
+        for command in re.split(r"\n|&&|>", each.code)
+        if command.strip().startswith(f"{program} ")
+    }
+
+
+@batch(command=commands("adk-ui-stream"))
+def test_the_command_line_takes_what_is_shown(command: tuple[Block, list[str]]) -> None:
+    name, *arguments = command[1]
+    subcommand = main.commands[name]
+    if "FILE" in arguments:
+        shown = {option.strip("[]") for option in arguments if option.startswith("[--")}
+        assert shown <= {option for parameter in subcommand.params for option in parameter.opts}
+    else:
+        subcommand.make_context(name, [*arguments])
+
+
+@batch(command=commands("make"))
+def test_the_makefile_has_what_is_shown(command: tuple[Block, list[str]]) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {word for word in command[1] if "=" not in word} <= targets
+
+
+@batch(command=commands("npm"))
+def test_a_project_has_the_scripts_that_are_shown(command: tuple[Block, list[str]]) -> None:
+    match command:
+        case where, ["run", script]:
+            project: dict[str, Any] = json.loads((ROOT / where.file).with_name("package.json").read_text())
+            assert script in project["scripts"]
+        case _, words:
+            assert words in (["ci"], ["test"])
+
+
+def test_every_example_sends_what_a_request_is_about_and_not_the_whole_chat() -> None:
+    own = {"assistant-ui": "sends the ids of the other messages, too: by them the server sees what an edit has cut off"}
+    ways = re.search(r"prepareSend.*?\}\),", block("README.md", "prepareSendMessagesRequest"), re.DOTALL)
+    assert ways is not None
+    for package in (ROOT / "examples").glob("*/package.json"):
+        files = our_files(".jsx", ".svelte", ".ts", ".tsx", ".vue", folder=package.parent)
+        codes = [" ".join(file.read_text(encoding="utf-8").split()) for file in files]
+        transports = [code for code in codes if "new DefaultChatTransport" in code]
+        assert transports, package
+        said = "prepareSendMessagesRequest" if package.parent.name in own else " ".join(ways[0].split())
+        assert all(said in code for code in transports), package
+
+
+def test_the_services_for_many_workers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    install_my_package(monkeypatch, LlmAgent(name="assistant"))
+    for code in (block("docs/durable.md", "RedisRunLog("), block("docs/redis.md", "RedisRunLog(")):
+        names: dict[str, Any] = {}
+        exec(compile(code, "page", "exec"), names)  # the page is ours
+        assert isinstance(names["service"], ChatService)
