@@ -1188,3 +1188,6 @@ VISITS = [
     *CUT,
     *WITH_WORDS,
 ]
+
+OF_THE_LAST_MESSAGE = [visit for visit in VISITS if not visit.is_template and visit not in [*CUT, *WITH_WORDS]]
+"""Those to which it makes no difference that a client sends its last message alone."""

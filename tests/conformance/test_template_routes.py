@@ -1,6 +1,5 @@
 """The routes of docs/chatbot-template.md, as they stand there, between the template's page and a server."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,21 @@ from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_house import shown
 from tests.conformance.chat_visits import PAID, pay
 from tests.conformance.node_scripts import run_script
+from tests.documents import block
 from tests.processes import ROOT
 from tests.served import served
 from tests.tools import require_node_project
 
-PAGE = (ROOT / "docs" / "chatbot-template.md").read_text()
 TURNS = [turn for _ in (6, 7) for turn in (pay(5), "Paid.", "Hello.")]
+
+ROUTES = [
+    block("docs/chatbot-template.md", "// lib/agent.ts\n"),
+    block("docs/chatbot-template.md", "// app/(chat)/api/chat/route.ts\n"),
+    block("docs/chatbot-template.md", "// app/(chat)/api/chat/[id]/stream/route.ts\n"),
+    block("docs/chatbot-template.md", "// app/(chat)/api/messages/route.ts\n"),
+    block("docs/chatbot-template.md", "// app/(chat)/api/history/route.ts\n"),
+]
+"""Each names its file in its first line."""
 
 STUBS = {
     "app/(auth)/auth.ts": 'export const auth = async () => ({ user: { id: "ann" } });',
@@ -33,8 +41,7 @@ def identify(request: Request) -> str:
 @pytest.mark.node
 def test_the_template_talks_through_the_routes_of_its_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_node_project(ROOT / "server" / "page")
-    routes: dict[str, str] = dict(re.findall(r"```ts\n// (\S+)\n(.*?)```", PAGE, re.DOTALL))
-    assert PAGE.count("```ts\n") == len(routes)
+    routes = {code.partition("\n")[0].removeprefix("// "): code for code in ROUTES}
     for path, code in (STUBS | routes).items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(code)

@@ -197,6 +197,16 @@ class TestCommands:
             arguments = [word.replace("host:6379", f"127.0.0.1:{shared_redis.port}") for word in command]
             self.run(arguments, folder)
 
+    def test_the_agents_server_of_the_template(self, folder: Path) -> None:
+        ((_, *serve),) = shown("docs/chatbot-template.md", "--user-header")
+        self.run(["serve", *serve], folder)
+
+    def test_a_target_that_cannot_be_loaded_ends_with_the_line_that_is_shown(self, tmp_path: Path) -> None:
+        (tmp_path / "agent.py").write_text('import os\n\n\nCITY = os.environ["WEATHER_URL"]\n', encoding="utf-8")
+        asked, told = block("README.md", "cannot load agent:root_agent").splitlines()
+        refused = cli(*asked.split()[2:], cwd=tmp_path)
+        assert (refused.exit_code, refused.stdout, refused.stderr) == (2, "", f"{told}\n")
+
     def test_a_chat_is_recorded_and_replayed(self, folder: Path) -> None:
         for arguments in shown("docs/recording.md", "--record recordings/"):
             self.run(arguments, folder)
