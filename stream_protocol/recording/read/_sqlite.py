@@ -18,7 +18,6 @@ from stream_protocol.recording.read._choose_session import choose_session
 from stream_protocol.recording.read._old_stores import is_old_store, read_old_events
 from stream_protocol.recording.read._parsing import event_time, parse_json_text
 from stream_protocol.recording.read._records import EventRecord, RecordingError
-from stream_protocol.session import DETAILS_PREFIX
 
 LOCK_TIMEOUT: Final = 2.0
 """Seconds to wait for a process that writes the store."""
@@ -69,6 +68,8 @@ def _event_columns(store: sqlite3.Connection) -> set[str]:
 
 
 def _session_key(store: sqlite3.Connection, session: str | None) -> tuple[str, str, str]:
+    from stream_protocol.session import DETAILS_PREFIX
+
     query = "SELECT app_name, user_id, id FROM sessions ORDER BY app_name, user_id, id"
     keys: list[tuple[str, str, str]] = store.execute(query).fetchall()
     keys = [key for key in keys if not str(key[2]).startswith(DETAILS_PREFIX)]
