@@ -230,12 +230,12 @@ async def test_what_a_callback_changed_is_not_stored_as_it_was() -> None:
     def redact(callback_context: Context, llm_response: LlmResponse) -> LlmResponse | None:
         return None if llm_response.partial else LlmResponse(content=said("[redacted]"))
 
-    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["My number is 1234."]), after_model_callback=redact)
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["My name is Bond."]), after_model_callback=redact)
     chat = Chat(agent)
     await chat.page.send("go")
     await chat.service.runs.free()
-    assert words(chat.page) == ["My number is 1234."]
-    assert "1234" not in (await chat.session()).model_dump_json()
+    assert words(chat.page) == ["My name is Bond."]
+    assert "Bond" not in (await chat.session()).model_dump_json()
 
 
 async def test_nothing_is_read_or_stored_after_a_run_that_is_stored_already() -> None:
