@@ -161,10 +161,12 @@ class TestPages:
             ("GET", "chat/c9", 404),
             ("GET", "chat/c9/stream", 204),
             ("POST", "chat/c9/stop", 404),
+            ("PATCH", "chat/c9", 404),
             ("DELETE", "chat/c9", 404),
         ):
             headers = {"content-type": "application/json", "authorization": "Bearer x"}
-            sent = {"method": method, "headers": headers, "body": '{"id": "c9"}' if method == "POST" else None}
+            body = {"POST": '{"id": "c9"}', "PATCH": '{"archived": true}'}.get(method)
+            sent = {"method": method, "headers": headers, "body": body}
             fetched = tab.evaluate(FETCH, [f"{SERVER}/api/{path}", sent])
             assert (method, path, fetched) == (method, path, status)
 
