@@ -49,9 +49,11 @@ async function talk({ ai }) {
   const next = await getJson(`/api/history?cursor=${newest.nextCursor}&limit=1`);
   const refused = await ask('/api/chat', { method: 'POST', body: '{}' });
   const refusal = { status: refused.status, text: await refused.text() };
-  for (const id of ['c1', 'c2']) await ask(`/api/chat?id=${id}`, { method: 'DELETE' });
+  await ask('/api/chat?id=c1', { method: 'DELETE' });
   const deleted = await getJson('/api/messages?chatId=c1');
-  return { shown: first.messages, stored: messages, reloaded: reloaded.messages, newest, next, refusal, deleted };
+  await ask('/api/history', { method: 'DELETE' });
+  const { chats: left } = await getJson('/api/history');
+  return { shown: first.messages, stored: messages, reloaded: reloaded.messages, newest, next, refusal, deleted, left };
 }
 
 const told = [];

@@ -56,4 +56,4 @@ def test_the_template_talks_through_the_routes_of_its_guide(tmp_path: Path, monk
         assert (seen["newest"]["hasMore"], seen["next"]["hasMore"]) == (True, False)
         assert seen["refusal"]["status"] == 400
         assert " " in seen["refusal"]["text"]
-        assert seen["deleted"]["messages"] == []
+        assert (seen["deleted"]["messages"], seen["left"]) == ([], [])
