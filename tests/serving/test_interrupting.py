@@ -1,6 +1,8 @@
 """Requests that find their chat busy: new words win, retries join, answers wait, what is refused disturbs nothing."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -265,15 +267,21 @@ def output(call: Any, value: Any) -> dict[str, Any]:
 BOTH = [Call("where", {"question": "city"}), Call("dig")]
 
 
-async def test_an_answer_to_an_open_call_waits_for_the_end_of_the_run_and_then_goes_on() -> None:
-    house = House(BOTH, "I dug.", "Oslo, then.")
+@asynccontextmanager
+async def digging(house: House) -> AsyncIterator[tuple[Exchange, dict[str, Any]]]:
+    """A run that digs while it has asked the page something, and the page's answer to that."""
     async with begin(house.app, chat(said("hi"))) as first:
         await first.status()
         start = await first.until("start")
         asked = await first.until("tool-input-available")
         await soon(house.digging)
-        body = answered(start["messageId"], output(asked, "Oslo"))
-        twins = [asyncio.create_task(stream(house.app, body)) for _ in range(2)]
+        yield first, answered(start["messageId"], output(asked, "Oslo"))
+
+
+async def test_an_answer_to_an_open_call_waits_for_the_end_of_the_run_and_then_goes_on() -> None:
+    house = House(BOTH, "I dug.", "Oslo, then.")
+    async with digging(house) as (first, answer):
+        twins = [asyncio.create_task(stream(house.app, answer)) for _ in range(2)]
         await asyncio.sleep(0.05)
         assert not any(twin.done() for twin in twins)
         house.may_end.set()
@@ -286,13 +294,8 @@ async def test_an_answer_to_an_open_call_waits_for_the_end_of_the_run_and_then_g
 @pytest.mark.parametrize("leaves", [False, True])
 async def test_the_response_to_an_answer_that_waits_for_long_begins_before(leaves: bool) -> None:
     house = House(BOTH, "I dug.", "Oslo, then.", stopping_wait=0.01)
-    async with begin(house.app, chat(said("hi"))) as first:
-        await first.status()
-        start = await first.until("start")
-        asked = await first.until("tool-input-available")
-        await soon(house.digging)
-        body = answered(start["messageId"], output(asked, "Oslo"))
-        async with begin(house.app, body) as waiting:
+    async with digging(house) as (first, answer):
+        async with begin(house.app, answer) as waiting:
             assert await waiting.status() == 200
             if leaves:
                 waiting.leave()
@@ -301,41 +304,32 @@ async def test_the_response_to_an_answer_that_waits_for_long_begins_before(leave
             await first.until("finish")
             if not leaves:
                 await waiting.until("finish")
-        assert text(await stream(house.app, body)) == "Oslo, then."
+        assert text(await stream(house.app, answer)) == "Oslo, then."
     assert len(house.model.requests) == 3
     assert await house.stored() == ["hi", "output-available|output-available|I dug.|Oslo, then."]
 
 
 async def test_an_answer_that_has_waited_for_long_is_refused_in_its_response() -> None:
     house = House(BOTH, "Never mind.", stopping_wait=0.01)
-    async with begin(house.app, chat(said("hi"))) as first:
-        await first.status()
-        start = await first.until("start")
-        asked = await first.until("tool-input-available")
-        await soon(house.digging)
-        async with begin(house.app, answered(start["messageId"], output(asked, "Oslo"))) as waiting:
-            assert await waiting.status() == 200
-            await house.service.stop("c1", user_id="local")
-            assert (await waiting.chunk())["type"] == "error"
-            assert await waiting.event() == "data: [DONE]"
+    async with digging(house) as (_, answer), begin(house.app, answer) as waiting:
+        assert await waiting.status() == 200
+        await house.service.stop("c1", user_id="local")
+        assert (await waiting.chunk())["type"] == "error"
+        assert await waiting.event() == "data: [DONE]"
 
 
 @pytest.mark.parametrize("end", ["stop", "words"])
 async def test_an_answer_whose_call_is_closed_while_it_waits_gets_409(end: str) -> None:
     house = House(BOTH, "Never mind.")
-    async with begin(house.app, chat(said("hi"))) as first:
-        await first.status()
-        start = await first.until("start")
-        asked = await first.until("tool-input-available")
-        await soon(house.digging)
-        waiting = asyncio.create_task(post(house.app, answered(start["messageId"], output(asked, "Oslo"))))
+    async with digging(house) as (_, answer):
+        waiting = asyncio.create_task(post(house.app, answer))
         await asyncio.sleep(0.05)
         if end == "stop":
             await house.service.stop("c1", user_id="local")
         else:
             assert text(await stream(house.app, chat(said("wait", "u2")))) == "Never mind."
         assert (await waiting).status_code == 409
-    assert (await post(house.app, answered(start["messageId"], output(asked, "Oslo")))).status_code == 409
+    assert (await post(house.app, answer)).status_code == 409
 
 
 async def test_a_page_that_was_reloaded_finds_the_run_that_has_interrupted_another() -> None:
@@ -375,12 +369,7 @@ async def test_a_run_that_does_not_end_in_time_is_503_and_a_later_try_is_answere
 
 async def test_an_app_may_choose_that_a_busy_chat_takes_nothing_else() -> None:
     house = House(BOTH, "I dug.", "Oslo, then.", on_busy="reject")
-    async with begin(house.app, chat(said("hi"))) as first:
-        await first.status()
-        start = await first.until("start")
-        asked = await first.until("tool-input-available")
-        await soon(house.digging)
-        answer = answered(start["messageId"], output(asked, "Oslo"))
+    async with digging(house) as (first, answer):
         for body in (chat(said("and?", "u2")), chat(said("hi"), trigger="regenerate-message"), answer):
             refused = await post(house.app, body)
             assert (refused.status_code, refused.text) == (409, BUSY)

@@ -1,6 +1,8 @@
 """Two workers, one Redis, one session service, no sticky sessions: any of them serves any request of a chat."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from copy import deepcopy
 from typing import Any
 
@@ -182,6 +184,18 @@ async def test_words_at_two_workers_at_once_are_all_stored_and_the_last_are_answ
     assert types(tabs[int(words[-1][-1])])[-1] == "finish"
 
 
+@asynccontextmanager
+async def writing(worker: Worker, pen: Pen, chat_id: str) -> AsyncIterator[tuple[Exchange, dict[str, Any]]]:
+    """A run that writes while it has asked the page something, and the page's answer to that."""
+    async with begin(worker.app, chat(said("hi"), chat_id=chat_id)) as run:
+        await run.status()
+        start = await run.until("start")
+        asked = await run.until("tool-input-available")
+        await soon(pen.started)
+        call = {"type": "tool-where", "toolCallId": asked["toolCallId"], "state": "output-available", "input": {}}
+        yield run, answered(start["messageId"], {**call, "output": "Oslo"}, chat_id=chat_id)
+
+
 async def test_an_answer_at_another_worker_waits_for_the_end_of_the_run(shared_redis: RedisServer) -> None:
     pen, sessions = Pen(), InMemorySessionService()
     pen.may_end.clear()
@@ -189,13 +203,7 @@ async def test_an_answer_at_another_worker_waits_for_the_end_of_the_run(shared_r
     turns = [Call("where", {"question": "city"}), Call("note", {"text": "a"})], "Noted."
     one = Worker(shared_redis.url, sessions, *turns, tools=tools)
     two = Worker(shared_redis.url, sessions, "Oslo, then.", tools=tools)
-    async with fleet(one, two), begin(one.app, chat(said("hi"), chat_id="answer")) as first:
-        await first.status()
-        start = await first.until("start")
-        asked = await first.until("tool-input-available")
-        await soon(pen.started)
-        call = {"type": "tool-where", "toolCallId": asked["toolCallId"], "state": "output-available", "input": {}}
-        body = answered(start["messageId"], {**call, "output": "Oslo"}, chat_id="answer")
+    async with fleet(one, two), writing(one, pen, "answer") as (first, body):
         waiting = asyncio.create_task(stream(two.app, body))
         await asyncio.sleep(0.05)
         assert not waiting.done()
@@ -211,13 +219,7 @@ async def test_an_answer_does_not_keep_a_worker_that_shuts_down(shared_redis: Re
     turns = [Call("where", {"question": "city"}), Call("note", {"text": "a"})], "Noted.", "Oslo, then."
     one = Worker(shared_redis.url, sessions, *turns, tools=tools)
     two = Worker(shared_redis.url, sessions, tools=tools)
-    async with fleet(one, two), begin(one.app, chat(said("hi"), chat_id="leaving")) as first:
-        await first.status()
-        start = await first.until("start")
-        asked = await first.until("tool-input-available")
-        await soon(pen.started)
-        call = {"type": "tool-where", "toolCallId": asked["toolCallId"], "state": "output-available", "input": {}}
-        body = answered(start["messageId"], {**call, "output": "Oslo"}, chat_id="leaving")
+    async with fleet(one, two), writing(one, pen, "leaving") as (first, body):
         waiting = asyncio.create_task(post(two.app, body))
         await asyncio.sleep(0.05)
         await two.service.aclose()
@@ -225,6 +227,19 @@ async def test_an_answer_does_not_keep_a_worker_that_shuts_down(shared_redis: Re
         pen.may_end.set()
         assert types(await drained(first))[-1] == "finish"
         assert text(await stream(one.app, body)) == "Oslo, then."
+
+
+async def test_words_at_a_worker_that_shuts_down_interrupt_nothing(shared_redis: RedisServer) -> None:
+    sessions, go_on = InMemorySessionService(), asyncio.Event()
+    one = Worker(shared_redis.url, sessions, ["Half ", Wait(go_on), "and whole."])
+    two = Worker(shared_redis.url, sessions)
+    async with fleet(one, two), begin(one.app, chat(said("hi"), chat_id="drained")) as first:
+        await first.status()
+        await first.until("text-delta")
+        await two.service.aclose()
+        assert (await post(two.app, chat(said("and?", "u2"), chat_id="drained"))).status_code == 503
+        go_on.set()
+        assert types(await drained(first))[-1] == "finish"
 
 
 async def test_words_for_the_run_of_a_worker_that_hangs_get_503_and_later_an_answer(
