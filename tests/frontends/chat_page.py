@@ -68,14 +68,22 @@ class ChatPage:
             (_WHO[article.get_attribute("aria-label") or ""], _one_line(article.inner_text())) for article in articles
         ]
 
-    def expect_agreement(self) -> list[Said]:
-        """The page, the stored history and what the model was asked last agree, once the answer is over."""
+    def expect_agreement(self, *, superseded: int = 0) -> list[Said]:
+        """The page, the stored history and what the model was asked last agree, once the answer is over.
+
+        ``superseded``: how many calls are closed in history alone, since words passed them over while they waited.
+        """
         self.expect_status("ready")
         stored = self.backend.stored(self.chat_id)
         shown = self.shown()
         assert [who for who, _ in shown] == [who for who, _ in stored]
         for (_, seen), (_, words) in zip(shown, stored, strict=True):
             assert _one_line(words) in seen
+        calls = [call.get_attribute("data-state") for call in self.tab.get_by_role("region", name="Tool ").all()]
+        differ = [
+            pair for pair in zip(calls, self.backend.stored_calls(self.chat_id), strict=True) if pair[0] != pair[1]
+        ]
+        assert differ == [("approval-requested", "output-error")] * superseded
         assert self.backend.script.asked[-1] == [said for said in stored[:-1] if said[1]]
         return stored
 

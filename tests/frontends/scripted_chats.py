@@ -118,11 +118,21 @@ class Backend:
 
     def stored(self, chat_id: str) -> list[Said]:
         """The words of each message in the chat's history."""
-        history = httpx.get(f"{self.url}/api/chat/{chat_id}").raise_for_status().json()
         return [
             (message["role"], "".join(part["text"] for part in message["parts"] if part["type"] == "text"))
-            for message in history["messages"]
+            for message in self._history(chat_id)
         ]
+
+    def stored_calls(self, chat_id: str) -> list[str]:
+        """The states of the calls in the chat's history."""
+        parts = [part for message in self._history(chat_id) for part in message["parts"]]
+        return [part["state"] for part in parts if "toolCallId" in part]
+
+    def _history(self, chat_id: str) -> list[dict[str, Any]]:
+        messages: list[dict[str, Any]] = (
+            httpx.get(f"{self.url}/api/chat/{chat_id}").raise_for_status().json()["messages"]
+        )
+        return messages
 
 
 @contextmanager
