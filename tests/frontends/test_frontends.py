@@ -266,6 +266,16 @@ class TestNextjs(WholeApps):
         chat.press("Approve")
         expect(chat.answer).to_contain_text("You sit on 7F.")
 
+    def test_what_a_tool_returned_to_a_denial_is_shown_with_its_call(self, chat: ChatPage) -> None:
+        chat.say("seat")
+        chat.press("Deny")
+        expect(chat.tool("reserve_seat")).to_have_attribute("data-state", "output-denied")
+        for _ in ("live", "after a reload"):
+            chat.expect_status("ready")
+            chat.tool("reserve_seat").get_by_role("button").click()
+            expect(chat.tool("reserve_seat")).to_contain_text('"reserved": null')
+            chat.tab.reload()
+
     def test_a_question_of_the_agent_is_answered(self, chat: ChatPage) -> None:
         chat.say("ask")
         chat.tab.get_by_role("textbox", name="Your answer").fill("Rome")

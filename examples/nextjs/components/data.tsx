@@ -1,5 +1,6 @@
 import { FileText } from "lucide-react";
 import type { ChatDataPart } from "@/lib/chat-message";
+import { Markdown } from "./markdown";
 
 /** The parts that are neither words nor calls. Yours, of `emit_data`, get a case here. */
 export function Data({ part }: { part: ChatDataPart }) {
@@ -14,7 +15,22 @@ export function Data({ part }: { part: ChatDataPart }) {
           {part.data.name}
         </a>
       );
+    case "data-adk-file": // in a store that no browser can read: `gs://`
+      return (
+        <p className="inline-flex items-center gap-2 self-start rounded-xl border bg-card px-3 py-2 text-sm" title={part.data.uri}>
+          <FileText className="size-4" aria-hidden />
+          {part.data.filename ?? part.data.uri}
+        </p>
+      );
+    case "data-adk-output": {
+      const { output } = part.data;
+      return <Markdown text={typeof output === "string" ? output : fenced(output)} live={false} />;
+    }
     default:
-      return null; // a confirmation is shown with its call
+      return null; // a confirmation and a denial are shown with their calls
   }
+}
+
+function fenced(value: unknown): string {
+  return `~~~json\n${JSON.stringify(value, null, 2)}\n~~~`;
 }

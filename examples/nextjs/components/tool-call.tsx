@@ -2,7 +2,7 @@ import { getToolName } from "ai";
 import { Ban, ChevronDown, CircleCheck, CircleHelp, CircleX, Clock, LoaderCircle, type LucideIcon } from "lucide-react";
 import { Collapsible } from "radix-ui";
 import { useState } from "react";
-import { type ChatMessage, confirmationOf, CREDENTIAL, needsCredential, QUESTION, type ToolPart } from "@/lib/chat-message";
+import { type ChatMessage, confirmationOf, CREDENTIAL, denialOf, needsCredential, QUESTION, type ToolPart } from "@/lib/chat-message";
 import { Approval } from "./approval";
 import { ClientTool, isClientTool } from "./client-tool";
 import { Credential } from "./credential";
@@ -32,6 +32,7 @@ export function ToolCall({ part, message, answerable }: ToolCallProps) {
         <Collapsible.Content className="space-y-3 border-t p-3">
           <Json title="Input" value={part.input ?? ("rawInput" in part ? part.rawInput : undefined)} />
           {part.state === "output-available" && <Json title="Output" value={part.output} />}
+          {part.state === "output-denied" && <Json title="Output" value={denialOf(message, part.toolCallId)?.output} />}
           {part.state === "output-error" && <p className="text-destructive wrap-anywhere">{part.errorText}</p>}
           {part.approval?.reason && <p>Reason: {part.approval.reason}</p>}
         </Collapsible.Content>

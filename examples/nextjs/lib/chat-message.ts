@@ -19,10 +19,16 @@ type Data = {
   "adk-agent": { agent: string };
   "adk-artifact": { name: string; version: number; url?: string };
   "adk-confirmation": Confirmation;
+  "adk-denial": Denial;
+  "adk-file": { uri: string; mediaType?: string; filename?: string };
+  "adk-output": { author?: string; node?: string; output: unknown };
 };
 
 /** What a tool says when it asks for approval by itself, and the payload that it would like back. */
 export type Confirmation = { toolCallId: string; hint?: string; payload?: unknown };
+
+/** What a tool returned although its call was denied. */
+type Denial = { toolCallId: string; output: unknown };
 
 export type ChatMessage = UIMessage<Metadata, Data>;
 export type ChatPart = UIMessagePart<Data, UITools>;
@@ -46,6 +52,13 @@ export function textOf(message: ChatMessage): string {
 export function confirmationOf(message: ChatMessage, toolCallId: string): Confirmation | undefined {
   return message.parts.flatMap((part) =>
     part.type === "data-adk-confirmation" && part.data.toolCallId === toolCallId ? [part.data] : [],
+  )[0];
+}
+
+/** What the tool of a call that was denied has returned, if it ran to hear that. */
+export function denialOf(message: ChatMessage, toolCallId: string): Denial | undefined {
+  return message.parts.flatMap((part) =>
+    part.type === "data-adk-denial" && part.data.toolCallId === toolCallId ? [part.data] : [],
   )[0];
 }
 
