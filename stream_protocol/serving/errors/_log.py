@@ -4,7 +4,7 @@ import logging
 from typing import Final
 
 from stream_protocol.serving.errors._sentences import explain_error
-from stream_protocol.serving.errors._text import one_line
+from stream_protocol.serving.errors._text import one_line, said
 
 LINE_LIMIT: Final = 600
 """Characters of a line in the terminal."""
@@ -52,7 +52,7 @@ class _OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = record.getMessage()
         error = record.exc_info[1] if record.exc_info else None
-        if error is not None and not (str(error) and str(error) in text):
+        if error is not None and not (said(error) and said(error) in text):
             text = f"{text.rstrip(' .:')}: {explain_error(error)}"
         return f"{record.levelname}: {one_line(text, LINE_LIMIT)}"
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stream_protocol.serving.errors._text import said
+
 _LITELLM_PREFIX: Final = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)\s*(?::|-)\s*)+")
 """litellm tells the names of all classes that an error has gone through."""
 
@@ -44,7 +46,7 @@ def read_answer(error: BaseException) -> ProviderAnswer | None:
     if not isinstance(status, int) or not 400 <= status < 600:
         return None
     details = getattr(error, "details", None) or getattr(error, "body", None)
-    message = _LITELLM_PREFIX.sub("", str(getattr(error, "message", None) or error))
+    message = _LITELLM_PREFIX.sub("", str(getattr(error, "message", None) or said(error)))
     if not isinstance(details, dict):
         details = _body_in(message)
     fields = [found for found in _objects(details) if found]
@@ -63,7 +65,7 @@ def read_answer(error: BaseException) -> ProviderAnswer | None:
 def _body_in(message: str) -> Any:
     try:
         return json.loads(ast.literal_eval(message)) if _BODY.match(message) else None
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: it is nested too deeply
         return None
 
 

@@ -14,7 +14,7 @@ from google.adk.tools.base_tool import BaseTool
 from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, AgentRunError
 from stream_protocol.serving.errors._origin import find_origin, own_line
 from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer
-from stream_protocol.serving.errors._text import error_text, one_line
+from stream_protocol.serving.errors._text import error_text, one_line, said
 
 _TIMEOUTS: Final = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})
 _UNREACHABLE: Final = frozenset(
@@ -71,7 +71,7 @@ def explain_error(error: BaseException) -> str:
             return sentence
     if isinstance(error, ImportError) and error.name:
         return f"The package {error.name} is not installed here ({error_text(error)}): install it with pip."
-    if (unknown := _UNKNOWN_MODEL.match(str(error))) is not None:
+    if (unknown := _UNKNOWN_MODEL.match(said(error))) is not None:
         return (
             f"ADK knows no model {one_line(unknown[1], 80)}: check its name; a model of another provider is named as "
             "in openai/gpt-4o, and needs `pip install google-adk[extensions]`."
@@ -103,7 +103,7 @@ def _explain_model(error: BaseException, model: BaseLlm | None) -> str | None:
     """The sentence for what a model's client raised; ``None`` if it is of no known kind."""
     name = _model_name(error, model)
     names = _class_names(error)
-    text = str(error)
+    text = said(error)
     answer = read_answer(error)
     if "DefaultCredentialsError" in names:
         return (

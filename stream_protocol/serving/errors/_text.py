@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 LIMIT: Final = 300
@@ -12,18 +14,25 @@ REMOVED: Final = "[removed]"
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
 
-_USER_INFO: Final = re.compile(r"(\w://)[^\s/@]+@")
+_USER_INFO: Final = re.compile(r"(\w://)(?:[^\s/@:?#\"'<>]*:(?!\d+[/?#])[^\s\"'<>]*|[^\s/@?#\"'<>]+)@")
+"""A password may have any character, but spaces and quotes: who forgot to encode it reads the error."""
 _QUERY: Final = re.compile(r"(\w://[^\s?#\"'<>]*)\?[^\s\"'<>]+")
+_PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)")
 _NAMED: Final = re.compile(
-    r"(?i)((?:[\w-]*(?:api[-_ ]?key|access[-_]?key|token|secret|password|passwd|authorization|credential)|\bkey)"
-    r"[\"']?\s*[:=]\s*)(?:(?:bearer|basic)\s+)?[\"']?[^\s\"',;&}\])]{4,}"
+    r"(?i)((?<![\w-])(?:[\w-]*(?:(?:api|access|account|private|secret|signing)[-_ ]?key|token|secret|password|passwd"
+    r"|passphrase|pwd|authorization|credential)|key)(?: provided|s(?=[\"']?\s*[:=]\s*[\[(]))?(?:\\*[\"'])?\s*[:=]\s*)"
+    r"[\[(]*(?:(?:bearer|basic|token|apikey|digest)\s+)?"
+    r"(?:b?\"(?:[^\"\\]|\\.)+\"?|b?'(?:[^'\\]|\\.)+'?|\\+[\"'][^\"']+|[^\s\"',;&}\])]{4,})"
 )
-"""``api_key=…``, ``"Authorization": "Bearer …"``, ``x-goog-api-key: …``."""
+"""``api_key=…``, ``"Authorization": "Bearer …"``, ``x-goog-api-key: …``, ``{\\"password\\": \\"…\\"}``.
+Each attempt begins at the beginning of a word: else a long word takes seconds."""
+_COOKIE: Final = re.compile(r"(?i)\b((?:set-)?cookie[\"']?\s*[:=]\s*[\"']?)[^\s\"';,]+(?:;\s*[^\s\"';,]+)*")
 _BEARER: Final = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
 _SHAPES: Final = re.compile(
     r"\b(?:AIza[\w-]{4,}|AQ\.[\w-]{10,}|ya29\.[\w.-]+|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[-_][\w*-]{4,}|gh[pousr]_\w{10,}"
-    r"|github_pat_\w+|xox[a-z]-[\w-]+|A[KS]IA[A-Z0-9]{12,}|eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?"
-    r"|(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,})"
+    r"|(?:glpat|nvapi|tvly|sess|GOCSPX)-[\w-]{8,}|(?:npm|whsec|dop_v1|lin_api)_\w{8,}|SG\.[\w-]{8,}\.[\w-]+"
+    r"|github_pat_\w+|xox[a-z]-[\w-]+|A[KS]IA[A-Z0-9]{12,})"
+    r"|(?<![\w-])(?:eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?|(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,})"
 )
 """Keys as the well-known providers write them, JSON web tokens, and any long word of letters and digits."""
 
@@ -42,12 +51,27 @@ def one_line(text: str, limit: int = LIMIT) -> str:
 def without_secrets(text: str) -> str:
     """The text without the values of the environment's secrets, without queries and passwords in URLs, and without what
     looks like a key."""
-    for name, value in os.environ.items():
-        if _SECRET_VARIABLE.search(name.upper()) and len(value) >= _SHORTEST_SECRET:
-            text = text.replace(value, REMOVED)
+    for value in _environment_secrets():
+        text = text.replace(value, REMOVED)
     text = _QUERY.sub(r"\1", _USER_INFO.sub(r"\1", text))
-    text = _NAMED.sub(rf"\1{REMOVED}", text)
+    text = _PRIVATE_KEY.sub(REMOVED, text)
+    text = _COOKIE.sub(rf"\1{REMOVED}", _NAMED.sub(rf"\1{REMOVED}", text))
     return _SHAPES.sub(REMOVED, _BEARER.sub(rf"\1{REMOVED}", text))
+
+
+def _environment_secrets() -> list[str]:
+    """The secrets, each on one line. Longer ones come first: one may begin with another."""
+    named = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper()))
+    values = {form for value in named for form in (value, " ".join(value.split()))}
+    return sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)
+
+
+def said(error: BaseException) -> str:
+    """``str(error)``; empty if the exception cannot be written, as anybody's class may fail there."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - anybody's code
+        return ""
 
 
 def error_text(error: BaseException) -> str:
@@ -61,13 +85,21 @@ def _message(error: BaseException) -> str:
         case KeyError(args=(str() as text,)):  # its own text is that of `repr`
             return text if " " in text else repr(text)
         case BaseExceptionGroup():
-            return "; ".join(error_text(inner) for inner in error.exceptions[:3])
+            return "; ".join(error_text(inner) for inner in islice(_inner(error), 3))
     if (problems := _validation_problems(error)) is not None:
         return problems
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - anybody's code
-        return ""
+    return said(error)
+
+
+def _inner(group: BaseExceptionGroup) -> Iterator[BaseException]:
+    """The exceptions in the group and in the groups in it, however deep they are."""
+    left: list[BaseException] = [group]
+    while left:
+        error = left.pop()
+        if isinstance(error, BaseExceptionGroup):
+            left.extend(reversed(error.exceptions))
+        else:
+            yield error
 
 
 def _validation_problems(error: BaseException) -> str | None:

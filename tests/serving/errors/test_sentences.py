@@ -252,3 +252,12 @@ async def test_a_hook_that_fails_before_the_stream_is_told_as_the_stream_would()
     told = await post(create_app(service, prepare=prepare), chat(said("hi")))
     assert told.status_code == 500
     assert told.text.startswith("LookupError: no tenant (test_sentences.py, line ")
+
+
+def test_an_exception_that_cannot_be_written_is_told_by_its_type() -> None:
+    class UnspeakableError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    UnspeakableError.__module__ = "openai.errors"  # its words are searched
+    assert explain_error(UnspeakableError()) == "UnspeakableError."

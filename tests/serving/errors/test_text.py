@@ -13,6 +13,9 @@ SECRETS = [
     "eyJhbGciOi.eyJzdWIiOiIx.c2ln",
     "AKIAABCDEFGHIJKLMNOP",
     "0123456789abcdef0123456789abcdef",
+    "glpat-abcdef123456",
+    "npm_abcdef1234567890",
+    "SG.abcdefgh1234.ABCDEFGHIJ",
 ]
 
 
@@ -27,10 +30,24 @@ def test_what_looks_like_a_key_is_removed(secret: str) -> None:
         ("GET https://a.b/c?key=hunter2&alt=sse failed", "GET https://a.b/c failed"),
         ("redis://:hunter2@host:6379/0 refused", "redis://host:6379/0 refused"),
         ("postgresql+asyncpg://u:hunter2@db/x", "postgresql+asyncpg://db/x"),
-        ("{'x-goog-api-key': 'hunter2'}", "{'x-goog-api-key': [removed]'}"),
+        ("{'x-goog-api-key': 'hunter2'}", "{'x-goog-api-key': [removed]}"),
         ("Authorization: Bearer hunter2", "Authorization: [removed]"),
         ("sent Bearer hunter2hunter2", "sent Bearer [removed]"),
         ("password=hunter2, user=ann", "password=[removed], user=ann"),
+        ("postgres://u:p@hunter2@db/x", "postgres://db/x"),
+        ("postgres://u:p/hunter2@db/x", "postgres://db/x"),
+        ("http://host:8000/@scope/x", "http://host:8000/@scope/x"),
+        (r"{\"password\": \"hunter2\"}", r'{\"password\": [removed]"}'),
+        ("password=b'hunter2'", "password=[removed]"),
+        ("password: 'horse hunter2', x", "password: [removed], x"),
+        ("Authorization: Token hunter2", "Authorization: [removed]"),
+        ("AccountKey=hunter2;x", "AccountKey=[removed];x"),
+        ("private_key: hunter2", "private_key: [removed]"),
+        ("passphrase=hunter2", "passphrase=[removed]"),
+        ("tokens: ['hunter2']", "tokens: [removed]]"),
+        ("API key provided: hunter2.", "API key provided: [removed]"),
+        ("Cookie: a=hunter2; b=hunter2", "Cookie: [removed]"),
+        ("-----BEGIN PRIVATE KEY-----\nhun/ter2\n-----END PRIVATE KEY----- x", "[removed] x"),
     ],
 )
 def test_what_is_named_as_a_secret_is_removed(text: str, shown: str) -> None:
@@ -40,10 +57,12 @@ def test_what_is_named_as_a_secret_is_removed(text: str, shown: str) -> None:
 def test_the_values_of_secret_variables_of_the_environment_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_SERVICE_TOKEN", "correct horse")
     assert one_line("refused: correct horse!") == "refused: [removed]!"
+    monkeypatch.setenv("A_LONGER_TOKEN", "correct horse\nbattery")
+    assert one_line("refused: correct horse\nbattery!") == "refused: [removed]!"
 
 
 def test_words_about_keys_and_tokens_stay() -> None:
-    text = "Limit of tokens per min: 30000. You can find your API key at https://a.b/api-keys."
+    text = "Limit of tokens per min: 30000, max_tokens: 40000. You can find your API key at https://a.b/api-keys."
     assert one_line(text) == text
 
 
@@ -75,3 +94,16 @@ def test_an_error_is_its_type_and_what_it_says() -> None:
         error_text(ExceptionGroup("two", [OSError("a"), ValueError("b")]))
         == "ExceptionGroup: OSError: a; ValueError: b"
     )
+
+
+def test_of_groups_in_groups_the_first_errors_are_told() -> None:
+    group: ExceptionGroup[Exception] = ExceptionGroup("0", [OSError("a")])
+    for _ in range(5000):
+        group = ExceptionGroup("", [group, group])
+    assert error_text(group) == "ExceptionGroup: OSError: a; OSError: a; OSError: a"
+
+
+def test_the_search_for_secrets_begins_once_in_a_long_word() -> None:
+    for word in ("a", "a-", "key", "é", "_"):
+        for _ in range(40):  # if each takes a second the test ends at the limit of all tests
+            one_line(word * 6000)
