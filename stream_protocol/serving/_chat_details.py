@@ -82,8 +82,11 @@ def checked_changes(changes: object) -> ChatChanges:
 
 
 def is_details_id(session_id: str) -> bool:
-    """Whether a session with this id holds the details of a chat, and is no chat."""
-    return session_id.strip().startswith(DETAILS_PREFIX)
+    """Whether a session with this id holds the details of a chat, and is no chat.
+
+    Case makes no difference: to MySQL, as it comes, it makes none between ids.
+    """
+    return session_id.strip().lower().startswith(DETAILS_PREFIX)
 
 
 def details_by_id(sessions: Iterable[Session]) -> dict[str, ChatDetails]:

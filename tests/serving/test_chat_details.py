@@ -9,6 +9,7 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService, Sess
 from httpx import AsyncClient, Response
 
 from stream_protocol.serving import ChatService
+from stream_protocol.serving._chat_details import is_details_id
 from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunLogError
 from stream_protocol.session import DETAILS_PREFIX
 from stream_protocol.testing import ScriptedLlm, Wait
@@ -225,3 +226,7 @@ async def test_titles_are_searched_whatever_their_case() -> None:
         assert await titles(http, "?search=rome&archived=true") == [("c2", "Rome, archived")]
         await patch(http, {"title": None}, "c2")
         assert await titles(http, "?search=são paulo&archived=true") == [("c2", "São Paulo")]
+
+
+def test_the_case_of_a_details_id_makes_no_difference() -> None:
+    assert is_details_id(f"{DETAILS_PREFIX}1".upper())
