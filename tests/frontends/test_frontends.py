@@ -259,6 +259,14 @@ class TestNextjs(WholeApps):
     file_size = 12 * 2**20
     """Bytes: more than a proxy of Next.js lets through."""
 
+    def test_a_call_that_later_words_passed_over_no_longer_waits(self, chat: ChatPage) -> None:
+        chat.say("pay")
+        expect(chat.tool("pay")).to_contain_text("waits for you")
+        chat.expect_status("ready")
+        chat.say("hello")
+        expect(chat.answer).to_contain_text("You said: hello")
+        expect(chat.tool("pay")).to_contain_text("left open")
+
     def test_what_a_tool_asks_goes_to_it_with_the_approval(self, chat: ChatPage) -> None:
         chat.say("seat")
         expect(chat.tool("reserve_seat")).to_contain_text("Which seat?")

@@ -64,7 +64,7 @@ function AgentMessage({ message, last, busy, onRegenerate }: MessageProps) {
 type PartProps = { part: ChatPart; message: ChatMessage; live: boolean; answerable: boolean };
 
 function Part({ part, message, live, answerable }: PartProps) {
-  if (isToolUIPart(part)) return <ToolCall part={part} message={message} answerable={answerable} />;
+  if (isToolUIPart(part)) return <ToolCall part={part} message={message} live={live} answerable={answerable} />;
   if (isDataUIPart(part)) return <Data part={part} />;
   switch (part.type) {
     case "text":

@@ -11,15 +11,17 @@ import { Question } from "./question";
 type ToolCallProps = {
   part: ToolPart;
   message: ChatMessage;
+  /** The message is being written. */
+  live: boolean;
   /** The answer is over and this message is the last: what waits for the user can be answered. */
   answerable: boolean;
 };
 
-export function ToolCall({ part, message, answerable }: ToolCallProps) {
+export function ToolCall({ part, message, live, answerable }: ToolCallProps) {
   const waits = answerable && (part.state === "approval-requested" || (part.state === "input-available" && !part.providerExecuted));
   const [chosen, choose] = useState<boolean>();
   const name = part.title ?? getToolName(part);
-  const state = describe(part, waits);
+  const state = describe(part, waits, live);
   return (
     <section aria-label={`Tool ${name}`} data-tool={getToolName(part)} data-state={part.state} className="rounded-xl border bg-card text-sm">
       <Collapsible.Root open={chosen ?? part.state === "output-error"} onOpenChange={choose}>
@@ -53,10 +55,17 @@ function Waiting({ part, message }: { part: ToolPart; message: ChatMessage }) {
   return null; // another system answers it
 }
 
+/** True for a call without an outcome: once later words have come, it gets none. */
+function isOpen(part: ToolPart): boolean {
+  if (part.state === "output-available") return part.preliminary === true;
+  return ["input-streaming", "input-available", "approval-requested"].includes(part.state);
+}
+
 type Look = { label: string; icon: LucideIcon; look: string };
 
-function describe(part: ToolPart, waits: boolean): Look {
+function describe(part: ToolPart, waits: boolean, live: boolean): Look {
   if (waits) return { label: "waits for you", icon: CircleHelp, look: "text-warning" };
+  if (!live && isOpen(part)) return { label: "left open", icon: Ban, look: "text-muted-foreground" };
   switch (part.state) {
     case "input-streaming":
       return { label: "is being written", icon: LoaderCircle, look: "animate-spin" };
