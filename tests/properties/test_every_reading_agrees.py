@@ -3,6 +3,7 @@ stored are the same messages, turn after turn. What may differ: ``docs/decisions
 
 import asyncio
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,14 @@ ANSWERED_BESIDE_A_TASK = [
 ]
 """A question is answered while an agent in task mode talks: ADK keeps the answer where the caller does not read it."""
 
+ONE_OF_TWO_ASKS = [[Call("pay", {"amount": 1}, id="0"), Call("look", {"city": "Oslo"}, id="0")]]
+"""Under one id. A store that sorts by time has ADK's question after the event which says that its call waits."""
+
 
 @examples(60)
 @given(script=scripts, acts=actions, about=surroundings, store=stores)
 @example(ANSWERED_BESIDE_A_TASK, ["say", "answer"], PLAIN, "memory")
+@example(ONE_OF_TWO_ASKS, ["say"], replace(PLAIN, mode=StreamingMode.NONE), "sqlite")
 def test_every_reading_of_a_conversation_agrees(
     script: list[Any], acts: list[Act], about: Surroundings, store: str
 ) -> None:
