@@ -43,7 +43,7 @@ export function Assistant({ id, messages }: { id: string; messages: UIMessage[] 
     id,
     messages,
     transport,
-    resume: true,
+    resume: messages.length > 0, // a new chat has nothing to resume
     sendAutomaticallyWhen: isAnswered,
     onFinish: () => void chats.reload(),
   });

@@ -34,7 +34,8 @@ export function Chat({ id, messages: stored }: { id: string; messages: ChatMessa
         },
       }),
   );
-  const chat = useChat({ chat: state, resume: true, experimental_throttle: 40 });
+  const resume = stored.length > 0; // a new chat has nothing to resume
+  const chat = useChat({ chat: state, resume, experimental_throttle: 40 });
   const { messages, status, error, addToolApprovalResponse, addToolOutput, sendMessage, regenerate } = chat;
   const busy = status === "submitted" || status === "streaming";
   useEffect(() => void window.dispatchEvent(new Event(CHATS_CHANGED)), [status]);

@@ -14,7 +14,8 @@ const isAnswered = (chat: { messages: UIMessage[] }) =>
 
 /** Nothing here is made for this server: the transport, Stop and all else are what `useChat` brings. */
 export function Chat({ id, messages: stored }: { id: string; messages: UIMessage[] }) {
-  const chat = useChat({ id, messages: stored, resume: true, sendAutomaticallyWhen: isAnswered });
+  const resume = stored.length > 0; // a new chat has nothing to resume
+  const chat = useChat({ id, messages: stored, resume, sendAutomaticallyWhen: isAnswered });
   const { messages, status, error, sendMessage, regenerate, stop } = chat;
   const field = useRef<HTMLTextAreaElement>(null);
   const busy = status === "submitted" || status === "streaming";
