@@ -36,7 +36,7 @@ NODE_VERSION := $(shell node --version 2>/dev/null)
 MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing cli)
 # As tests/conftest.py orders them: not the files with most tests first.
 BY_FILE := --dist loadfile --no-loadscope-reorder
-PYTHON_ALONE := not node and not browser and not store and not samples
+PYTHON_ALONE := not node and not browser and not store and not samples and not frontends
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
