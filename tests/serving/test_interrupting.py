@@ -142,7 +142,8 @@ async def test_words_that_come_at_once_are_all_stored_and_the_last_to_claim_the_
     stored = [each for each in await house.stored() if each]
     assert sorted(stored[:-1]) == ["hi 0", "hi 1", "hi 2", "hi 3"]
     assert stored[-2:] == [f"hi {answered_tab}", "Well."]
-    assert house.asked() == stored[:-1]
+    # An answer that was under way when its response ended is hidden from the page; the model reads it.
+    assert [words for words in house.asked() if words != "Well."] == stored[:-1]
 
 
 class SlowSessions(InMemorySessionService):
