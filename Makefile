@@ -15,7 +15,7 @@ ROUNDS ?= 3
 MINUTES ?= 10
 
 # Sets are in the same order in each run of the tests.
-test test-python test-oldest test-versions samples: export PYTHONHASHSEED = 0
+test test-python test-oldest test-versions fleet samples: export PYTHONHASHSEED = 0
 
 # A module is compiled once, not by every worker and server of the tests.
 unexport PYTHONDONTWRITEBYTECODE
@@ -36,13 +36,15 @@ NODE_VERSION := $(shell node --version 2>/dev/null)
 MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing cli)
 # As tests/conftest.py orders them: not the files with most tests first.
 BY_FILE := --dist loadfile --no-loadscope-reorder
-PYTHON_ALONE := not node and not browser and not store and not samples and not frontends
+# What is heavy has a target of its own.
+LIGHT := not fleet and not samples and not frontends
+PYTHON_ALONE := not node and not browser and not store and $(LIGHT)
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 FRONTENDS_READY := $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends samples hunt check static coverage bench lock page clean python-there node-missing
+.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends fleet samples hunt check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,7 +85,10 @@ demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.
 	@$(BIN)/python -m server --host $(HOST) --port $(PORT) --show-errors
 
 test: setup  ## every test; make test ARGS="-k name" for some
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "not samples and not frontends" -n 4 $(BY_FILE))
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "$(LIGHT)" -n 4 $(BY_FILE))
+
+fleet: setup  ## real servers with Redis and PostgreSQL, killed and frozen; FLEET_SECONDS=600: for longer
+	$(BIN)/python -m pytest -m fleet -n 2 $(BY_FILE) $(ARGS)
 
 samples: setup  ## agents of all kinds before the real client, models' streams cut anywhere: two minutes
 	$(BIN)/python -m pytest -m samples -n 2 $(BY_FILE) $(ARGS)

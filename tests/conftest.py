@@ -29,7 +29,6 @@ FIXTURES = TESTS.parent / "frontend-fixtures"
 
 FIRST = (
     "browser/test_demo_page.py",
-    "fleet/test_faults.py",
     "conformance/test_real_client.py",
     "conformance/test_next_turn_on_the_wire.py",
     "properties/test_every_reading_agrees.py",
@@ -37,7 +36,6 @@ FIRST = (
     "check/test_check_file.py",
     "conformance/test_readings_of_fixtures.py",
     "serving/run_logs/test_redis_run_log.py",
-    "fleet/test_fleet_pages.py",
     "serving/test_every_store.py",
     "browser/test_refused_body.py",
     "cli/test_serve_command.py",
