@@ -14,18 +14,11 @@ from tests.batch import batch
 from tests.comparable_messages import comparable
 from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_house import Room, house, shown
-from tests.conformance.chat_visits import (
-    BROKEN,
-    ELEMENTS,
-    INTERRUPTED,
-    OF_THE_LAST_MESSAGE,
-    TAKEN_BACK,
-    TEMPLATE,
-    VISITS,
-    Step,
-    Visit,
-)
 from tests.conformance.node_scripts import run_script
+from tests.conformance.visits import OF_THE_LAST_MESSAGE, VISITS
+from tests.conformance.visits.ends import BROKEN, INTERRUPTED, TAKEN_BACK
+from tests.conformance.visits.kits import ELEMENTS, TEMPLATE
+from tests.conformance.visits.visit import Step, Visit
 from tests.documents import block
 from tests.served import served
 from tests.serving.watched import WatchedService

@@ -6,8 +6,8 @@ import pytest
 
 from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_house import Room, house, shown
-from tests.conformance.chat_visits import WHERE, approve, deny, pay, text
 from tests.conformance.node_scripts import run_script
+from tests.conformance.visits.visit import WHERE, approve, deny, pay, text
 from tests.documents import block
 from tests.served import served
 from tests.serving.watched import WatchedService

@@ -9,8 +9,8 @@ from stream_protocol.serving import create_app
 from tests.comparable_messages import comparable
 from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_house import shown
-from tests.conformance.chat_visits import PAID, pay
 from tests.conformance.node_scripts import run_script
+from tests.conformance.visits.visit import PAID, pay
 from tests.documents import block
 from tests.processes import ROOT
 from tests.served import served

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from stream_protocol.wire import AiSdkVersion
-from tests.conformance.chat_visits import TEMPLATE
 from tests.conformance.test_chat_against_server import VERSIONS
+from tests.conformance.visits.kits import TEMPLATE
 from tests.frontends import test_frontends
 from tests.frontends.actions import ACTIONS, Action
 from tests.frontends.test_frontends import Scenarios

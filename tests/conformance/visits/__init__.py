@@ -1,0 +1,22 @@
+"""Chats as people hold them with ``useChat``: what the model says, what is done on the page, what must come of it."""
+
+from tests.conformance.visits.answers import APPROVALS, EAGER, PAGE_TOOLS, SAME_IDS
+from tests.conformance.visits.ends import BROKEN, CUT, INTERRUPTED, TAKEN_BACK, WITH_WORDS
+from tests.conformance.visits.kits import ELEMENTS, TEMPLATE
+
+VISITS = [
+    *APPROVALS,
+    *PAGE_TOOLS,
+    *TAKEN_BACK,
+    *BROKEN,
+    *EAGER,
+    *SAME_IDS,
+    *INTERRUPTED,
+    *TEMPLATE,
+    *ELEMENTS,
+    *CUT,
+    *WITH_WORDS,
+]
+
+OF_THE_LAST_MESSAGE = [visit for visit in VISITS if not visit.is_template and visit not in [*CUT, *WITH_WORDS]]
+"""Those to which it makes no difference that a client sends its last message alone."""

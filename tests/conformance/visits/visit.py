@@ -1,0 +1,146 @@
+"""A visit: what the model says, what is done on the page, and what must come of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.genai import types
+
+from stream_protocol.session import HistoryCut
+from stream_protocol.testing import Call, Wait
+from tests.frontends.actions import Action
+
+FAILED = "An error occurred."
+"""What the page is told of a run that failed, by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """``do`` as in ``visit-chats.mjs``, then what there is at the end of it.
+
+    ``shows``: the messages on the page, each as its texts and the states of its calls. ``posts``: how many requests it
+    took. ``ran``: all tools that have run by then. ``kept``: how many of the messages before keep their ids and places;
+    by default all of them. ``error``: what the page says. ``stored``: what the server has, where it cannot be what the
+    page shows: of answers that it refused or was not sent, and of the rest of a response that the page did not read.
+    """
+
+    do: Mapping[str, Any]
+    shows: Sequence[str]
+    posts: int = 1
+    ran: Sequence[str] = ()
+    kept: int | None = None
+    error: str | None = None
+    stored: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A chat with an agent whose model says ``turns``, after a workflow that ``asks`` under one fixed id.
+
+    ``streams``: of a streamed response ADK itself drops a call whose id another call of it has. ``awaited``: calls that
+    the page has not answered when ADK calls the model again, for another tool's output. ``sends``: when it sends by
+    itself, and what, as in ``harness/chat.js``. ``leaving_stops``: a run ends when its page leaves it. ``history_cut``:
+    as of ``ChatService``. ``action``: the row of the matrix in docs/frontends.md that this is.
+    """
+
+    name: str
+    turns: Sequence[Any]
+    steps: Sequence[Step]
+    awaited: Sequence[str] = ()
+    sends: str = "helpers"
+    asks: Sequence[str] = ()
+    streams: bool = True
+    leaving_stops: bool = True
+    history_cut: HistoryCut = "append"
+    action: Action | None = None
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it sends as Vercel's chatbot template does, which says neither `trigger` nor `messageId`."""
+        return self.sends in ("template", "adapted")
+
+
+def pay(amount: int) -> Call:
+    return Call("pay", {"amount": amount})
+
+
+def half_a_call() -> list[types.Part]:
+    """A call that the model has begun to write: its name and half of an argument."""
+    city = types.PartialArg(json_path="$.city", string_value="Os", will_continue=True)
+    return [
+        types.Part(function_call=types.FunctionCall(name="look", will_continue=True)),
+        types.Part(function_call=types.FunctionCall(partial_args=[city], will_continue=True)),
+    ]
+
+
+FOREVER = Wait(3600)
+
+WHERE = Call("where", {"question": "city"})
+
+LOOK = Call("look", {"city": "Oslo"})
+
+WHO = Call(
+    "adk_request_input",
+    {"message": "Who?", "response_schema": {"type": "object", "properties": {"age": {"type": "integer"}}}},
+)
+
+WRONG = "The answer is not what was asked for: the field age does not fit."
+
+CREDENTIAL = "adk_request_credential"
+
+NO_KEY = "The credential must be an object with texts; it takes apiKey."
+
+OFFLINE = "offline"
+
+OTHERWISE = "That request was answered differently before."
+
+GONE = "There is no such request to answer any more."
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"text": words, **more}
+
+
+def approve(**more: Any) -> dict[str, Any]:
+    return {"approve": "pay", "approved": True, **more}
+
+
+def deny(**more: Any) -> dict[str, Any]:
+    return {"approve": "pay", "approved": False, **more}
+
+
+def book(approved: bool = True, **more: Any) -> dict[str, Any]:
+    return {"approve": "book", "approved": approved, **more}
+
+
+RELOAD = {"reload": True}
+
+SEND = {"send": True}
+
+ASKED = ["pay", "pay approval-requested"]
+
+ASKED_TWICE = ["pay", "pay approval-requested, pay approval-requested"]
+
+SUPERSEDED = ["pay", "pay output-error"]
+
+HALF_ANSWERED = ["pay", "pay approval-responded, pay approval-requested"]
+
+PAID = ["pay", "pay output-available, Paid."]
+
+SEAT_ASKED = ["book", "book approval-requested, Which seat?, I asked."]
+
+BOOKED = ["book", "book output-available, Which seat?, I asked., Booked."]
+
+KEY_ASKED = ["go", "calendar input-available, adk_request_credential input-available"]
+
+KEY_GIVEN = ["go", "calendar output-available, adk_request_credential output-available, Three."]
+
+TWO_TURNS = ["hi", "one", "and?", "two"]
+
+
+def two_turns() -> list[Step]:
+    return [Step(text("hi"), ["hi", "one"]), Step(text("and?"), TWO_TURNS)]
+
+
+def answer(output: Any, call: int = 0, tool: str = "where") -> dict[str, Any]:
+    return {"answer": tool, "call": call, "output": output}
