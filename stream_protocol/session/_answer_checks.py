@@ -10,11 +10,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-
+from stream_protocol.session.schemas import Budget, TooMuchWorkError, first_misfit
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -25,7 +21,16 @@ UNPROCESSABLE: Final = 422
 CREDENTIAL_PROVIDED: Final = {"provided": True}
 """The output of a credential request, as the page sees it: the credential itself never goes back to a page."""
 
-_OAUTH2_KEYS: Final = frozenset({"authResponseUri", "authCode", "accessToken", "redirectUri"})
+MAX_NAMED: Final = 200
+"""Characters of a field's name in a refusal: the answer may have made it up."""
+
+MAX_CREDENTIAL: Final = 2**16
+"""Characters of one text in a credential: enough for any token, and for any address that a browser takes."""
+
+_SIGN_IN_KEYS: Final = ("authResponseUri", "authCode", "accessToken")
+"""Keys that finish a sign-in. An answer has one of them."""
+
+_OAUTH2_KEYS: Final = frozenset({*_SIGN_IN_KEYS, "state", "redirectUri"})
 _HTTP_KEYS: Final = frozenset({"username", "password", "token"})
 _CREDENTIAL_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "oauth2": _OAUTH2_KEYS,
@@ -36,34 +41,24 @@ _CREDENTIAL_KEYS: Final[Mapping[str, frozenset[str]]] = {
 """Type of the auth scheme -> the keys of the credential that a page may give. Every value is a string."""
 
 
-def check_input(args: Mapping[str, Any], answer: Any) -> None:
+def check_input(args: Mapping[str, Any], answer: Any, budget: Budget) -> None:
     """Checks the answer to an input request. ``args``: the arguments of the request, with the schema if there is one.
 
-    Raises ``ChatRequestError`` (422), which names the first field that does not fit.
+    ``budget``: what the answers of the request may take together. Raises ``ChatRequestError`` (422), which names the
+    first field that does not fit.
     """
     schema = args.get("response_schema")
-    if isinstance(schema, dict) and (field := _first_invalid_field(schema, answer)) is not None:
-        where = f"the field {field} does not fit" if field else "it is of another kind"
-        raise ChatRequestError(f"The answer is not what was asked for: {where}.", status=UNPROCESSABLE)
-
-
-def _first_invalid_field(schema: dict[str, Any], answer: Any) -> str | None:
-    """The path of the first field that does not fit, empty for the answer itself.
-
-    ``None`` if all of it fits, or if the schema is not valid.
-    """
+    if not isinstance(schema, dict):
+        return
     try:
-        Draft202012Validator.check_schema(schema)
-        # An empty registry: a schema that a model wrote must not make the server fetch anything.
-        error = next(Draft202012Validator(schema, registry=Registry()).iter_errors(answer), None)
-    except (SchemaError, Unresolvable):
-        return None
-    if error is None:
-        return None
-    path = [str(key) for key in error.absolute_path]
-    if error.validator == "required":
-        path.append(next(key for key in error.validator_value if key not in error.instance))
-    return ".".join(path)
+        misfit = first_misfit(schema, answer, budget)
+    except TooMuchWorkError:
+        raise ChatRequestError(
+            "The answer is too large to be checked. Send a shorter one.", status=UNPROCESSABLE
+        ) from None
+    if misfit is not None:
+        where = f"the field {'.'.join(misfit)[:MAX_NAMED]} does not fit" if misfit else "it is of another kind"
+        raise ChatRequestError(f"The answer is not what was asked for: {where}.", status=UNPROCESSABLE)
 
 
 def complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:
@@ -87,8 +82,9 @@ def complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:
             http["credentials"] = {**(http.get("credentials") or {}), **output}
         case _:
             stored = credential.get("oauth2") or {}
-            _check_state(stored.get("state"), output.get("authResponseUri"))
-            credential["oauth2"] = {**stored, **output}
+            _check_sign_in(stored, output)
+            own = {key: value for key, value in output.items() if key in _SIGN_IN_KEYS or key not in stored}
+            credential["oauth2"] = {**stored, **own}
     return {**config, "exchangedAuthCredential": credential}
 
 
@@ -97,17 +93,30 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
         isinstance(output, dict)
         and bool(output)
         and output.keys() <= allowed
-        and all(isinstance(value, str) and value for value in output.values())
+        and all(isinstance(value, str) and 0 < len(value) <= MAX_CREDENTIAL for value in output.values())
     )
 
 
-def _check_state(state: str | None, uri: str | None) -> None:
-    """Refuses a sign-in that was begun elsewhere: it would sign the user in as somebody else."""
-    if state is None or uri is None:
-        return
-    try:
-        given = parse_qs(urlsplit(uri).query).get("state", [])
-    except ValueError:
-        given = []
-    if given != [state]:
+def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
+    """Refuses a sign-in that was begun elsewhere: it would sign the user in as somebody else.
+
+    The ``state`` of the request comes back in the query of the address where the sign-in ended, or beside the code or
+    token that was taken from there. An address that the request already has cannot be replaced: it belongs to the code.
+    """
+    finished = [key for key in _SIGN_IN_KEYS if key in output]
+    if len(finished) != 1:
+        named = ", ".join(_SIGN_IN_KEYS)
+        raise ChatRequestError(f"A sign-in ends with one of {named}.", status=UNPROCESSABLE)
+    state, redirect = stored.get("state"), stored.get("redirectUri")
+    given = _states(output["authResponseUri"]) if "authResponseUri" in output else [output.get("state")]
+    is_ours = state is None or (given == [state] and output.get("state", state) == state)
+    if not is_ours or (redirect is not None and output.get("redirectUri", redirect) != redirect):
         raise ChatRequestError("The sign-in does not belong to this request.", status=UNPROCESSABLE)
+
+
+def _states(uri: str) -> list[str]:
+    """The states in the query of a URI."""
+    try:
+        return parse_qs(urlsplit(uri).query).get("state", [])
+    except ValueError:
+        return []

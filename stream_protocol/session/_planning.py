@@ -40,6 +40,7 @@ from stream_protocol.session._user_message import (
     texts,
     texts_and_files,
 )
+from stream_protocol.session.schemas import Budget
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.wire import ChatRequestError
 
@@ -228,7 +229,7 @@ def _new_user_turn(
         texts_and_files=parts,
         client_message_id=request.target["id"],
         rewind_before=rewind_before,
-        answers=tuple(_call_answer(call, adk_response(answer, call, {})) for answer, call in given),
+        answers=tuple(_call_answer(call, answer.response) for answer, call in given),
         rejections=tuple(_rejection(call, exchange) for call in denied if exchange is not None),
         reasons={call.answer_id: answer.reason for answer, call in given if answer.reason},
         call_ids=transcript.call_ids if taken_back is None else taken_back.call_ids,
@@ -294,7 +295,8 @@ def _plan_continuation(
     if not answers:
         return _answered_before(target_id, matched, exchange)
     new = [call for page_id, call in calls.items() if page_id in answers]  # ADK takes them in the order of the calls
-    responses = [adk_response(answers[call.page_id], call, payloads) for call in new]
+    budget = Budget()
+    responses = [adk_response(answers[call.page_id], call, payloads, budget) for call in new]
     resumed = {call.page_id: resumed_agent(call.event.author) for call in calls.values()}
     if any(_agent_waits_for(call, new, resumed) for page_id, call in calls.items() if page_id not in answers):
         return NothingToRun(message_id=target_id, past=exchange.events, call_ids=exchange.call_ids)

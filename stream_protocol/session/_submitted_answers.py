@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stream_protocol.convert import is_relayed
 from stream_protocol.convert.calls import RESULT, CallKind, is_confirmed
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED, check_input, complete_credential
+from stream_protocol.session.schemas import Budget
 from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _renamed_calls(
     those of agents in parallel that used one id: they are stored in another order than they were shown.
     """
     strange = [part for part in parts if tools.get(part["toolCallId"]) != tool_name(part)]
-    known = {part["toolCallId"] for part in parts if part not in strange}
+    known = {part["toolCallId"] for part in parts if tools.get(part["toolCallId"]) == tool_name(part)}
     unmatched = [call for call in calls.values() if call.kind in _ANSWERED_BY_PAGE and call.page_id not in known]
     renamed: dict[str, str] = {}
     for part in strange:
@@ -129,7 +130,7 @@ def answers_with_words(message: UIMessage, exchange: Exchange | None) -> Iterato
 
     An agent behind A2A cannot take an answer together with words.
     """
-    calls = calls_by_page_id(exchange)
+    calls, budget = calls_by_page_id(exchange), Budget()
     for answer in submitted_answers(message, exchange):
         call = calls.get(answer.page_id)
         if call is None or not call.is_pending or is_relayed(call.event):
@@ -137,14 +138,14 @@ def answers_with_words(message: UIMessage, exchange: Exchange | None) -> Iterato
         if answer.is_approval:
             counts = call.kind is CallKind.APPROVAL and not answer.response["confirmed"]
         else:
-            counts = call.kind in _ANSWERED_BY_PAGE and _is_usable(answer, call)
+            counts = call.kind in _ANSWERED_BY_PAGE and _is_usable(answer, call, budget)
         if counts:
             yield answer, call
 
 
-def _is_usable(answer: SubmittedAnswer, call: ExternalCall) -> bool:
+def _is_usable(answer: SubmittedAnswer, call: ExternalCall, budget: Budget) -> bool:
     try:
-        adk_response(answer, call, {})
+        adk_response(answer, call, {}, budget)
     except ChatRequestError:
         return False
     return True
@@ -158,13 +159,18 @@ def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
     return payloads
 
 
-def adk_response(answer: SubmittedAnswer, call: ExternalCall, payloads: Mapping[str, Any]) -> dict[str, Any]:
-    """The function response for ADK. Raises ``ChatRequestError`` (422) for an answer that ADK could not use."""
+def adk_response(
+    answer: SubmittedAnswer, call: ExternalCall, payloads: Mapping[str, Any], budget: Budget
+) -> dict[str, Any]:
+    """The function response for ADK. ``budget``: what checking the answers of the request may take.
+
+    Raises ``ChatRequestError`` (422) for an answer that ADK could not use.
+    """
     match call.kind:
         case CallKind.APPROVAL if call.answer_id in payloads:
             return {**answer.response, "payload": payloads[call.answer_id]}
         case CallKind.INPUT if "error" not in answer.response:
-            check_input(call.args, answer.output)
+            check_input(call.args, answer.output, budget)
         case CallKind.CREDENTIAL:
             return complete_credential(call.args, answer.output)
     return answer.response

@@ -126,12 +126,31 @@ async def test_an_answer_that_does_not_fit_leaves_the_request_open(
     assert await page.stored() == before
 
 
+async def test_an_answer_that_cannot_be_checked_in_its_bounds_leaves_the_request_open() -> None:
+    schema = {"type": "array", "items": {"type": "object"}, "uniqueItems": True}
+    page = page_for(
+        Call("adk_request_input", {"message": "Who?", "response_schema": schema}), "Hello.", tools=[request_input]
+    )
+    await page.send("hi")
+    before = await page.stored()
+    page.answer("adk_request_input", [{"n": number} for number in range(6_000)])
+    refusal = await post(page.app, page.body())
+    assert (refusal.status_code, refusal.text) == (422, "The answer is too large to be checked. Send a shorter one.")
+    assert await page.stored() == before
+    page.messages = before
+    page.answer("adk_request_input", [{"n": 1}])
+    await page.submit()
+    assert page.messages[-1]["parts"][-1]["text"] == "Hello."
+
+
 FITTING: list[tuple[Any, Any]] = [
     (SCHEMA, {"name": "Ann", "age": 3}),
     ({"type": "string"}, "Ann"),
     ({"type": "boolean"}, False),
     ({"type": "STRING"}, "no schema of JSON's, so nothing to hold it against"),
     ({"$ref": "http://127.0.0.1:9/x"}, "nothing is fetched"),
+    ({"$ref": "#"}, "a circle tells nothing"),
+    ({"pattern": "(?=a)b"}, "no linear way to run it"),
 ]
 
 

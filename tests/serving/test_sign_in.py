@@ -230,6 +230,56 @@ async def test_a_sign_in_that_was_begun_elsewhere_is_refused_before_its_code_is_
     await app.assert_kept(CODE, ACCESS_TOKEN)
 
 
+OTHER_WAYS: list[dict[str, str]] = [
+    {"authCode": CODE},
+    {"authCode": CODE, "redirectUri": CALLBACK},
+    {"authCode": CODE, "redirectUri": "https://mallory.example/"},
+    {"authCode": CODE, "state": "of-another-sign-in"},
+    {"authCode": CODE, "state": "{state}", "redirectUri": "https://mallory.example/"},
+    {"authResponseUri": f"{CALLBACK}?code={CODE}&state={{state}}", "redirectUri": "https://mallory.example/"},
+    {"authResponseUri": f"{CALLBACK}?code={CODE}&state={{state}}", "state": "of-another-sign-in"},
+    {"authResponseUri": f"{CALLBACK}?code={CODE}", "state": "{state}"},
+    {"accessToken": ACCESS_TOKEN},
+    {"accessToken": ACCESS_TOKEN, "state": "of-another-sign-in"},
+]
+UNCLEAR: list[dict[str, str]] = [
+    {"redirectUri": CALLBACK, "state": "{state}"},
+    {"authResponseUri": f"{CALLBACK}?code={CODE}&state={{state}}", "authCode": "of-another-sign-in"},
+    {"authResponseUri": f"{CALLBACK}?code={CODE}&state={{state}}", "accessToken": "of-another-sign-in"},
+    {"authCode": CODE, "accessToken": ACCESS_TOKEN, "state": "{state}"},
+]
+
+
+async def test_no_way_to_end_a_sign_in_goes_around_its_state_or_its_redirect(provider: Provider) -> None:
+    app = Calendar(oauth2(provider), "Three.")
+    await app.page.send("calendar?")
+    state = app.asked()["state"]
+    told: list[tuple[int, str]] = []
+    for output in [*OTHER_WAYS, *UNCLEAR]:
+        app.page.messages = await app.page.stored()
+        app.page.answer(REQUEST, {key: text.format(state=state) for key, text in output.items()})
+        refusal = await post(app.app, app.page.body())
+        told.append((refusal.status_code, refusal.text))
+    assert told == [
+        *[(422, "The sign-in does not belong to this request.")] * len(OTHER_WAYS),
+        *[(422, "A sign-in ends with one of authResponseUri, authCode, accessToken.")] * len(UNCLEAR),
+    ]
+    app.page.messages = await app.page.stored()
+    app.page.answer(REQUEST, {"authCode": "x" * 2**17, "state": state})
+    assert (await post(app.app, app.page.body())).status_code == 422
+    assert (provider.asked, app.given) == ([], [])
+
+
+async def test_a_code_that_comes_with_its_state_is_exchanged_for_the_stored_redirect(provider: Provider) -> None:
+    app = Calendar(oauth2(provider), "Three.")
+    await app.page.send("calendar?")
+    app.page.answer(REQUEST, {"authCode": CODE, "state": app.asked()["state"], "redirectUri": CALLBACK})
+    await app.page.submit()
+    assert len(app.given) == 1
+    assert [asked["redirect_uri"] for asked in provider.asked] == [[CALLBACK]]
+    await app.assert_kept(CODE, ACCESS_TOKEN)
+
+
 async def test_nobody_signs_in_for_another_user(provider: Provider) -> None:
     """Neither in the other's chat nor with the ids of its request in a chat of his own, where one waits, too."""
     app = Calendar(oauth2(provider), Call("calendar"))

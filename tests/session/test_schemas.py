@@ -1,0 +1,271 @@
+"""Answers are held against schemas that a model wrote: as the standard says, and in a bounded number of steps."""
+
+import logging
+import random
+from typing import Any, Final
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from stream_protocol.session.schemas import Budget, TooMuchWorkError, first_misfit
+
+N: Final = 6_000
+
+
+def repeated(value: Any, keyword: str, times: int) -> Any:
+    for _ in range(times):
+        value = {keyword: [value, value] if keyword.endswith("Of") else value}
+    return value
+
+
+def chain(keyword: str, length: int = 80) -> dict[str, Any]:
+    """Each schema refers to the next one twice."""
+    links = {f"a{n}": {keyword: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(length)}
+    return {"$defs": links | {f"a{length}": {"type": "integer"}}, "$ref": "#/$defs/a0"}
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def unevaluated(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(levels):
+        schema = {"allOf": [schema], "unevaluatedProperties": False}
+    return schema
+
+
+TOO_LARGE: Final = "too large"
+KEYS: Final = {"a" * 20 + str(n): n for n in range(N)}
+
+HOSTILE: list[tuple[str, Any, Any, Any]] = [
+    ("unique objects", {"uniqueItems": True}, [{"n": n} for n in range(N)], TOO_LARGE),
+    ("unique integers of one hash", {"uniqueItems": True}, [n * (2**61 - 1) for n in range(N)], None),
+    ("a nested quantifier", {"pattern": "^(a+)+$"}, "a" * 100_000 + "b", ()),
+    ("an alternative twice", {"pattern": "^(x|x)*y"}, "x" * 100_000, ()),
+    ("names by a pattern", {"propertyNames": {"pattern": "^(a+)+$"}}, KEYS, ()),
+    ("many patterns", {"patternProperties": {f"^(a+)+b{n}$": True for n in range(99)}}, KEYS, TOO_LARGE),
+    (
+        "other names than patterns",
+        {"additionalProperties": False, "patternProperties": {f"(a|b)*x{n}$": True for n in range(99)}},
+        KEYS,
+        TOO_LARGE,
+    ),
+    ("a pattern of many states", {"pattern": "[ab]*a[ab]{900}c"}, "ab" * 10_000, TOO_LARGE),
+    ("patterns to compile", {"allOf": [{"pattern": "a{1000}" * 130 + str(n)} for n in range(200)]}, "a", None),
+    ("anyOf by references", chain("anyOf"), "x", ()),
+    ("oneOf by references", chain("oneOf"), 5, ()),
+    ("allOf by references", chain("allOf"), 5, None),
+    ("nested anyOf", repeated({"type": "integer"}, "anyOf", 6), "x", ()),
+    ("nested not", repeated({"type": "integer"}, "not", 90), 5, None),
+    ("nested unevaluated", unevaluated(40), {"a": 1}, ("a",)),
+    (
+        "contains of contains",
+        {"contains": {"contains": {"contains": {"const": "x"}}}},
+        [[list(range(50))] * 5] * 20,
+        (),
+    ),
+    ("a long enum for each item", {"items": {"enum": list(range(900))}}, list(range(N)), TOO_LARGE),
+    ("dependent schemas", {"dependentSchemas": {f"a{n}": True for n in range(300)}}, {"a1": 1}, None),
+    ("huge floats", {"items": {"multipleOf": 1e-300}}, [1e300 + n for n in range(N)], TOO_LARGE),
+    ("an answer of many digits", {"multipleOf": 7}, 10**100_000, TOO_LARGE),
+    ("a schema of many digits", {"multipleOf": 10**100_000}, 5, None),
+    ("many keys", {"additionalProperties": {"type": "integer"}}, {str(n): n for n in range(10**5)}, TOO_LARGE),
+    ("a deep answer", {"items": {"$ref": "#"}}, nested(900), TOO_LARGE),
+    ("a long text", {"type": "integer"}, "x" * 10**7, ()),
+    ("a large schema", {"enum": list(range(10**5))}, 5, None),
+    ("a long reference", {"$ref": "#" + "/a" * 10**5}, 5, None),
+    ("a reference out for each item", {"items": {"$ref": "http://x/" + "y" * 10**4}}, list(range(9_000)), TOO_LARGE),
+    ("a long text at many levels", {"enum": [nested(90)]}, [["x" * 10**6] * 9] * 9, ()),
+]
+
+
+@pytest.mark.parametrize(
+    ("schema", "answer", "expected"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE]
+)
+def test_whatever_the_schema_the_work_is_counted_and_ends(schema: Any, answer: Any, expected: Any) -> None:
+    budget = Budget()
+    try:
+        told: Any = first_misfit(schema, answer, budget)
+    except TooMuchWorkError:
+        told = TOO_LARGE
+    assert told == expected
+
+
+CIRCLES: list[Any] = [
+    {"$ref": "#"},
+    {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+    {"not": {"$ref": "#"}},
+    {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]},
+    {"oneOf": [{"$ref": "#"}, {"$ref": "#"}]},
+    {"if": {"$ref": "#"}, "then": False, "else": False},
+    {"$dynamicAnchor": "node", "$dynamicRef": "#node"},
+    {"unevaluatedProperties": {"$ref": "#"}, "allOf": [{"$ref": "#"}]},
+    {"contains": {"$ref": "#"}, "$ref": "#"},
+]
+NOT_RUN: list[Any] = [
+    {"pattern": "(?=a)b"},
+    {"pattern": r"(a*)\1b"},
+    {"pattern": "("},
+    {"pattern": "\ud800"},
+    {"propertyNames": {"pattern": "(?=x)"}},
+    {"patternProperties": {"(?=a)": True}, "additionalProperties": False},
+    {"patternProperties": {"(?=a)": False}},
+    {"patternProperties": {"(?=a)": True}, "unevaluatedProperties": False},
+    {"$ref": "http://127.0.0.1:9/x"},
+    {"$ref": "#/nowhere"},
+    {"$ref": "#nowhere"},
+    {"not": {"$ref": "other.json"}},
+    {"type": "STRING"},
+    {"type": 3},
+    {"minLength": "3"},
+    {"multipleOf": 0},
+    {"enum": 5},
+    {"required": "name"},
+    {"properties": {"a": 5}},
+    {"properties": ["a"]},
+    {"items": [{"type": "string"}]},
+    {"allOf": {}},
+    {"if": {"$ref": "x:y"}, "then": False},
+    {"contains": {"$ref": "x:y"}, "maxContains": 0},
+    {"contains": True, "minContains": "x"},
+]
+
+
+@pytest.mark.parametrize("schema", [*CIRCLES, *NOT_RUN], ids=str)
+@pytest.mark.parametrize("answer", [5, "b", ["b"], {"a": "b", "aa": 1}], ids=str)
+def test_what_cannot_be_run_refuses_no_answer(schema: Any, answer: Any) -> None:
+    assert first_misfit(schema, answer, Budget()) is None
+
+
+@pytest.mark.parametrize(
+    "schema", [{"not": {"pattern": "(?=a)b"}}, {"oneOf": [{"pattern": "(?!a)"}, {"pattern": "(?=a)"}]}], ids=str
+)
+def test_what_cannot_be_run_refuses_nothing_by_its_opposite(schema: Any) -> None:
+    assert first_misfit(schema, "b", Budget()) is None
+    assert first_misfit(schema, 5, Budget()) == ()  # a pattern says nothing of a number
+
+
+def test_a_line_of_the_log_says_what_was_not_run(caplog: pytest.LogCaptureFixture) -> None:
+    schema = {"pattern": "(?=a)\n", "$ref": "x:" + "y" * 10**4, "minLength": []}
+    with caplog.at_level(logging.WARNING):
+        assert first_misfit(schema, "a", Budget()) is None
+    (record,) = caplog.records
+    text = record.getMessage()
+    assert r'pattern "(?=a)\n", $ref "x:yyy' in text
+    assert "minLength" in text
+    assert len(text) < 300
+
+
+def test_the_answers_of_a_request_share_its_budget() -> None:
+    budget, schema = Budget(), {"items": {"type": "integer"}}
+    answer = list(range(2_000))
+    assert first_misfit(schema, answer, budget) is None
+    assert first_misfit(schema, answer, budget) is None
+    with pytest.raises(TooMuchWorkError):
+        first_misfit(schema, list(range(7_000)), budget)
+
+
+def test_a_short_answer_is_judged_by_any_schema() -> None:
+    """The costliest schema for one value is one whose every keyword is run."""
+    widest = {"allOf": [{"type": "string", "minLength": 1, "maxLength": 3}] * 140, "not": chain("anyOf", 10)}
+    for answer in ("a", ["a", "b"], {"a": "b"}):
+        first_misfit(widest, answer, Budget())
+
+
+FITTING: list[tuple[Any, Any]] = [
+    ({"multipleOf": 0.01}, 19.99),
+    ({"multipleOf": 3}, 9.0),
+    ({"multipleOf": 2**900}, 2**1000),
+    ({"type": "integer"}, 1.0),
+    ({"const": 1}, 1.0),
+    ({"enum": [[1, {"a": None}]]}, [1.0, {"a": None}]),
+    ({"uniqueItems": True}, [1, True, "1", [1], {"a": 1}, None, "None", 0, False]),
+    ({"pattern": "^\\d{4}-\\d{2}$"}, "2026-01"),
+    ({"$id": "urn:x", "$defs": {"a b/c": {"type": "string"}}, "$ref": "urn:x#/$defs/a%20b~1c"}, "x"),
+    ({"prefixItems": [{"type": "string"}], "items": {"$ref": "#/prefixItems/0"}}, ["a", "b"]),
+    ({"items": {"$ref": "#thing"}, "$defs": {"x": {"$anchor": "thing", "type": "null"}}}, [None]),
+]
+MISFITS: list[tuple[Any, Any, tuple[str, ...]]] = [
+    ({"multipleOf": 0.01}, 19.995, ()),
+    ({"uniqueItems": True}, [1, 1.0], ()),
+    ({"type": "integer"}, True, ()),
+    ({"const": 1}, True, ()),
+    ({"properties": {"a": {"items": {"required": ["n"]}}}}, {"a": [{"n": 1}, {}]}, ("a", "1", "n")),
+    ({"additionalProperties": False, "properties": {"a": True}}, {"a": 1, "b": 2}, ("b",)),
+    ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, ("b",)),
+    ({"contains": {"type": "integer"}, "minContains": 2, "maxContains": 2}, [1, 2, 3], ()),
+    ({"prefixItems": [True, False]}, [1, 2], ("1",)),
+    (False, 1, ()),
+]
+
+
+def test_what_fits_and_what_does_not() -> None:
+    assert [first_misfit(schema, answer, Budget()) for schema, answer in FITTING] == [None] * len(FITTING)
+    assert [first_misfit(schema, answer, Budget()) for schema, answer, _ in MISFITS] == [path for *_, path in MISFITS]
+
+
+class Draw:
+    """Schemas and values by chance."""
+
+    names: Final = ("a", "b", "ab", "c")
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def value(self, depth: int) -> Any:
+        kind = self.rng.random() if depth else 1
+        if kind < 0.3:
+            return [self.value(depth - 1) for _ in range(self.rng.randrange(4))]
+        if kind < 0.65:
+            return {name: self.value(depth - 1) for name in self.names if self.rng.random() < 0.5}
+        return self.rng.choice([None, True, False, 0, 1, 1.0, 1.5, -3, "", "a", "ab", "abc", 10**30])
+
+    def schema(self, depth: int) -> Any:
+        if not depth or self.rng.random() < 0.1:
+            return self.rng.choice([True, False, {"type": "string"}])
+        return {key: value for _ in range(self.rng.randrange(1, 4)) for key, value in self.keyword(depth - 1).items()}
+
+    def keyword(self, depth: int) -> dict[str, Any]:
+        pick = self.rng.choice
+        count, names = self.rng.randrange(3), self.rng.sample(self.names, 2)
+        schemas = [self.schema(depth), self.schema(depth)]
+        named = dict(zip(names, schemas, strict=True))
+        return pick(
+            [
+                {"type": pick(["null", "boolean", "integer", "number", ["string", "null"], ["array", "object"]])},
+                {"enum": [self.value(1), self.value(1)]},
+                {"const": self.value(1)},
+                {pick(["allOf", "anyOf", "oneOf", "prefixItems"]): schemas},
+                {pick(["not", "items", "additionalProperties", "propertyNames"]): schemas[0]},
+                {pick(["unevaluatedItems", "unevaluatedProperties"]): schemas[0]},
+                {"contains": schemas[0], "minContains": count, "maxContains": self.rng.randrange(3)},
+                {"if": schemas[0], "then": schemas[1], "else": pick(schemas)},
+                {"$ref": pick(["#/$defs/x", "#y"])},
+                {pick(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]): pick([0, 1, 1.5])},
+                {"multipleOf": pick([1, 2, 0.5])},
+                {pick(["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"]): count},
+                {"pattern": pick(["a", "^a$", "b|c", "^$"]), "uniqueItems": True},
+                {"required": names, "dependentRequired": {names[0]: names}},
+                {pick(["properties", "dependentSchemas"]): named},
+                {"patternProperties": {pick(["a", "^b", "c$"]): schemas[0]}},
+            ]
+        )
+
+
+DEFINITIONS: Final = {
+    "x": {"type": "object", "properties": {"a": {"type": ["integer", "object", "string"]}}},
+    "y": {"$anchor": "y", "anyOf": [{"type": "string"}, {"items": {"type": "integer"}}, {"required": ["b"]}]},
+}
+
+
+def test_any_schema_judges_as_a_usual_validator_does(rng: random.Random) -> None:
+    draw = Draw(rng)
+    for _ in range(60):
+        schema, value = draw.schema(3), draw.value(3)
+        whole = {"allOf": [schema], "$defs": DEFINITIONS}
+        fits = first_misfit(whole, value, Budget()) is None
+        assert fits is Draft202012Validator(whole).is_valid(value), (whole, value)
