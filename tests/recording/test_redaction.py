@@ -14,7 +14,8 @@ from google.genai import types
 from stream_protocol import iter_chunks
 from stream_protocol.recording import record
 from stream_protocol.recording.write._event_json import event_json
-from stream_protocol.recording.write._redaction import REDACTED, redact_chunk, redact_event, redact_request
+from stream_protocol.recording.write._redaction import redact_chunk, redact_event, redact_request
+from stream_protocol.recording.write._secret_texts import REDACTED
 from stream_protocol.session import STATE_PREFIX
 from tests.recording.recordings import drained, said, source, turns
 
@@ -197,7 +198,7 @@ async def test_a_text_under_the_name_of_a_secret_is_taken_from_arguments_and_res
         {"password": {"type": "string"}},
         {"authors": ["a"], "state": "Texas", "authType": "none"},
         {"author": "x", "http": {"status": 200}},
-        {"password": None, "apiKey": 3},
+        {"password": None, "apiKey": True, "secret": ""},
     ],
 )
 def test_what_is_no_secret_stays(value: dict[str, Any]) -> None:

@@ -1,16 +1,16 @@
 """Removes secrets from what is recorded, before anything is written.
 
-Three rules hold for events, chunks and requests, so that the recorded events still give the recorded chunks:
+The same rules hold for events, chunks and requests, so that the recorded events still give the recorded chunks:
 
 * ADK's auth configs and credentials are found by their keys, wherever they are. What remains is their kind, and the URL
   where a user signs in, without its query. The credential that a user gave is removed completely.
-* Everywhere: a text is removed if its *whole key* is the name of a secret: ``accessToken``, ``client_secret``, … See
-  ``_SECRETS``.
-* Only in session state, and in an app's own keys of a request: a value is removed if its key *contains* a word such as
-  ``token`` or ``password``. See ``_SECRET_WORDS``. ``temp:`` state is removed completely.
+* A value whose name means a secret is removed, of whatever type it is: see ``_secret_names``. The name is its key, or
+  stands beside it: ``{"name": "Cookie", "value": …}``, and ``["Cookie", …]`` in a list.
+* A text that shows itself as a credential is removed, and so are credentials in URLs: see ``_secret_texts``. A text
+  that is JSON is cleaned like JSON.
 
-Text is not searched. The app's own function (``Redact``) must remove secrets that somebody says, or that a model writes
-as streamed arguments.
+What people and models say is not searched, nor are arguments that a model streams: they come in pieces. The app's own
+function (``Redact``) must remove secrets from these.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,10 +20,9 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 
 from stream_protocol.convert.calls import REQUEST_CREDENTIAL
+from stream_protocol.recording.write._secret_names import Meaning, meaning
+from stream_protocol.recording.write._secret_texts import REDACTED, without_secrets
 from stream_protocol.session import CREDENTIAL_PROVIDED, METADATA_KEY, STATE_PREFIX
-
-REDACTED: Final = "[redacted]"
-"""Written in place of a removed value."""
 
 RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
 
@@ -31,32 +30,7 @@ Redact: TypeAlias = Callable[[RecordedKind, dict[str, Any]], dict[str, Any] | No
 """An app's own redaction. Takes the kind of a value and its JSON, which it may change. Returns the JSON to write, or
 ``None`` to write nothing."""
 
-_SECRETS: Final = frozenset(
-    {
-        *("accesstoken", "refreshtoken", "idtoken", "bearertoken", "clientsecret", "authcode", "authresponseuri"),
-        *("codeverifier", "privatekey", "privatekeyid", "apikey", "password"),
-        *("authorization", "proxyauthorization", "xapikey", "setcookie"),
-    }
-)
-"""Names of secrets, compared with the whole key, in the form of ``_plain_name``: fields of ADK's credentials, and HTTP
-headers."""
-
-_SECRET_WORDS: Final = (
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "credential",
-    "apikey",
-    "oauth",
-    "authorization",
-    "cookie",
-)
-"""Words that a key in state or in a request contains if its value may be a secret. ADK has ``…_token_cache`` and
-``adk_oauth2_…``."""
-
 _CONFIG_KEYS: Final = frozenset({"authscheme", "rawauthcredential", "exchangedauthcredential"})
-_CREDENTIAL: Final = REQUEST_CREDENTIAL.replace("_", "")
 _CREDENTIAL_KINDS: Final = frozenset({"oauth2", "http", "apikey", "serviceaccount"})
 _SCHEME_KEYS: Final = frozenset(
     {
@@ -72,57 +46,97 @@ _SIGN_IN: Final = "authuri"
 _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
 """Prefixes of keys of the session's state. What our own hold is in the messages, where the app's redaction sees it."""
 
-_IGNORED: Final = b"_-"
-_NO_SEPARATORS: Final = dict.fromkeys(_IGNORED)
+_NO_SEPARATORS: Final = dict.fromkeys(b"_-")
 """Characters between the words of a name."""
 
-_SUSPECT: Final = tuple(word.encode() for word in (*_SECRETS, *_CONFIG_KEYS, "authtype", _SIGN_IN, _CREDENTIAL))
-"""If none of these is in the JSON text of a value (without ``_IGNORED``), the value has no secret."""
+_SAID: Final = {"text-delta": "delta", "reasoning-delta": "delta", "tool-input-delta": "inputTextDelta"}
+"""Type of a chunk -> the key of what was said."""
+
+_COUNTED: Final = ("usageMetadata", "logprobsResult")
+"""Keys of an event under which a token is a piece of text."""
+
+_NAME_KEYS: Final = frozenset({"name", "key", "header", "field", "parameter", "param", "variable", "k", "n"})
+_VALUE_KEYS: Final = frozenset({"value", "values", "val", "v", "content", "data", "stringvalue", "rawvalue"})
+"""Keys of an object that holds a name and its value."""
+
+_JSON_BEGINNINGS: Final = frozenset('{["')
+_MAX_INDENT: Final = 100
+"""Characters of white space before a JSON text."""
+
+_SCHEMA_KEYS: Final = frozenset(
+    {
+        *(
+            "type",
+            "title",
+            "description",
+            "format",
+            "minLength",
+            "maxLength",
+            "pattern",
+            "nullable",
+            "minimum",
+            "maximum",
+        ),
+        *("writeOnly", "readOnly", "deprecated", "items", "$ref"),
+    }
+)
+"""Keys of a JSON schema that holds no value, as of a form's field for a password."""
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
     """An event's JSON (camelCase) without secrets, ``temp:`` state and this package's own metadata and state."""
-    event = remove_secrets(event)
-    if METADATA_KEY in (metadata := event.get("customMetadata", {})):
-        event["customMetadata"] = {key: value for key, value in metadata.items() if key != METADATA_KEY}
-    actions = event.get("actions", {})
+    cleaned = _clean_object(event)
+    cleaned.update({key: event[key] for key in _COUNTED if key in event})
+    _keep_said(cleaned.get("content"), event.get("content"))
+    for key in ("inputTranscription", "outputTranscription"):
+        _keep(cleaned.get(key), event.get(key), "text")
+    if METADATA_KEY in (metadata := cleaned.get("customMetadata", {})):
+        cleaned["customMetadata"] = {key: value for key, value in metadata.items() if key != METADATA_KEY}
+    actions = cleaned.get("actions", {})
+    _keep(actions, event.get("actions"), "artifactDelta")  # file names, and their versions
     if delta := actions.get("stateDelta"):
-        kept = {key: value for key, value in delta.items() if not key.startswith(_NOT_WRITTEN)}
-        actions["stateDelta"] = _clean_state(kept)
-    if state := actions.get("agentState"):
-        actions["agentState"] = _clean_state(state)
-    return event
+        actions["stateDelta"] = {key: value for key, value in delta.items() if not key.startswith(_NOT_WRITTEN)}
+    return cleaned
 
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
     """A chunk without secrets. Removes the same as from the event that the chunk was made from."""
-    chunk = remove_secrets(chunk)
-    if chunk.get("type") == "data-adk-state":
-        chunk["data"] = _clean_state(chunk.get("data"))
-    return chunk
+    cleaned = _clean_object(chunk)
+    if said := _SAID.get(str(chunk.get("type"))):
+        _keep(cleaned, chunk, said)
+    return cleaned
 
 
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """A client's request body without secrets, in its messages and in the app's own keys."""
-    request = remove_secrets(dict(body))
-    return {**_clean_state(request), **{key: request[key] for key in request.keys() & {"messages"}}}
+    cleaned = _clean_object(dict(body))
+    messages = body.get("messages")
+    for index, message in enumerate(messages if isinstance(messages, list) else ()):
+        _keep_said(cleaned["messages"][index], message)
+    return cleaned
 
 
-def remove_secrets(value: dict[str, Any]) -> dict[str, Any]:
-    """Plain JSON without credentials and without texts under the names of secrets. Returns a copy if there were any.
+def _keep_said(cleaned: Any, original: Any) -> None:
+    """Puts back what people and models say in the parts of a message."""
+    parts = original.get("parts") if isinstance(original, dict) else None
+    for index, part in enumerate(parts if isinstance(parts, list) else ()):
+        _keep(cleaned["parts"][index], part, "text")
 
-    Nearly all events and chunks have none. One search in their text shows that, and they are not copied.
-    """
-    text = orjson.dumps(value).translate(None, _IGNORED).lower()
-    return _clean_object(value) if any(word in text for word in _SUSPECT) else value
+
+def _keep(cleaned: Any, original: Any, key: str) -> None:
+    if isinstance(original, dict) and isinstance(cleaned, dict) and key in original:
+        cleaned[key] = original[key]
 
 
 def _clean(value: Any) -> Any:
+    """A copy of a value without secrets."""
     match value:
+        case str():
+            return _clean_text(value)
         case dict():
             return _clean_object(value)
         case list():
-            return [_clean(item) for item in value]
+            return [_clean_pair(item) if _is_pair(item) else _clean(item) for item in value]
     return value
 
 
@@ -133,21 +147,75 @@ def _clean_object(value: dict[str, Any]) -> dict[str, Any]:
     if "authtype" in names and not _CREDENTIAL_KINDS.isdisjoint(names):
         return _clean_credential(value)
     answer_key = _credential_answer_key(value)
+    held = _meaning_of_held(value)
     return {
         key: CREDENTIAL_PROVIDED
         if key == answer_key
-        else _clean_text(key, item, names)
-        if isinstance(item, str)
-        else _clean(item)
+        else _without(held, item)
+        if held is not Meaning.PLAIN and _plain_name(key) in _VALUE_KEYS
+        else _clean_member(key, item, names)
         for key, item in value.items()
     }
 
 
-def _clean_text(key: str, text: str, names: set[str]) -> str:
+def _clean_member(key: str, value: Any, names: set[str]) -> Any:
     name = _plain_name(key)
-    if name in _SECRETS or (name == "state" and _SIGN_IN in names):
+    if name == _SIGN_IN and isinstance(value, str):
+        return _without_query(value)
+    if name == "state" and _SIGN_IN in names:
         return REDACTED
-    return _without_query(text) if name == _SIGN_IN else text
+    return _without(meaning(key), value)
+
+
+def _meaning_of_held(value: dict[str, Any]) -> Meaning:
+    """What the name in an object means that holds a name and its value."""
+    held = (item for key, item in value.items() if isinstance(item, str) and _plain_name(key) in _NAME_KEYS)
+    return next((told for name in held if (told := meaning(name)) is not Meaning.PLAIN), Meaning.PLAIN)
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)
+
+
+def _clean_pair(pair: list[Any]) -> list[Any]:
+    return [_clean(pair[0]), _without(meaning(pair[0]), pair[1])]
+
+
+def _without(told: Meaning, value: Any) -> Any:
+    """A value without secrets, whose name tells this."""
+    if value in (None, "", [], {}) or isinstance(value, bool):
+        return value
+    match told, value:
+        case Meaning.SECRET, dict() if _is_schema(value):
+            return _clean(value)
+        case Meaning.SECRET, _:
+            return REDACTED
+        case Meaning.TOKENS, str():
+            return REDACTED
+        case Meaning.TOKENS, list():
+            return [_without(told, item) for item in value]
+        case Meaning.TOKENS, dict():
+            return {key: _without(told, item) for key, item in value.items()}
+    return _clean(value)
+
+
+def _is_schema(value: dict[str, Any]) -> bool:
+    return ("type" in value or "$ref" in value) and value.keys() <= _SCHEMA_KEYS
+
+
+def _clean_text(text: str) -> str:
+    if text[:_MAX_INDENT].lstrip()[:1] in _JSON_BEGINNINGS and (json := _parsed(text)) is not None:
+        cleaned = _clean(json)
+        return text if cleaned == json else orjson.dumps(cleaned).decode()
+    return without_secrets(text)
+
+
+def _parsed(text: str) -> Any:
+    """The JSON value of a text; ``None`` if it has none."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
@@ -167,12 +235,26 @@ def _clean_auth_config(config: dict[str, Any]) -> dict[str, Any]:
     for key, value in config.items():
         match _plain_name(key), value:
             case "authscheme", dict():
-                kept[key] = {own: _clean(item) for own, item in value.items() if _plain_name(own) in _SCHEME_KEYS}
+                kept[key] = {
+                    own: _clean_scheme(item) for own, item in value.items() if _plain_name(own) in _SCHEME_KEYS
+                }
             case "exchangedauthcredential", dict():
                 kept[key] = _clean_credential(value)
             case "credentialkey", str():
                 kept[key] = REDACTED
     return kept
+
+
+def _clean_scheme(value: Any) -> Any:
+    """A copy of what an auth scheme says of itself: names of flows and scopes, which are no names of secrets."""
+    match value:
+        case str():
+            return without_secrets(value)
+        case dict():
+            return {key: _clean_scheme(item) for key, item in value.items()}
+        case list():
+            return [_clean_scheme(item) for item in value]
+    return value
 
 
 def _clean_credential(credential: dict[str, Any]) -> dict[str, Any]:
@@ -183,40 +265,13 @@ def _clean_credential(credential: dict[str, Any]) -> dict[str, Any]:
                 kept[key] = value
             case "oauth2", dict():
                 sign_in = {own: item for own, item in value.items() if _plain_name(own) in {_SIGN_IN, "state"}}
-                kept[key] = {own: _clean_text(own, str(item), {_SIGN_IN}) for own, item in sign_in.items()}
+                kept[key] = {own: _clean_member(own, str(item), {_SIGN_IN}) for own, item in sign_in.items()}
     return kept
 
 
 def _without_query(url: str) -> str:
     base, mark, query = url.partition("?")
     return f"{base}{mark}{REDACTED}" if query else url
-
-
-def _clean_state(value: Any) -> Any:
-    """A copy of session state or of an app's own JSON, without values whose key contains the word of a secret."""
-    match value:
-        case dict():
-            return {key: REDACTED if _may_be_secret(key, item) else _clean_state(item) for key, item in value.items()}
-        case list():
-            return [_clean_state(item) for item in value]
-        case str() if value.startswith(("{", "[")) and _contains_secret(value):
-            return REDACTED
-    return value
-
-
-def _may_be_secret(key: str, value: Any) -> bool:
-    """Whether the key contains the word of a secret, and the value is no number: counts of tokens are kept."""
-    return isinstance(value, str | dict | list) and any(part in _plain_name(key) for part in _SECRET_WORDS)
-
-
-def _contains_secret(text: str) -> bool:
-    """Whether the text is JSON that contains a secret: ADK stores Google's credentials in state like this."""
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return False
-    cleaned: Any = _clean_state(_clean(value))
-    return bool(cleaned != value)
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,75 @@
+"""Tells by its name whether a value is a secret: by the words that the name is made of, not by letters in it.
+
+``x-api-key``, ``apiKey`` and ``API_KEY`` hold the same two words, and ``api key`` is a secret. ``keyboard`` has no such
+word. The last word counts, too: a ``token_count`` tells something about tokens.
+"""
+
+import re
+import unicodedata
+from enum import Enum, auto
+from functools import lru_cache
+from typing import Final
+
+_MAX_LENGTH: Final = 200
+"""Characters of a name. What is longer is a text."""
+
+_WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za-z]+")
+
+_SECRETS: Final = (
+    r"\bpass ?(?:words?|wd|phrase|code)\b",
+    r"\b(?:pwd|pswd|passwort|kennwort|senha|contrasena|wachtwoord|パスワード)\b",
+    r"\b(?:secrets?|token|cookies?|jwts?|credentials?|creds|authorization|bearer|mnemonic|keytab)\b",
+    r"\b(?:pin|[ht]?otp|cvv|cvc|csrf|xsrf|sessid|phpsessid|jsessionid)\b",
+    r"\b(?:api|access|secret|private|signing|encryption|ssh|master|auth|account|shared|subscription) ?keys?\b",
+    r"\b(?:decryption|session|storage|consumer|license|hmac|aes|rsa|pgp|gpg|deploy|admin|webhook|functions?) keys?\b",
+    r"\b(?:auth|authorization|verification|recovery|backup|security|access|mfa|sms|device|time|login) ?codes?\b",
+    r"\b(?:access|refresh|id|auth|api|bearer|session|device|push|csrf) ?tokens?\b",
+    r"\b(?:db|database|user|smtp|imap|mail|root|admin|redis|proxy|ftp) ?pass\b",
+    r"\b(?:(?:seed|recovery) phrase|code ?verifier|client assertion|connection ?string|auth ?response ?uri)\b",
+    r"(?:^|\b(?:basic|http|proxy|x) )auth(?: header)?$",
+    # Words that others are put before without a gap.
+    r"(?:password|passwd|apikey|secretkey|accesstoken|refreshtoken|authtoken|clientsecret)s?\b",
+)
+_SECRET: Final = re.compile("|".join(_SECRETS))
+"""Found in the words of a name, in lower case and with a space between two."""
+
+_ABOUT: Final = re.compile(
+    r" (?:counts?|counter|types?|limits?|length|size|ur[il]s?|endpoint|expires(?: in| at)?|expiry|expiration|ttl|at|age"
+    r"|polic(?:y|ies)|budget|usage|used|price|cost|rate|ratio|format|scheme|kind|fields?|status|required|enabled|date"
+    r"|supported|strength|label|placeholder|hint|prompt|errors?|message|help|index|position|details?|servers?|issuer"
+    r"|colou?r|icon|names?|title|description|number|banner|consent|jar|recipe|algorithm|audience|scopes?|rules)$"
+)
+"""Found at the end of a name that tells something about a secret, and does not hold it."""
+
+_HOLDS_CODE: Final = re.compile(r"\bauth ?response ?uri$")
+
+
+class Meaning(Enum):
+    """What a name says of its value."""
+
+    PLAIN = auto()
+    SECRET = auto()
+    """The value is a secret, of whatever type."""
+    TOKENS = auto()
+    """Texts in the value are secrets; numbers are counts."""
+
+
+def meaning(name: str) -> Meaning:
+    """What the name says of its value."""
+    return _meaning(name) if len(name) <= _MAX_LENGTH else Meaning.PLAIN
+
+
+@lru_cache(maxsize=4096)
+def _meaning(name: str) -> Meaning:
+    words = " ".join(_WORD.findall(_plain(name))).lower()
+    if _ABOUT.search(words) and not _HOLDS_CODE.search(words):
+        return Meaning.PLAIN
+    if _SECRET.search(words):
+        return Meaning.SECRET
+    return Meaning.TOKENS if words.endswith("tokens") else Meaning.PLAIN
+
+
+def _plain(name: str) -> str:
+    """The name in its usual letters: no full-width ones, no accents, nothing invisible."""
+    letters = unicodedata.normalize("NFKD", name)
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in ("Cf", "Mn"))
