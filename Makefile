@@ -58,19 +58,20 @@ python-there:
 
 $(PYTHON_READY): pyproject.toml requirements/ci.txt | python-there
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --requirement requirements/ci.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements/ci.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv-3.%/.ready: pyproject.toml requirements/ci.txt | $(PYTHON_READY)
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(@D)
-	$(BIN)/uv pip install --quiet --python $(@D) --no-deps --requirement requirements/ci.txt
+	$(BIN)/uv pip install --quiet --python $(@D) --no-deps --require-hashes --requirement requirements/ci.txt
 	$(BIN)/uv pip install --quiet --python $(@D) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(OLDEST_READY): pyproject.toml requirements/oldest.txt | python-there
 	$(PYTHON) -m venv --clear .venv-oldest
-	$(OLDEST)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements/oldest.txt
+	$(OLDEST)/pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes \
+		--requirement requirements/oldest.txt
 	$(OLDEST)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -141,8 +142,9 @@ bench: $(PYTHON_READY)  ## speed and memory, as ratios taken in one run
 
 # The tools of the tests are the newest in both; `click` is one, too: its CliRunner of 8.1 mixes stdout and stderr.
 lock: $(PYTHON_READY)  ## resolve the ranges of pyproject.toml anew into requirements/
-	$(COMPILE) --group dev --upgrade --output-file requirements/ci.txt
-	$(COMPILE) --group dev --upgrade --no-annotate --output-file requirements/oldest.txt --constraint \
+	$(COMPILE) --group dev --upgrade --generate-hashes --output-file requirements/ci.txt
+	$(COMPILE) --generate-hashes --no-annotate --constraint requirements/ci.txt --output-file requirements/server.txt
+	$(COMPILE) --group dev --upgrade --generate-hashes --no-annotate --output-file requirements/oldest.txt --constraint \
 		<($(COMPILE) --resolution lowest-direct --no-header --no-annotate | grep -v ^click==)
 
 page: $(NODE_READY)  ## build server/page into stream_protocol/page

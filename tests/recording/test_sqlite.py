@@ -3,7 +3,7 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from google.adk.events import Event
@@ -12,6 +12,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 from stream_protocol.recording import RecordingError, load_recording
+from stream_protocol.recording.read import _sqlite
 from stream_protocol.session import DETAILS_PREFIX
 from tests.recording.adk_writers import write_database
 
@@ -133,6 +134,61 @@ async def test_a_store_that_is_none_is_told_in_one_line(change: str, reason: str
     with pytest.raises(RecordingError) as refused:
         load_recording(store)
     assert str(refused.value).startswith(reason)
+
+
+COLUMNS: Final = "'a' AS app_name, 'u' AS user_id, 's' AS session_id, 's' AS id, 1.0 AS timestamp, '{}' AS event_data"
+ENDLESS: Final = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {COLUMNS} FROM n"
+
+CRAFTED: list[tuple[str, str]] = [
+    (f"DROP TABLE events; CREATE VIEW events AS {ENDLESS}", "an SQLite file, but not ADK's sessions"),
+    (f"DROP TABLE sessions; CREATE VIEW sessions AS {ENDLESS}", "an SQLite file, but not ADK's sessions"),
+    (
+        "DROP TABLE events; CREATE VIRTUAL TABLE events USING fts5(app_name, user_id, session_id, event_data)",
+        "an SQLite file, but not ADK's sessions",
+    ),
+    (
+        "ALTER TABLE events DROP COLUMN event_data; ALTER TABLE events ADD COLUMN event_data AS (zeroblob(1000000000))",
+        "an SQLite file, but not ADK's sessions",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "reason"), CRAFTED)
+async def test_a_store_that_was_made_to_harm_is_told_in_one_line(change: str, reason: str, store: Path) -> None:
+    await write_sqlite(store, session("s", "a"))
+    with closing(sqlite3.connect(store)) as writer:
+        writer.executescript(change)
+    with pytest.raises(RecordingError) as refused:
+        load_recording(store)
+    assert str(refused.value) == reason
+
+
+async def test_a_value_that_is_too_large_is_told_in_one_line(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await write_sqlite(store, session("s", "a" * 5_000))
+    monkeypatch.setattr(_sqlite, "MAX_VALUE", 2_000)
+    with pytest.raises(RecordingError, match=r"^the store cannot be read: string or blob too big$"):
+        load_recording(store)
+
+
+async def test_what_triggers_and_other_views_would_do_is_not_done(store: Path) -> None:
+    await write_sqlite(store, session("s", "a"))
+    with closing(sqlite3.connect(store)) as writer:
+        writer.executescript(
+            f"CREATE VIEW other AS {ENDLESS}; CREATE TRIGGER t AFTER UPDATE ON events BEGIN DELETE FROM events; END"
+        )
+    assert words(store) == ["a"]
+
+
+async def test_a_store_whose_reading_does_not_end_is_told_in_one_line(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a file whose pages refer to each other: more work than its size explains."""
+    await write_sqlite(store, session("s", *map(str, range(50))))
+    monkeypatch.setattr(_sqlite, "_CODES_AT_ONCE", 10)
+    assert len(words(store)) == 50
+    monkeypatch.setattr(_sqlite, "MAX_CODES", 0)
+    with pytest.raises(RecordingError, match=r"^the store cannot be read: it is broken, and reading it does not end$"):
+        load_recording(store)
 
 
 def cut_in_half(path: Path) -> None:

@@ -1,9 +1,13 @@
 """Chats in session services that keep them, and that watch who writes."""
 
 import asyncio
+import os
 import socket
+import sqlite3
+import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +111,41 @@ def test_a_uri_names_a_service(
     assert (tmp_path / "chat.db").exists() is ("chat.db" in uri)
     if isinstance(service, DatabaseSessionService):
         asyncio.run(service.close())
+
+
+def modes_in(folder: Path) -> dict[str, int]:
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "sqlite+aiosqlite"])
+@pytest.mark.skipif(os.name == "nt", reason="files of Windows have no modes")
+async def test_the_files_of_a_store_are_their_owners_alone_whatever_the_umask(scheme: str, tmp_path: Path) -> None:
+    path = tmp_path / "chat.db"
+    umask = os.umask(0)
+    try:
+        service = await asyncio.to_thread(load_session_service, f"{scheme}:///{path}")
+        modes = modes_in(tmp_path)
+        with closing(sqlite3.connect(path)) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            writer.execute("CREATE TABLE x (y)")  # SQLite makes its files when the first page changes
+            modes |= modes_in(tmp_path)
+            writer.rollback()
+            writer.execute("PRAGMA journal_mode = WAL")
+            writer.execute("CREATE TABLE x (y)")
+            modes |= modes_in(tmp_path)
+    finally:
+        os.umask(umask)
+    assert modes == dict.fromkeys(["chat.db", "chat.db-journal", "chat.db-wal", "chat.db-shm"], 0o600)
+    if isinstance(service, DatabaseSessionService):
+        await service.close()
+
+
+def test_a_store_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "chat.db"
+    path.touch()
+    path.chmod(0o640)
+    load_session_service(f"sqlite:///{path}")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def closed_port() -> int:

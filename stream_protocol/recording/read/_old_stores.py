@@ -46,6 +46,9 @@ _ACTION_FIELDS: Final = frozenset(
         "rewind_before_invocation_id",
     }
 )
+_MAX_PICKLED: Final = 2**20
+"""Bytes of actions whose names are read."""
+
 _MEMO: Final = frozenset({"MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 _NOTHING: Final = frozenset({"NONE", "NEWFALSE"})
 
@@ -129,6 +132,8 @@ def _names_in(pickled: object) -> list[str]:
     """The names of the fields that pickled actions hold. The pickle is read as data: nothing of it is run."""
     if not isinstance(pickled, bytes):
         return []
+    if len(pickled) > _MAX_PICKLED:
+        return ["large ones"]
     names: list[str] = []
     try:
         steps = [(code.name, arg) for code, arg, _ in pickletools.genops(pickled) if code.name not in _MEMO]

@@ -3,6 +3,9 @@
 Source: both services of google-adk 2.13. Both have the same tables ``sessions`` and ``events``; an event is JSON.
 An old store has columns for it: ``_old_stores``.
 Opening a store writes neither to its file nor to a file beside it.
+
+Somebody else may have made the file. Only plain tables are read, since a view or a virtual table may never end; and the
+work of SQLite is bounded by the size of the file, since the pages of a broken one may refer to each other.
 """
 
 import sqlite3
@@ -22,6 +25,15 @@ from stream_protocol.recording.read._records import EventRecord, RecordingError
 LOCK_TIMEOUT: Final = 2.0
 """Seconds to wait for a process that writes the store."""
 
+MAX_VALUE: Final = 64 * 2**20
+"""Bytes of one value: of an event with its files."""
+
+MAX_CODES: Final = 10
+"""Instructions of SQLite that may be run for a byte of the file. The events of a store take less than one."""
+
+_CODES_AT_ONCE: Final = 100_000
+"""Instructions that are run in any case, and between two looks at their number."""
+
 _WAL_VERSION: Final = 2
 """The value of byte 18 in a file that has a write-ahead log beside it."""
 
@@ -37,6 +49,7 @@ def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Even
     try:
         with closing(sqlite3.connect(_uri(path), uri=True, timeout=LOCK_TIMEOUT)) as store:
             store.text_factory = _text
+            _bound_work(store, path)
             columns = _event_columns(store)
             key = _session_key(store, session)
             if "event_data" not in columns:
@@ -52,13 +65,29 @@ def _uri(path: Path) -> str:
     """The URI of a read-only connection. Without ``immutable`` SQLite would create a missing write-ahead log."""
     with path.open("rb") as file:
         uses_log = file.read(19)[18:] == bytes([_WAL_VERSION])
-    log = path.with_name(f"{path.name}-wal")
-    immutable = "&immutable=1" if uses_log and not (log.exists() and log.stat().st_size) else ""
+    immutable = "&immutable=1" if uses_log and not _log_size(path) else ""
     return f"file:{quote(str(path.absolute()))}?mode=ro{immutable}"
+
+
+def _log_size(path: Path) -> int:
+    """Bytes of the write-ahead log; 0 if there is none."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.stat().st_size if log.exists() else 0
+
+
+def _bound_work(store: sqlite3.Connection, path: Path) -> None:
+    """Interrupts SQLite when it runs more instructions than the size of the store explains."""
+    size = path.stat().st_size + _log_size(path)
+    looks = iter(range(1 + size * MAX_CODES // _CODES_AT_ONCE))
+    store.set_progress_handler(lambda: next(looks, None) is None, _CODES_AT_ONCE)
+    store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
 
 
 def _event_columns(store: sqlite3.Connection) -> set[str]:
     """The columns of the table with the events. Raises ``RecordingError`` if the tables are not ADK's."""
+    tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")}
+    if not {"events", "sessions"} <= tables:
+        raise RecordingError("an SQLite file, but not ADK's sessions")
     columns = {name for (name,) in store.execute("SELECT name FROM pragma_table_info('events')")}
     keys = {name for (name,) in store.execute("SELECT name FROM pragma_table_info('sessions')")}
     has_keys = {"app_name", "user_id", "session_id"} <= columns and {"app_name", "user_id", "id"} <= keys
@@ -96,5 +125,7 @@ def _text(stored: bytes) -> str:
 
 def _error_text(error: sqlite3.Error) -> str:
     code = getattr(error, "sqlite_errorcode", None)  # an error of Python's own module has none
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return "the store cannot be read: it is broken, and reading it does not end"
     locked = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
     return "another process has locked the store" if locked else f"the store cannot be read: {error}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -31,18 +33,35 @@ class SessionServiceError(Exception):
 def load_session_service(uri: str) -> BaseSessionService:
     """Makes the service of ``memory://``, ``sqlite:///chat.db``, ``postgresql://user@host/db``, or another ADK scheme.
 
-    The service is probed first, so that a server whose store does not work does not start. To be called where no event
-    loop runs. Raises ``SessionServiceError``.
+    The service is probed first, so that a server whose store does not work does not start. An SQLite file that is not
+    there yet is made for its owner alone. To be called where no event loop runs. Raises ``SessionServiceError``.
     """
     for scheme, driver in ASYNC_DRIVERS:
         if uri.startswith(scheme):
             uri = driver + uri.removeprefix(scheme)
+    _make_private_file(uri)
     try:
         asyncio.run(_prepare(uri))
         return _make(uri)  # a new service: connections belong to the loop that made them
     except Exception as error:
         reason = next(iter(str(error).splitlines()), "")
         raise SessionServiceError(f"cannot use {_without_password(uri)}: {type(error).__name__}: {reason}") from error
+
+
+def _make_private_file(uri: str) -> None:
+    """Makes the file of an SQLite store, if it is not there, so that its owner alone can read it.
+
+    SQLite gives the files beside it (journal, write-ahead log) the mode of the store. A file that is there keeps its
+    own.
+    """
+    address = urlsplit(uri)
+    path = address.path.removeprefix("/")
+    if address.scheme.partition("+")[0] != "sqlite" or path in ("", ":memory:"):
+        return
+    if path.startswith("file:"):
+        path = path.removeprefix("file:")
+    with suppress(OSError, ValueError):  # whatever is wrong with the path, the service tells it
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 @runtime_checkable
