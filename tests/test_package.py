@@ -113,6 +113,21 @@ def test_the_locked_versions_lie_in_the_declared_ranges(name: str) -> None:
     assert [r for r in ranges if not r.specifier.contains(locked(name)[r.name.lower()])] == []
 
 
+@pytest.mark.parametrize("name", ["ci.txt", "oldest.txt", "server.txt"])
+def test_every_locked_version_has_its_hashes(name: str) -> None:
+    lock = (ROOT / "requirements" / name).read_text()
+    entries = re.split(r"^(?=[\w.-]+==)", lock, flags=re.MULTILINE)[1:]
+    assert entries
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_the_image_has_what_the_tests_had_and_nothing_of_the_tests() -> None:
+    server, tested = locked("server.txt"), locked("ci.txt")
+    assert server.items() <= tested.items()
+    assert {r.name for r in runtime_ranges()} <= server.keys()
+    assert "pytest" not in server
+
+
 def test_the_oldest_versions_are_the_lower_ends_of_the_ranges() -> None:
     versions = locked("oldest.txt")
     ends = {r.name.lower(): end.version for r in runtime_ranges() for end in r.specifier if end.operator == ">="}
