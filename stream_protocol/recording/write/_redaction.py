@@ -136,8 +136,17 @@ def _clean(value: Any) -> Any:
         case dict():
             return _clean_object(value)
         case list():
-            return [_clean_pair(item) if _is_pair(item) else _clean(item) for item in value]
+            return _clean_list(value)
     return value
+
+
+def _clean_list(items: list[Any]) -> list[Any]:
+    """A copy of a list. What follows the option of a command line is its value: ``--password``."""
+    cleaned = [_clean_pair(item) if _is_pair(item) else _clean(item) for item in items]
+    for index, item in enumerate(items[:-1]):
+        if isinstance(item, str) and item.startswith("--") and meaning(item) is Meaning.SECRET:
+            cleaned[index + 1] = REDACTED
+    return cleaned
 
 
 def _clean_object(value: dict[str, Any]) -> dict[str, Any]:
@@ -164,6 +173,8 @@ def _clean_member(key: str, value: Any, names: set[str]) -> Any:
         return _without_query(value)
     if name == "state" and _SIGN_IN in names:
         return REDACTED
+    if name.endswith("headers") and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return _clean_header_list(value)
     return _without(meaning(key), value)
 
 
@@ -171,6 +182,15 @@ def _meaning_of_held(value: dict[str, Any]) -> Meaning:
     """What the name in an object means that holds a name and its value."""
     held = (item for key, item in value.items() if isinstance(item, str) and _plain_name(key) in _NAME_KEYS)
     return next((told for name in held if (told := meaning(name)) is not Meaning.PLAIN), Meaning.PLAIN)
+
+
+def _clean_header_list(items: list[str]) -> list[Any]:
+    """Names and values by turns, as ``rawHeaders`` of Node has them; or lines, each with both."""
+    names = [None, *items] if len(items) % 2 == 0 else [None] * len(items)
+    return [
+        _without(meaning(name) if name is not None and index % 2 else Meaning.PLAIN, item)
+        for index, (name, item) in enumerate(zip(names, items, strict=False))
+    ]
 
 
 def _is_pair(item: Any) -> bool:

@@ -18,11 +18,11 @@ _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za
 _SECRETS: Final = (
     r"\bpass ?(?:words?|wd|phrase|code)\b",
     r"\b(?:pwd|pswd|passwort|kennwort|senha|contrasena|wachtwoord|パスワード)\b",
-    r"\b(?:secrets?|token|cookies?|jwts?|credentials?|creds|authorization|bearer|mnemonic|keytab)\b",
-    r"\b(?:pin|[ht]?otp|cvv|cvc|csrf|xsrf|sessid|phpsessid|jsessionid)\b",
+    r"\b(?:secrets?|token|cookies?|jwts?|credentials?|creds|authorization|bearer|o ?auth|keytab)\b",
+    r"\b(?:pin|[ht]?otp|cvv|cvc|csrf|xsrf|sessid|phpsessid|jsessionid|mnemonic)\b",
     r"\b(?:api|access|secret|private|signing|encryption|ssh|master|auth|account|shared|subscription) ?keys?\b",
-    r"\b(?:decryption|session|storage|consumer|license|hmac|aes|rsa|pgp|gpg|deploy|admin|webhook|functions?) keys?\b",
-    r"\b(?:auth|authorization|verification|recovery|backup|security|access|mfa|sms|device|time|login) ?codes?\b",
+    r"\b(?:decryption|session|consumer|license|hmac|aes|rsa|pgp|gpg|deploy|admin|webhook|functions) keys?\b",
+    r"\b(?:auth|authorization|verification|recovery|backup|security|access|mfa|sms|device|one time|login) ?codes?\b",
     r"\b(?:access|refresh|id|auth|api|bearer|session|device|push|csrf) ?tokens?\b",
     r"\b(?:db|database|user|smtp|imap|mail|root|admin|redis|proxy|ftp) ?pass\b",
     r"\b(?:(?:seed|recovery) phrase|code ?verifier|client assertion|connection ?string|auth ?response ?uri)\b",
@@ -37,7 +37,7 @@ _ABOUT: Final = re.compile(
     r" (?:counts?|counter|types?|limits?|length|size|ur[il]s?|endpoint|expires(?: in| at)?|expiry|expiration|ttl|at|age"
     r"|polic(?:y|ies)|budget|usage|used|price|cost|rate|ratio|format|scheme|kind|fields?|status|required|enabled|date"
     r"|supported|strength|label|placeholder|hint|prompt|errors?|message|help|index|position|details?|servers?|issuer"
-    r"|colou?r|icon|names?|title|description|number|banner|consent|jar|recipe|algorithm|audience|scopes?|rules)$"
+    r"|colou?r|icon|names?|title|description|banner|consent|recipe|algorithm|audience|scopes?|rules)$"
 )
 """Found at the end of a name that tells something about a secret, and does not hold it."""
 

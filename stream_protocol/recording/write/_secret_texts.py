@@ -40,7 +40,10 @@ _FORM: Final = re.compile(r"[^\s=&?/:]{1,200}=[^\s&]*(?:&[^\s=&]{1,200}=[^\s&]*)
 _HEADER: Final = re.compile(
     r"(?im)^((?:[\w-]*[-_])?(?:authorization|cookie|api-?key|auth-token|access-token))(: *)(\S.*)$"
 )
-_ASSIGNMENT: Final = re.compile(r"(?m)^((?:export )?([\w.-]{1,200}) ?= ?)(\S.*)$")
+_ASSIGNMENT: Final = re.compile(
+    r"(?m)^([ \t]*(?:- |export )?[\"']?([\w.-]{1,200})[\"']?)(?:( ?= ?)\S.*|(: *)\S+[ \t\r]*)$"
+)
+"""``name = value``, and ``name: value`` where that is one word."""
 
 _URL_SECRETS: Final = re.compile(
     r"(?:x-(?:amz|goog)-)?(?:signature|credential|security-token)|sig|hmac|awsaccesskeyid|googleaccessid|auth|hash-?key",
@@ -58,9 +61,8 @@ def without_secrets(text: str) -> str:
         return REDACTED
     if len(text) > _MAX_SEARCHED:
         return text
-    if "=" in text:
+    if "=" in text or ":" in text:
         text = _without_assignments(text)
-    if ":" in text:
         text = _HEADER.sub(rf"\1\2{REDACTED}", text)
     if "PRIVATE KEY-----" in text:
         text = _PEM.sub(REDACTED, text)
@@ -71,7 +73,10 @@ def _without_assignments(text: str) -> str:
     if _FORM.fullmatch(text):
         return _clean_parameters(f"?{text}")[1:]
     return _ASSIGNMENT.sub(
-        lambda match: f"{match[1]}{REDACTED}" if meaning(match[2]) is not Meaning.PLAIN else match[0], text
+        lambda match: (
+            f"{match[1]}{match[3] or match[4]}{REDACTED}" if meaning(match[2]) is not Meaning.PLAIN else match[0]
+        ),
+        text,
     )
 
 
