@@ -20,6 +20,21 @@ from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from stream_protocol.session.schemas._arguments import (
+    TYPES,
+    are_maps_of_names,
+    are_names,
+    are_types,
+    is_anything,
+    is_count,
+    is_divisor,
+    is_flag,
+    is_list,
+    is_map,
+    is_number,
+    is_text,
+)
+
 if TYPE_CHECKING:
     from stream_protocol.session.schemas._check import Check
 
@@ -91,7 +106,7 @@ def _applies(parts: Callable[[Check, Any, Any, dict[str, Any]], Iterable[tuple[P
 
 
 def _is_type(_check: Check, names: Any, value: Any) -> bool:
-    return any(_TYPES[name](value) for name in ([names] if isinstance(names, str) else names))
+    return any(TYPES[name](value) for name in ([names] if isinstance(names, str) else names))
 
 
 def _reference(check: Check, reference: str, value: Any, _schema: dict[str, Any]) -> Steps:
@@ -124,7 +139,7 @@ def _contains(_check: Check, contained: Any, items: list[Any], schema: dict[str,
     for item in items:
         counted.add((yield judge, contained, item))
     least, most = schema.get("minContains", 1), schema.get("maxContains", len(items))
-    return counted.judgement(least, most) if _is_count(least) and _is_count(most) else UNKNOWN
+    return counted.judgement(least, most) if is_count(least) and is_count(most) else UNKNOWN
 
 
 @dataclass(slots=True)
@@ -306,123 +321,63 @@ def _members(value: Any) -> Iterable[tuple[Any, Any]]:
 # ---- the table
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_integer(value: Any) -> bool:
-    return _is_number(value) and (isinstance(value, int) or value.is_integer())
-
-
-_TYPES: Final[dict[str, Callable[[Any], bool]]] = {
-    "null": lambda value: value is None,
-    "boolean": lambda value: isinstance(value, bool),
-    "integer": _is_integer,
-    "number": _is_number,
-    "string": lambda value: isinstance(value, str),
-    "array": lambda value: isinstance(value, list),
-    "object": lambda value: isinstance(value, dict),
-}
-
-
-def _is_anything(_argument: Any) -> bool:
-    return True
-
-
-def _is_divisor(argument: Any) -> bool:
-    return _is_number(argument) and isfinite(argument) and argument > 0
-
-
-def _is_count(argument: Any) -> bool:
-    return _is_integer(argument) and argument >= 0
-
-
-def _is_flag(argument: Any) -> bool:
-    return isinstance(argument, bool)
-
-
-def _is_text(argument: Any) -> bool:
-    return isinstance(argument, str)
-
-
-def _is_list(argument: Any) -> bool:
-    return isinstance(argument, list)
-
-
-def _is_map(argument: Any) -> bool:
-    return isinstance(argument, dict)
-
-
-def _are_types(argument: Any) -> bool:
-    names = argument if isinstance(argument, list) else [argument]
-    return all(isinstance(name, str) and name in _TYPES for name in names)
-
-
-def _are_names(argument: Any) -> bool:
-    return isinstance(argument, list) and all(isinstance(name, str) for name in argument)
-
-
-def _are_maps_of_names(argument: Any) -> bool:
-    return isinstance(argument, dict) and all(map(_are_names, argument.values()))
-
-
 _ANY: Final[dict[str, tuple[Callable[[Any], bool], _Keyword]]] = {
-    "$ref": (_is_text, _reference),
-    "$dynamicRef": (_is_text, _reference),  # the same, as there is but one document
-    "type": (_are_types, _asserts(_is_type)),
+    "$ref": (is_text, _reference),
+    "$dynamicRef": (is_text, _reference),  # the same, as there is but one document
+    "type": (are_types, _asserts(_is_type)),
     "enum": (
-        _is_list,
+        is_list,
         _asserts(lambda check, allowed, value: check.equal(value) in map(check.equal, allowed)),
     ),
-    "const": (_is_anything, _asserts(lambda check, only, value: check.equal(value) == check.equal(only))),
-    "allOf": (_is_list, _applies(lambda _check, schemas, value, _: (((), schema, value) for schema in schemas))),
-    "anyOf": (_is_list, _any_of),
-    "oneOf": (_is_list, _one_of),
-    "not": (_is_anything, _not),
-    "if": (_is_anything, _if),
+    "const": (is_anything, _asserts(lambda check, only, value: check.equal(value) == check.equal(only))),
+    "allOf": (is_list, _applies(lambda _check, schemas, value, _: (((), schema, value) for schema in schemas))),
+    "anyOf": (is_list, _any_of),
+    "oneOf": (is_list, _one_of),
+    "not": (is_anything, _not),
+    "if": (is_anything, _if),
 }
 _NUMBER: Final = _ANY | {
-    "minimum": (_is_number, _asserts(lambda _check, least, value: value >= least)),
-    "maximum": (_is_number, _asserts(lambda _check, most, value: value <= most)),
-    "exclusiveMinimum": (_is_number, _asserts(lambda _check, least, value: value > least)),
-    "exclusiveMaximum": (_is_number, _asserts(lambda _check, most, value: value < most)),
-    "multipleOf": (_is_divisor, _asserts(_is_multiple)),
+    "minimum": (is_number, _asserts(lambda _check, least, value: value >= least)),
+    "maximum": (is_number, _asserts(lambda _check, most, value: value <= most)),
+    "exclusiveMinimum": (is_number, _asserts(lambda _check, least, value: value > least)),
+    "exclusiveMaximum": (is_number, _asserts(lambda _check, most, value: value < most)),
+    "multipleOf": (is_divisor, _asserts(_is_multiple)),
 }
 _STRING: Final = _ANY | {
-    "minLength": (_is_count, _asserts(lambda _check, least, text: len(text) >= least)),
-    "maxLength": (_is_count, _asserts(lambda _check, most, text: len(text) <= most)),
-    "pattern": (_is_text, _asserts(lambda check, pattern, text: check.matches(pattern, text))),
+    "minLength": (is_count, _asserts(lambda _check, least, text: len(text) >= least)),
+    "maxLength": (is_count, _asserts(lambda _check, most, text: len(text) <= most)),
+    "pattern": (is_text, _asserts(lambda check, pattern, text: check.matches(pattern, text))),
 }
 _ARRAY: Final = _ANY | {
-    "minItems": (_is_count, _asserts(lambda _check, least, items: len(items) >= least)),
-    "maxItems": (_is_count, _asserts(lambda _check, most, items: len(items) <= most)),
-    "uniqueItems": (_is_flag, _asserts(_are_unique)),
+    "minItems": (is_count, _asserts(lambda _check, least, items: len(items) >= least)),
+    "maxItems": (is_count, _asserts(lambda _check, most, items: len(items) <= most)),
+    "uniqueItems": (is_flag, _asserts(_are_unique)),
     "prefixItems": (
-        _is_list,
+        is_list,
         _applies(
             lambda _check, schemas, items, _: (
                 ((str(index),), *pair) for index, pair in enumerate(zip(schemas, items, strict=False))
             )
         ),
     ),
-    "items": (_is_anything, _applies(_items)),
-    "contains": (_is_anything, _contains),
-    "unevaluatedItems": (_is_anything, _unevaluated),
+    "items": (is_anything, _applies(_items)),
+    "contains": (is_anything, _contains),
+    "unevaluatedItems": (is_anything, _unevaluated),
 }
 _OBJECT: Final = _ANY | {
-    "minProperties": (_is_count, _asserts(lambda _check, least, value: len(value) >= least)),
-    "maxProperties": (_is_count, _asserts(lambda _check, most, value: len(value) <= most)),
-    "required": (_are_names, _required),
-    "dependentRequired": (_are_maps_of_names, _dependent_required),
-    "dependentSchemas": (_is_map, _applies(_dependent_schemas)),
-    "properties": (_is_map, _applies(_properties)),
-    "patternProperties": (_is_map, _applies(_pattern_properties)),
-    "additionalProperties": (_is_anything, _applies(_additional_properties)),
+    "minProperties": (is_count, _asserts(lambda _check, least, value: len(value) >= least)),
+    "maxProperties": (is_count, _asserts(lambda _check, most, value: len(value) <= most)),
+    "required": (are_names, _required),
+    "dependentRequired": (are_maps_of_names, _dependent_required),
+    "dependentSchemas": (is_map, _applies(_dependent_schemas)),
+    "properties": (is_map, _applies(_properties)),
+    "patternProperties": (is_map, _applies(_pattern_properties)),
+    "additionalProperties": (is_anything, _applies(_additional_properties)),
     "propertyNames": (
-        _is_anything,
+        is_anything,
         _applies(lambda _check, names, value, _: (((), names, name) for name in value)),
     ),
-    "unevaluatedProperties": (_is_anything, _unevaluated),
+    "unevaluatedProperties": (is_anything, _unevaluated),
 }
 
 _DIVISION_STEPS: Final = 20
