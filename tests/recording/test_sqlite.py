@@ -191,6 +191,13 @@ async def test_a_store_whose_reading_does_not_end_is_told_in_one_line(
         load_recording(store)
 
 
+async def test_rows_that_share_their_pages_are_told_in_one_line(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await write_sqlite(store, session("s", *map(str, range(3))))
+    monkeypatch.setattr(_sqlite, "_size", lambda _path: 100)
+    with pytest.raises(RecordingError, match=r"^the store cannot be read: it is broken, and reading it does not end$"):
+        load_recording(store)
+
+
 def cut_in_half(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 

@@ -8,7 +8,6 @@ tells by the actions; but the request for the approval is an event of its own.
 """
 
 import pickletools
-import sqlite3
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -58,19 +57,17 @@ def is_old_store(columns: Iterable[str]) -> bool:
     return {"id", "author", "content", "timestamp", _ACTIONS} <= {*columns}
 
 
-def read_old_events(
-    store: sqlite3.Connection, columns: Iterable[str], key: tuple[str, str, str], warn: WarnOnce
-) -> Iterator[EventRecord]:
-    """The events of a session, whose key is app, user and id. Warns of the actions that are left out."""
-    names = [name for name in (*_PLAIN, *_FLAGS, *_JSON, _ACTIONS) if name in {*columns}]
-    query = (
-        f"SELECT {', '.join(names)} FROM events"  # noqa: S608 - names of ours
-        " WHERE app_name = ? AND user_id = ? AND session_id = ? ORDER BY timestamp, rowid"
-    )
+def old_columns(columns: Iterable[str]) -> list[str]:
+    """The columns that are read, of those that the table ``events`` has."""
+    return [name for name in (*_PLAIN, *_FLAGS, *_JSON, _ACTIONS) if name in {*columns}]
+
+
+def read_old_events(names: list[str], rows: Iterable[tuple[Any, ...]], warn: WarnOnce) -> Iterator[EventRecord]:
+    """The events of a session, from the values of these columns. Warns of the actions that are left out."""
     lost: dict[str, None] = {}
     count = 0
     asked: dict[str, dict[str, Any]] = {}
-    for number, row in enumerate(store.execute(query, key), 1):
+    for number, row in enumerate(rows, 1):
         values = dict(zip(names, row, strict=True))
         held = _names_in(values.pop(_ACTIONS))
         lost |= dict.fromkeys(held)

@@ -10,15 +10,15 @@ work of SQLite is bounded by the size of the file, since the pages of a broken o
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from stream_protocol.convert import WarnOnce
 from stream_protocol.recording.read._choose_session import choose_session
-from stream_protocol.recording.read._old_stores import is_old_store, read_old_events
+from stream_protocol.recording.read._old_stores import is_old_store, old_columns, read_old_events
 from stream_protocol.recording.read._parsing import event_time, parse_json_text
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
@@ -34,14 +34,16 @@ MAX_CODES: Final = 10
 _CODES_AT_ONCE: Final = 100_000
 """Instructions that are run in any case, and between two looks at their number."""
 
+_BROKEN: Final = "the store cannot be read: it is broken, and reading it does not end"
+
 _WAL_VERSION: Final = 2
 """The value of byte 18 in a file that has a write-ahead log beside it."""
 
-# Events with equal timestamps come in the order in which they were written. The services themselves order them by row,
-# or by their random ids.
-_EVENTS: Final = (
-    "SELECT event_data FROM events WHERE app_name = ? AND user_id = ? AND session_id = ? ORDER BY timestamp, rowid"
+_ORDER: Final = (
+    "SELECT rowid FROM events WHERE app_name = ? AND user_id = ? AND session_id = ? ORDER BY timestamp, rowid"
 )
+"""Events with equal timestamps come in the order in which they were written. The services themselves order them by row,
+or by their random ids."""
 
 
 def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[EventRecord]:
@@ -53,9 +55,10 @@ def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Even
             columns = _event_columns(store)
             key = _session_key(store, session)
             if "event_data" not in columns:
-                yield from read_old_events(store, columns, key, warn)
+                names = old_columns(columns)
+                yield from read_old_events(names, _rows(store, names, key, path), warn)
                 return
-            for number, (data,) in enumerate(store.execute(_EVENTS, key), 1):
+            for number, (data,) in enumerate(_rows(store, ["event_data"], key, path), 1):
                 yield _record(number, data)
     except sqlite3.Error as error:
         raise RecordingError(_error_text(error)) from None
@@ -75,12 +78,34 @@ def _log_size(path: Path) -> int:
     return log.stat().st_size if log.exists() else 0
 
 
+def _size(path: Path) -> int:
+    """Bytes of the store and its log."""
+    return path.stat().st_size + _log_size(path)
+
+
 def _bound_work(store: sqlite3.Connection, path: Path) -> None:
     """Interrupts SQLite when it runs more instructions than the size of the store explains."""
-    size = path.stat().st_size + _log_size(path)
-    looks = iter(range(1 + size * MAX_CODES // _CODES_AT_ONCE))
+    looks = iter(range(1 + _size(path) * MAX_CODES // _CODES_AT_ONCE))
     store.set_progress_handler(lambda: next(looks, None) is None, _CODES_AT_ONCE)
     store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
+
+
+def _rows(
+    store: sqlite3.Connection, names: Iterable[str], key: tuple[str, str, str], path: Path
+) -> Iterator[tuple[Any, ...]]:
+    """The events of a session in their order, each with the values of these columns.
+
+    They are sorted without their values, and together these are no larger than the store: the rows of a broken file may
+    share their pages. Text of UTF-16 takes up to half as much again in UTF-8.
+    """
+    left = 2 * _size(path)
+    query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - names of ours
+    for row_id in store.execute(_ORDER, key).fetchall():
+        for row in store.execute(query, row_id):
+            left -= sum(len(value) for value in row if isinstance(value, str | bytes))
+            if left < 0:
+                raise RecordingError(_BROKEN)
+            yield row
 
 
 def _event_columns(store: sqlite3.Connection) -> set[str]:
@@ -126,6 +151,6 @@ def _text(stored: bytes) -> str:
 def _error_text(error: sqlite3.Error) -> str:
     code = getattr(error, "sqlite_errorcode", None)  # an error of Python's own module has none
     if code == sqlite3.SQLITE_INTERRUPT:
-        return "the store cannot be read: it is broken, and reading it does not end"
+        return _BROKEN
     locked = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
     return "another process has locked the store" if locked else f"the store cannot be read: {error}"
