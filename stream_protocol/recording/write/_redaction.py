@@ -55,7 +55,7 @@ _SAID: Final = {"text-delta": "delta", "reasoning-delta": "delta", "tool-input-d
 _COUNTED: Final = ("usageMetadata", "logprobsResult")
 """Keys of an event under which a token is a piece of text."""
 
-_NAME_KEYS: Final = frozenset({"name", "key", "header", "field", "parameter", "param", "variable", "k", "n"})
+_NAME_KEYS: Final = frozenset({"name", "key", "header", "field", "parameter", "param", "variable", "id", "k", "n"})
 _VALUE_KEYS: Final = frozenset({"value", "values", "val", "v", "content", "data", "stringvalue", "rawvalue"})
 """Keys of an object that holds a name and its value."""
 
@@ -210,11 +210,11 @@ def _without(told: Meaning, value: Any) -> Any:
             return _clean(value)
         case Meaning.SECRET, _:
             return REDACTED
-        case Meaning.TOKENS, str():
+        case Meaning.SECRET_TEXTS, str():
             return REDACTED
-        case Meaning.TOKENS, list():
+        case Meaning.SECRET_TEXTS, list():
             return [_without(told, item) for item in value]
-        case Meaning.TOKENS, dict():
+        case Meaning.SECRET_TEXTS, dict():
             return {key: _without(told, item) for key, item in value.items()}
     return _clean(value)
 

@@ -15,20 +15,39 @@ _MAX_LENGTH: Final = 200
 
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za-z]+")
 
+
+def _plain(name: str) -> str:
+    """The name in its usual letters: no full-width ones, no accents, nothing invisible."""
+    letters = unicodedata.normalize("NFKD", name)
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in ("Cf", "Mn"))
+
+
+_IN_OTHER_LANGUAGES: Final = "|".join(
+    map(
+        _plain,
+        (
+            *("passwort", "kennwort", "mot de passe", "contraseña", "clave", "senha", "wachtwoord"),
+            *("пароль", "パスワード", "密码", "密碼", "비밀번호"),
+        ),
+    )
+)
+
 _SECRETS: Final = (
-    r"\bpass ?(?:words?|wd|phrase|code)\b",
-    r"\b(?:pwd|pswd|passwort|kennwort|senha|contrasena|wachtwoord|パスワード)\b",
+    r"\bpass ?(?:words?|wd|phrase|code|key)\b",
+    rf"\b(?:pwd|pswd|{_IN_OTHER_LANGUAGES})\b",
+    r"(?:^|github |gitlab )pat$",
     r"\b(?:secrets?|token|cookies?|jwts?|credentials?|creds|authorization|bearer|o ?auth|keytab)\b",
     r"\b(?:pin|[ht]?otp|cvv|cvc|csrf|xsrf|sessid|phpsessid|jsessionid|mnemonic)\b",
     r"\b(?:api|access|secret|private|signing|encryption|ssh|master|auth|account|shared|subscription) ?keys?\b",
     r"\b(?:decryption|session|consumer|license|hmac|aes|rsa|pgp|gpg|deploy|admin|webhook|functions) keys?\b",
-    r"\b(?:auth|authorization|verification|recovery|backup|security|access|mfa|sms|device|one time|login) ?codes?\b",
+    r"\b(?:auth|authorization|verification|recovery|backup|security|access|mfa|sms|device|login) ?codes?\b",
+    r"\b(?:fa|factor|one time) codes?\b",
     r"\b(?:access|refresh|id|auth|api|bearer|session|device|push|csrf) ?tokens?\b",
-    r"\b(?:db|database|user|smtp|imap|mail|root|admin|redis|proxy|ftp) ?pass\b",
+    r"\b(?:db|database|user|smtp|imap|mail|root|admin|redis|proxy|ftp|pg)pass\b",
     r"\b(?:(?:seed|recovery) phrase|code ?verifier|client assertion|connection ?string|auth ?response ?uri)\b",
     r"(?:^|\b(?:basic|http|proxy|x) )auth(?: header)?$",
     # Words that others are put before without a gap.
-    r"(?:password|passwd|apikey|secretkey|accesstoken|refreshtoken|authtoken|clientsecret)s?\b",
+    r"(?:password|passwd|apikey|secretkey|accesstoken|refreshtoken|authtoken|csrf\w*token|clientsecret)s?\b",
 )
 _SECRET: Final = re.compile("|".join(_SECRETS))
 """Found in the words of a name, in lower case and with a space between two."""
@@ -50,8 +69,8 @@ class Meaning(Enum):
     PLAIN = auto()
     SECRET = auto()
     """The value is a secret, of whatever type."""
-    TOKENS = auto()
-    """Texts in the value are secrets; numbers are counts."""
+    SECRET_TEXTS = auto()
+    """Texts in the value are secrets. Numbers are counts: of ``tokens``, or of tests that ``pass``."""
 
 
 def meaning(name: str) -> Meaning:
@@ -66,10 +85,4 @@ def _meaning(name: str) -> Meaning:
         return Meaning.PLAIN
     if _SECRET.search(words):
         return Meaning.SECRET
-    return Meaning.TOKENS if words.endswith("tokens") else Meaning.PLAIN
-
-
-def _plain(name: str) -> str:
-    """The name in its usual letters: no full-width ones, no accents, nothing invisible."""
-    letters = unicodedata.normalize("NFKD", name)
-    return "".join(letter for letter in letters if unicodedata.category(letter) not in ("Cf", "Mn"))
+    return Meaning.SECRET_TEXTS if words.endswith("tokens") or words.split()[-1:] == ["pass"] else Meaning.PLAIN

@@ -14,36 +14,40 @@ from stream_protocol.recording.write._secret_names import Meaning, meaning
 REDACTED: Final = "[redacted]"
 """Written in place of a removed value."""
 
-_MAX_SEARCHED: Final = 2**18
+_MAX_SEARCHED: Final = 2**17
 """Characters of a text that is searched. A longer one is a document or a file."""
 
-_MIN_TOKEN: Final = 8
 _MAX_TOKEN: Final = 2**13
-"""Characters of a text that is a token."""
+"""Characters of a text that is an authorization."""
+
+_SCHEME: Final = re.compile(r"(?:Bearer|Token|ApiKey|Negotiate|DPoP)\s+(?=\S*[\d._~+/=-])\S{6,}", re.IGNORECASE)
+"""A whole text that is an authorization: a scheme, and no word after it."""
 
 _TOKEN: Final = re.compile(
-    r"(?:Bearer|Token|ApiKey|Negotiate|DPoP)\s+(?=\S*[\d._~+/=-])\S{6,}"  # a scheme, and no word after it
-    r"|eyJ[\w-]{5,}\.eyJ[\w-]{5,}\.[\w-]*"  # a JSON Web Token
-    r"|(?:sk|pk|rk)[-_][\w-]{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}"
-    r"|A(?:KIA|SIA)[A-Z0-9]{16}|AIza[\w-]{30,}|ya29\.[\w.-]{10,}|SG\.[\w-]{10,}\.[\w-]{10,}|hf_\w{20,}|npm_\w{20,}"
-    r"|pypi-[\w-]{20,}|whsec_\S{16,}",
-    re.IGNORECASE,
+    r"(?<![\w-])(?:eyJ[\w-]{5,}\.eyJ[\w-]{5,}\.[\w-]*"
+    r"|[sr]k[-_][\w-]{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}"
+    r"|ASIA[A-Z0-9]{16}|AIza[\w-]{30,}|ya29\.[\w.-]{10,}|SG\.[\w-]{10,}\.[\w-]{10,}|hf_\w{20,}|npm_\w{20,}"
+    r"|pypi-[\w-]{20,}|whsec_[\w+/=]{16,}|(?:Bearer|bearer)\s+[\w.~+/=-]{16,})"
 )
-"""A whole text that is a token: those of providers are known by their beginnings."""
+"""Tokens that are known by their beginnings: JSON Web Tokens, those of providers, and long ones behind ``Bearer``."""
 
 _BASIC: Final = re.compile(r"Basic\s+([A-Za-z0-9+/]{4,}={0,2})", re.IGNORECASE)
 _PEM: Final = re.compile(r"-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]*(?:-----END \1-----)?")
 _URL: Final = re.compile(r"(?<![\w+.-])[a-zA-Z][\w+.-]{0,30}(?::[a-zA-Z][\w+.-]{0,30})?://[^\s\"'<>`]+")
 _USER: Final = re.compile(r"(://)([^/?#@\s]*)@(?=[^/?#@]*)")
 _PARAMETER: Final = re.compile(r"(?<=[?&#;])([^?&#;=]{1,200})=([^&#;]*)")
-_FORM: Final = re.compile(r"[^\s=&?/:]{1,200}=[^\s&]*(?:&[^\s=&]{1,200}=[^\s&]*)*")
 _HEADER: Final = re.compile(
-    r"(?im)^((?:[\w-]*[-_])?(?:authorization|cookie|api-?key|auth-token|access-token))(: *)(\S.*)$"
+    r"(?<![\w-])((?:[\w-]{0,40}[-_])?(?:authorization|cookie|api-?key|auth-token|access-token): *)[^\s\"'][^\r\n\"']*",
+    re.IGNORECASE,
 )
-_ASSIGNMENT: Final = re.compile(
-    r"(?m)^([ \t]*(?:- |export )?[\"']?([\w.-]{1,200})[\"']?)(?:( ?= ?)\S.*|(: *)\S+[ \t\r]*)$"
+_LINE: Final = re.compile(r"(?m)^([ \t]*(?:- |export )?([\w.-]{1,200})(?: ?= ?|: *))(\S.*)$")
+_INLINE: Final = re.compile(
+    r"(?<![\w.-])((?P<quote>\\{0,8}[\"'])?(?P<name>[\w.-]{2,100})(?(quote)(?P=quote)\s{0,9}[:=]|[ ]?=)\s{0,9})"
+    r"(\\{0,8}\"[^\"\n]*\"|\\{0,8}'[^'\n]*'|[^\s\"'&;,<>(){}\[\]]+)"
 )
-"""``name = value``, and ``name: value`` where that is one word."""
+"""``name=value`` anywhere, and ``"name": value``."""
+_ELEMENT: Final = re.compile(r"(<([\w.:-]{2,100})(?:\s[^<>]{0,200})?>)[^<]+(?=</)")
+_USER_OPTION: Final = re.compile(r"((?<!\S)(?:-u|--user)[ =][^\s:]{1,100}:)[^\s:@]+")
 
 _URL_SECRETS: Final = re.compile(
     r"(?:x-(?:amz|goog)-)?(?:signature|credential|security-token)|sig|hmac|awsaccesskeyid|googleaccessid|auth|hash-?key",
@@ -57,27 +61,36 @@ _LONG: Final = 20
 
 def without_secrets(text: str) -> str:
     """The text without what shows itself as a credential; the same text if there is none."""
-    if _MIN_TOKEN <= len(text) <= _MAX_TOKEN and (_TOKEN.fullmatch(text.strip()) or _is_basic(text.strip())):
+    if len(text) <= _MAX_TOKEN and (_SCHEME.fullmatch(text.strip()) or _is_basic(text.strip())):
         return REDACTED
     if len(text) > _MAX_SEARCHED:
         return text
-    if "=" in text or ":" in text:
-        text = _without_assignments(text)
-        text = _HEADER.sub(rf"\1\2{REDACTED}", text)
+    text = _TOKEN.sub(REDACTED, text)
+    if ":" in text or "=" in text:
+        text = _LINE.sub(_clean_line, text)
+        text = _INLINE.sub(lambda found: _clean_value(found, found["name"]), text)
+        text = _USER_OPTION.sub(rf"\1{REDACTED}", _HEADER.sub(rf"\1{REDACTED}", text))
+    if "</" in text:
+        text = _ELEMENT.sub(lambda found: _clean_value(found, found[2]), text)
     if "PRIVATE KEY-----" in text:
         text = _PEM.sub(REDACTED, text)
-    return _URL.sub(lambda match: _clean_url(match[0]), text) if "://" in text else text
+    return _URL.sub(lambda found: _clean_url(found[0]), text) if "://" in text else text
 
 
-def _without_assignments(text: str) -> str:
-    if _FORM.fullmatch(text):
-        return _clean_parameters(f"?{text}")[1:]
-    return _ASSIGNMENT.sub(
-        lambda match: (
-            f"{match[1]}{match[3] or match[4]}{REDACTED}" if meaning(match[2]) is not Meaning.PLAIN else match[0]
-        ),
-        text,
-    )
+def _clean_line(found: re.Match[str]) -> str:
+    """Behind a colon only one word is a value: more of them are a sentence."""
+    is_sentence = found[1].rstrip().endswith(":") and len(found[3].split()) > 1
+    return found[0] if is_sentence else _clean_value(found, found[2])
+
+
+def _clean_value(found: re.Match[str], name: str) -> str:
+    value = found[0].removeprefix(found[1])
+    return f"{found[1]}{REDACTED}" if value != REDACTED and _is_secret(name, value) else found[0]
+
+
+def _is_secret(name: str, value: str) -> bool:
+    told = meaning(name)
+    return told is Meaning.SECRET or (told is Meaning.SECRET_TEXTS and not value.strip().isdecimal())
 
 
 def _is_basic(text: str) -> bool:
@@ -107,7 +120,7 @@ def _clean_parameters(url: str) -> str:
     def clean(match: re.Match[str]) -> str:
         name = unquote_plus(match[1])
         is_secret = (
-            meaning(name) is Meaning.SECRET
+            _is_secret(name, match[2])
             or _URL_SECRETS.fullmatch(name)
             or (name.lower() == "key" and len(match[2]) >= _LONG)
             or (signs_in and name.lower() in ("code", "state"))
