@@ -1,5 +1,6 @@
 import { getToolName, isToolUIPart } from "ai";
 import { type FormEvent, useState } from "react";
+import { Elsewhere } from "./Elsewhere";
 import { Fields, isObject, type Values } from "./Fields";
 import type { ChatPart } from "./message-types";
 
@@ -29,10 +30,7 @@ export function Credential({ asked, onOutput }: { asked: Asked; onOutput: (outpu
       {asked.message && <p className="question">{asked.message}</p>}
       {link && (
         <p className="question">
-          <a href={link} target="_blank" rel="noreferrer">
-            Sign in
-          </a>
-          , then paste the address where that ends.
+          <Elsewhere url={link}>Sign in</Elsewhere>, then paste the address where that ends.
         </p>
       )}
       <Fields

@@ -2,6 +2,7 @@ import { getToolName, isDataUIPart, isToolUIPart, type SourceDocumentUIPart, typ
 import type { FileUIPart, ReasoningUIPart } from "ai";
 import { memo } from "react";
 import { gatedByCredential } from "./Credential";
+import { Elsewhere, Picture } from "./Elsewhere";
 import { Json } from "./Json";
 import { Markdown } from "./Markdown";
 import {
@@ -80,12 +81,12 @@ function Reasoning({ part, live }: { part: ReasoningUIPart; live: boolean }) {
 function File({ part }: { part: FileUIPart }) {
   const name = part.filename ?? part.mediaType;
   if (part.mediaType.startsWith("image/")) {
-    return <img className="picture" src={part.url} alt={part.filename ?? "Image from the conversation"} />;
+    return <Picture className="picture" url={part.url} alt={part.filename ?? "Image from the conversation"} />;
   }
   return (
-    <a className="file" href={part.url} download={part.filename ?? ""} target="_blank" rel="noreferrer">
+    <Elsewhere className="file" url={part.url} download={part.filename ?? ""}>
       {name}
-    </a>
+    </Elsewhere>
   );
 }
 
@@ -118,9 +119,7 @@ function Sources({ sources }: { sources: Source[] }) {
         {sources.map((source) => (
           <li key={source.sourceId}>
             {source.type === "source-url" ? (
-              <a href={source.url} target="_blank" rel="noreferrer">
-                {source.title ?? source.url}
-              </a>
+              <Elsewhere url={source.url}>{source.title ?? source.url}</Elsewhere>
             ) : (
               source.title
             )}

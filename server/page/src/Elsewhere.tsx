@@ -1,0 +1,42 @@
+import type { ReactNode } from "react";
+
+/** What a model, a tool or a file names, by a URL that may lead anywhere: nothing of it is fetched without a click. */
+
+const OPENED = ["http:", "https:", "mailto:"];
+const IN_THE_PAGE = ["data:", "blob:"];
+
+type ElsewhereProps = { url: string | undefined; className?: string; download?: string; children: ReactNode };
+
+/** A link that tells the other side nothing of this page; only its words if the URL is not one to open. */
+export function Elsewhere({ url, className, download, children }: ElsewhereProps) {
+  const schemes = download === undefined ? OPENED : [...OPENED, ...IN_THE_PAGE];
+  if (!schemes.includes(parsed(url)?.protocol ?? "")) return children;
+  return (
+    <a className={className} href={url} download={download} target="_blank" rel="noopener noreferrer">
+      {children}
+    </a>
+  );
+}
+
+type PictureProps = { url: string | undefined; alt: string | undefined; className?: string };
+
+/** An image that the page has or its own server gives; of any other a link. */
+export function Picture({ url, alt, className }: PictureProps) {
+  const at = parsed(url);
+  if (at === undefined) return alt;
+  if (IN_THE_PAGE.includes(at.protocol) || at.origin === window.location.origin) {
+    return <img className={className} src={url} alt={alt} />;
+  }
+  return (
+    <Elsewhere className="file" url={url}>
+      Show image from {at.host}
+      {alt ? `: ${alt}` : ""}
+    </Elsewhere>
+  );
+}
+
+/** The URL as the browser reads it; `undefined` for what is none. */
+function parsed(url: string | undefined): URL | undefined {
+  const base = window.location.href;
+  return url && URL.canParse(url, base) ? new URL(url, base) : undefined;
+}
