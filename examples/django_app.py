@@ -91,7 +91,7 @@ def to_django(response: Response) -> StreamingHttpResponse:
     return StreamingHttpResponse(response_body(response), status=response.status_code, headers=dict(response.headers))
 
 
-# A page of another origin cannot post JSON without asking; and a stop changes nothing that cannot be asked for again.
+# The endpoints refuse by themselves what a page of another site sends.
 urlpatterns = [
     path("hello", hello),
     path("api/chat", csrf_exempt(chat)),

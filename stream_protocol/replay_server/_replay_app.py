@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -16,7 +16,13 @@ from stream_protocol.replay_server._playback import HELD
 from stream_protocol.replay_server._played_chats import Chats
 from stream_protocol.replay_server._recording_library import LibraryEntry
 from stream_protocol.replay_server._step_requests import STEP_KEYS, StepRequest, parse_step
-from stream_protocol.serving.http import UIMessageStreamResponse, app_around, plain_text_errors
+from stream_protocol.serving.http import (
+    UIMessageStreamResponse,
+    app_around,
+    plain_text_errors,
+    require_trusted_origin,
+    trusted_origins,
+)
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 
 PATH: Final = "/api/chat"
@@ -33,10 +39,12 @@ def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: 
         yield
         await chats.aclose()
 
-    return app_around(_routes(chats), lifespan=lifespan, allow_origins=allow_origins, page=page)
+    return app_around(
+        _routes(chats, trusted_origins(allow_origins)), lifespan=lifespan, allow_origins=allow_origins, page=page
+    )
 
 
-def _routes(chats: Chats) -> list[BaseRoute]:
+def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
     async def post_chat(request: Request) -> Response:
         playback = await chats.respond(parse_chat_request(await request.body()))
         return UIMessageStreamResponse(playback.read())
@@ -75,16 +83,23 @@ def _routes(chats: Chats) -> list[BaseRoute]:
     async def healthz(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
+    def changing(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            require_trusted_origin(request, trusted)
+            return await endpoint(request)
+
+        return plain_text_errors(answer)
+
     return [
-        Route(PATH, plain_text_errors(post_chat), methods=["POST"]),
+        Route(PATH, changing(post_chat), methods=["POST"]),
         Route(PATH + "/{chat_id}", plain_text_errors(get_chat), methods=["GET"]),
         Route(PATH + "/{chat_id}/stream", plain_text_errors(get_stream), methods=["GET"]),
         Route(PATH + "s", plain_text_errors(list_chats), methods=["GET"]),
-        Route(PATH + "/{chat_id}/stop", plain_text_errors(stop_chat), methods=["POST"]),
-        Route(PATH + "/{chat_id}", plain_text_errors(delete_chat), methods=["DELETE"]),
-        Route("/__replay/{chat_id}/step", plain_text_errors(step), methods=["POST"]),
+        Route(PATH + "/{chat_id}/stop", changing(stop_chat), methods=["POST"]),
+        Route(PATH + "/{chat_id}", changing(delete_chat), methods=["DELETE"]),
+        Route("/__replay/{chat_id}/step", changing(step), methods=["POST"]),
         Route("/suggestions.json", plain_text_errors(suggestions), methods=["GET"]),
-        Route("/healthz", healthz, methods=["GET"]),
+        Route("/healthz", plain_text_errors(healthz), methods=["GET"]),
     ]
 
 

@@ -26,6 +26,7 @@ from stream_protocol.serving.http import (
     create_app,
     header_user,
     local_user,
+    plain_text_errors,
     response_body,
     run_server,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "header_user",
     "local_user",
     "log_to_terminal",
+    "plain_text_errors",
     "response_body",
     "run_server",
 ]

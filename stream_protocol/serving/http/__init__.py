@@ -6,6 +6,7 @@ from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
+from stream_protocol.serving.http._trusted_origins import require_trusted_origin, trusted_origins
 from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, run_server
 from stream_protocol.serving.http._web_app import app_around, create_app
 
@@ -23,6 +24,8 @@ __all__ = [
     "header_user",
     "local_user",
     "plain_text_errors",
+    "require_trusted_origin",
     "response_body",
     "run_server",
+    "trusted_origins",
 ]

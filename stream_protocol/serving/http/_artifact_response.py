@@ -25,7 +25,7 @@ of its own can run scripts. An ``<img>`` shows it anyway."""
 
 SAFE_HEADERS: Final = (
     ("x-content-type-options", "nosniff"),
-    ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
+    ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"),
     ("cache-control", "private, no-cache"),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
@@ -19,6 +19,7 @@ from stream_protocol.serving.http._hooks import prepare_run, require_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._request_body import dropping_body_if_refused, read_json_body
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
+from stream_protocol.serving.http._trusted_origins import require_trusted_origin, trusted_origins
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ class ChatEndpoints:
     these methods.
 
     ``max_body_bytes``: a larger request is refused (413). ``keep_alive``: seconds of silence in a stream before a
-    comment is sent; ``None`` for never.
+    comment is sent; ``None`` for never. ``allow_origins``: origins of pages on other sites that may use the endpoint
+    (``https://app.example``, or ``*``); of others, what changes something is refused (403): ``respond``, ``stop``,
+    ``update`` and ``delete``. That a browser shows such a page the answer is up to the app's ``CORSMiddleware``.
 
     No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
     shows. Any other failure is logged, and the response is a 500 with the text of the
@@ -63,11 +66,17 @@ class ChatEndpoints:
     """
 
     def __init__(
-        self, service: ChatService, *, max_body_bytes: int = MAX_BODY_BYTES, keep_alive: float | None = KEEP_ALIVE
+        self,
+        service: ChatService,
+        *,
+        max_body_bytes: int = MAX_BODY_BYTES,
+        keep_alive: float | None = KEEP_ALIVE,
+        allow_origins: Sequence[str] = (),
     ) -> None:
         self._service = service
         self._max_body_bytes = max_body_bytes
         self._keep_alive = keep_alive
+        self._trusted_origins = trusted_origins(allow_origins)
 
     @_answers_errors
     async def respond(
@@ -85,8 +94,7 @@ class ChatEndpoints:
         ``artifact_path``: the path before ``/{chat_id}/artifacts/{name}`` if the app has a route for ``artifact``: the
         agent's files go as links there. ``None``: they go as bytes.
         """
-        async with dropping_body_if_refused(request):
-            require_user(user_id)
+        await self._admit_change(request, user_id)
         chat_request = parse_chat_request(await read_json_body(request, self._max_body_bytes))
         prepared = await prepare_run(overrides, request, chat_request)
         if prepared.artifact_base is None:
@@ -103,7 +111,7 @@ class ChatEndpoints:
     @_answers_errors
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops what runs in a chat: 202, also if nothing runs; 404 if this user has no such chat."""
-        require_user(user_id)
+        await self._admit_change(request, user_id)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
 
@@ -148,15 +156,14 @@ class ChatEndpoints:
 
         The chat as in ``chats``; 404 if this user has no such chat, 422 for another body.
         """
-        async with dropping_body_if_refused(request):
-            require_user(user_id)
+        await self._admit_change(request, user_id)
         body = await read_json_body(request, min(MAX_CHANGES_BYTES, self._max_body_bytes))
         return JSONResponse(await self._service.update(chat_id, user_id=user_id, changes=parse_changes(body)))
 
     @_answers_errors
     async def delete(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops what runs in a chat, and deletes it with its artifacts: 204; 404 if this user has no such chat."""
-        require_user(user_id)
+        await self._admit_change(request, user_id)
         await self._service.delete(chat_id, user_id=user_id)
         return Response(status_code=204)
 
@@ -170,6 +177,12 @@ class ChatEndpoints:
         require_user(user_id)
         version = _parse_version(request.query_params.get("version"))
         return artifact_response(await self._service.artifact(chat_id, name, version, user_id=user_id), name)
+
+    async def _admit_change(self, request: Request, user_id: str) -> None:
+        """Refuses what an unknown page of another site sends, and a request without a user. Its body is read then."""
+        async with dropping_body_if_refused(request):
+            require_trusted_origin(request, self._trusted_origins)
+            require_user(user_id)
 
     def _stream(self, events: AsyncIterator[bytes]) -> Response:
         return UIMessageStreamResponse(events, keep_alive=self._keep_alive)

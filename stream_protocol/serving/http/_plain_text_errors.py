@@ -1,4 +1,7 @@
-"""Turns refusals and failures of an endpoint into plain text. ``useChat`` shows the text of an error response."""
+"""Turns refusals and failures of an endpoint into plain text. ``useChat`` shows the text of an error response.
+
+No browser renders what an endpoint answers: see ``_response_headers``.
+"""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -11,6 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from stream_protocol.convert import DEFAULT_ERROR_TEXT
 from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, add_headers
 from stream_protocol.wire import ChatRequestError
 
 logger = logging.getLogger(__name__)
@@ -26,13 +30,12 @@ def plain_text_errors(
     endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
 ) -> Callable[P, Awaitable[Response]]:
     """Answers a ``ChatRequestError`` of the endpoint with its text and status, any other failure with 500 and the text
-    that ``error_text`` gives: by default a masked one.
+    that ``error_text`` gives: by default a masked one. Browsers neither frame nor sniff what it answers.
 
     An ``HTTPException`` is left to the app: only the app's own hooks raise it.
     """
 
-    @wraps(endpoint)
-    async def answer(*args: P.args, **kwargs: P.kwargs) -> Response:
+    async def respond(*args: P.args, **kwargs: P.kwargs) -> Response:
         try:
             return await endpoint(*args, **kwargs)
         except ChatRequestError as refusal:
@@ -45,5 +48,11 @@ def plain_text_errors(
         except Exception as error:  # noqa: BLE001 - answered inside CORS, where a page of another origin can read it
             log_error(logger, error)
             return PlainTextResponse(error_text(error), 500)
+
+    @wraps(endpoint)
+    async def answer(*args: P.args, **kwargs: P.kwargs) -> Response:
+        response = await respond(*args, **kwargs)
+        add_headers(response.headers, ANSWER_HEADERS)
+        return response
 
     return answer

@@ -1,6 +1,6 @@
 """The chat endpoint as Starlette routes, for any Starlette or FastAPI app."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -24,6 +24,7 @@ def chat_routes(
     prepare: Prepare | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
     keep_alive: float | None = KEEP_ALIVE,
+    allow_origins: Sequence[str] = (),
 ) -> list[BaseRoute]:
     """The routes of the chat endpoint: ``POST {path}``, to which ``useChat`` posts; ``GET``, ``PATCH`` and
     ``DELETE {path}/{id}``; ``GET {path}/{id}/stream``; ``POST {path}/{id}/stop``;
@@ -37,12 +38,17 @@ def chat_routes(
     reach the agent.
     ``max_body_bytes``: a larger request is refused (413).
     ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
+    ``allow_origins``: origins of pages on other sites that may use the endpoint (``https://app.example``, or ``*``);
+    what others send is refused (403) if it changes something. That a browser shows such a page the answer is up to the
+    app's ``CORSMiddleware``.
 
     A refused request gets a 4xx and one short plain sentence, which the page shows. A failure after the stream has
     begun is one masked ``error`` chunk in the stream.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
-    endpoints = ChatEndpoints(service, max_body_bytes=max_body_bytes, keep_alive=keep_alive)
+    endpoints = ChatEndpoints(
+        service, max_body_bytes=max_body_bytes, keep_alive=keep_alive, allow_origins=allow_origins
+    )
     overrides = prepare or NO_OVERRIDES
 
     async def respond(request: Request, user_id: str) -> Response:
@@ -87,7 +93,7 @@ def chat_routes(
         route("PATCH", path + "/{chat_id}", "update_chat", update),
         route("DELETE", path + "/{chat_id}", "delete_chat", delete),
         route("GET", path + "/{chat_id}/artifacts/{name:path}", "artifact", artifact),
-        Route("/healthz", _healthz, methods=["GET"], name="healthz"),
+        Route("/healthz", plain_text_errors(_healthz), methods=["GET"], name="healthz"),
     ]
 
 

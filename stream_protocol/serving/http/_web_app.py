@@ -1,11 +1,12 @@
-"""A complete app around the chat endpoint: the page, CORS, and a shutdown that stops the runs."""
+"""A complete app around the chat endpoint: the page, CORS, headers for browsers, and a shutdown that stops the runs."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -17,7 +18,10 @@ import stream_protocol
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.adk_runner import Target
 from stream_protocol.serving.http._hooks import Identify, Prepare, local_user
+from stream_protocol.serving.http._plain_text_errors import plain_text_errors
+from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, PAGE_HEADERS, ResponseHeaders
 from stream_protocol.serving.http._routes import chat_routes
+from stream_protocol.serving.http._trusted_origins import ANY_ORIGIN, trusted_origins
 
 PAGE: Final = Path(stream_protocol.__file__).parent / "page"
 """The folder of the built page. It may be missing in a copy of the repository."""
@@ -38,6 +42,7 @@ def create_app(
 
     ``identify`` and ``prepare`` as in ``chat_routes``. ``allow_origins``: origins of other pages that may use the
     endpoint (``https://app.example``, or ``*``); those that are named may send the user's cookies, too.
+    No other site may frame the page, and the page loads nothing from elsewhere.
     ``page=False`` leaves out the page.
     When the server shuts down, the runs are stopped; the app waits for them some seconds.
     """
@@ -48,7 +53,7 @@ def create_app(
         yield
         await service.aclose()
 
-    routes = chat_routes(service, identify=identify, prepare=prepare)
+    routes = chat_routes(service, identify=identify, prepare=prepare, allow_origins=allow_origins)
     return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=page)
 
 
@@ -60,18 +65,20 @@ def app_around(
     page: bool,
 ) -> Starlette:
     """An app of these routes, with the page (if ``page``) and CORS for ``allow_origins``."""
+    cors = [_cors(trusted_origins(allow_origins))] if allow_origins else []
     return Starlette(
         routes=[*routes, _page_route()] if page else routes,
-        middleware=[_cors(allow_origins)] if allow_origins else [],
+        middleware=cors,
+        exception_handlers={HTTPException: _answer_http_error},
         lifespan=lifespan,
     )
 
 
-def _cors(origins: Sequence[str]) -> Middleware:
+def _cors(origins: Collection[str]) -> Middleware:
     return Middleware(
         CORSMiddleware,
         allow_origins=list(origins),
-        allow_credentials="*" not in origins,
+        allow_credentials=ANY_ORIGIN not in origins,
         allow_methods=["*"],
         allow_headers=["*"],
         expose_headers=[STREAM_HEADER, "retry-after"],
@@ -81,9 +88,16 @@ def _cors(origins: Sequence[str]) -> Middleware:
 
 def _page_route() -> BaseRoute:
     if (PAGE / "index.html").is_file():
-        return Mount("/", StaticFiles(directory=PAGE, html=True), name="page")
-    return Route("/", _no_page, name="page")
+        files = StaticFiles(directory=PAGE, html=True)
+        return Mount("/", ResponseHeaders(files, PAGE_HEADERS), name="page")
+    return Route("/", plain_text_errors(_no_page), name="page")
 
 
 async def _no_page(_request: Request) -> Response:
     return PlainTextResponse("The chat endpoint is POST /api/chat. This copy of the package has no page.")
+
+
+async def _answer_http_error(_request: Request, error: Exception) -> Response:
+    """As Starlette does: an unknown path, another method, what a hook of the app raises."""
+    assert isinstance(error, HTTPException)
+    return PlainTextResponse(error.detail, error.status_code, {**ANSWER_HEADERS, **(error.headers or {})})
