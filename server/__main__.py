@@ -6,15 +6,26 @@ import click
 
 from server.app import chat_service, create_app
 from server.settings import Settings
-from stream_protocol.serving import AddressError, bind_socket, log_to_terminal, run_server
+from stream_protocol import StreamProtocolError
+from stream_protocol.serving import (
+    AddressError,
+    bind_socket,
+    exposure_warning,
+    log_to_terminal,
+    only_allowed_hosts,
+    run_server,
+)
 
 
 @click.command()
 @click.option("--host", help="Instead of HOST from the environment.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Instead of PORT from the environment.")
+@click.option("--allowed-host", "allowed_hosts", multiple=True, help="Host name to answer to, besides loopback's.")
 @click.option("--show-errors", is_flag=True, help="Show the cause of an error on the page, as SHOW_ERRORS=1.")
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
-def main(host: str | None, port: int | None, *, show_errors: bool, verbose: bool) -> None:
+def main(
+    host: str | None, port: int | None, allowed_hosts: tuple[str, ...], *, show_errors: bool, verbose: bool
+) -> None:
     """Serve the demo agent and its page."""
     try:
         settings = Settings.from_env()
@@ -29,10 +40,12 @@ def main(host: str | None, port: int | None, *, show_errors: bool, verbose: bool
     service = chat_service(settings)
     try:
         listener = bind_socket(settings.host, settings.port)
-    except AddressError as error:
+        app = only_allowed_hosts(create_app(settings, service), listener, allowed_hosts)
+    except (AddressError, StreamProtocolError) as error:
         raise click.UsageError(str(error)) from None
+    if (meaning := exposure_warning(listener)) is not None:
+        click.echo(f"The demo is open: {meaning}.", err=True)
     log_to_terminal(verbose=verbose)
-    app = create_app(settings, service)
     run_server(app, service, listener, announce=lambda url: click.echo(f"Talk with the demo agent at {url}"))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal, TypedDict, Unpack
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
 
 from tests.tools import missing
 
@@ -33,6 +33,13 @@ def require_chromium() -> str:
     return found or missing("There is no Chromium on this machine.")
 
 
+TELL_VIOLATIONS: Final = """
+addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI }) =>
+    console.error("Content Security Policy:", effectiveDirective, blockedURI));
+"""
+"""Chromium's console does not have all of them: it is silent on a ``new Function`` that is caught."""
+
+
 class Screen(TypedDict, total=False):
     """In CSS pixels; 1100 by 900 and light if nothing else is said."""
 
@@ -43,13 +50,20 @@ class Screen(TypedDict, total=False):
 
 @contextmanager
 def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
-    """A tab with storage of its own. Fails the test if a page in it fails."""
+    """A tab with storage of its own. Fails the test if a page in it fails, or does what its policy forbids."""
     viewport: ViewportSize = {"width": screen.get("width", 1100), "height": screen.get("height", 900)}
     tab = browser.new_page(viewport=viewport, color_scheme=screen.get("colors", "light"))
     tab.set_default_timeout(HANG_MS)
     expect.set_options(timeout=HANG_MS)
     failures: list[str] = []
     tab.on("pageerror", lambda error: failures.append(str(error)))
+
+    def note(message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            failures.append(message.text)
+
+    tab.on("console", note)
+    tab.add_init_script(TELL_VIOLATIONS)
     yield tab
     tab.close()
     assert failures == []

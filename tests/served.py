@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from stream_protocol.serving import bind_socket
 from stream_protocol.serving.http._uvicorn_server import server_address
@@ -21,14 +21,14 @@ POLL_SECONDS: Final = 0.01
 
 
 @contextmanager
-def served(app: Starlette) -> Iterator[str]:
+def served(app: ASGIApp) -> Iterator[str]:
     """The address of the app, served by a thread."""
     with bind_socket("127.0.0.1", 0) as listener, serving(app, listener):
         yield server_address(listener)
 
 
 @contextmanager
-def serving(app: Starlette, listener: socket.socket) -> Iterator[None]:
+def serving(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
     """Serves the app there, by a thread."""
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

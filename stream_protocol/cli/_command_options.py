@@ -54,8 +54,13 @@ class Pace(FloatParam):
 
 def refuse(text: str) -> NoReturn:
     """Ends the command with one line on stderr and exit code 2: bad usage or unreadable input."""
-    click.echo(f"adk-ui-stream: {text}", err=True)
+    warn(text)
     raise SystemExit(2)
+
+
+def warn(text: str) -> None:
+    """Prints one line on stderr."""
+    click.echo(f"adk-ui-stream: {text}", err=True)
 
 
 def refuse_beside(option: str, allowed: Container[str]) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import click
 
-from stream_protocol.cli._command_options import refuse
+from stream_protocol.cli._command_options import refuse, warn
 from stream_protocol.recording import RecordingError
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import log_to_terminal
-from stream_protocol.serving.http import AddressError, bind_socket, run_server
-from stream_protocol.wire import AiSdkVersion
+from stream_protocol.serving.http import AddressError, bind_socket, exposure_warning, only_allowed_hosts, run_server
+from stream_protocol.wire import AiSdkVersion, StreamProtocolError
 
 
 def serve_recordings(
@@ -23,6 +23,7 @@ def serve_recordings(
     host: str,
     port: int,
     origins: Sequence[str],
+    allowed_hosts: Sequence[str],
     page: bool,
     verbose: bool,
 ) -> None:
@@ -30,10 +31,12 @@ def serve_recordings(
     try:
         chats = Chats(load_library(path, session=session), pace, ai_sdk)
         listener = bind_socket(host, port)
+        app = only_allowed_hosts(create_replay_app(chats, allow_origins=origins, page=page), listener, allowed_hosts)
     except RecordingError as error:
         refuse(f"{path}: {error}")
-    except AddressError as error:
+    except (AddressError, StreamProtocolError) as error:
         refuse(str(error))
+    if (meaning := exposure_warning(listener)) is not None:
+        warn(f"{meaning}.")
     log_to_terminal(verbose=verbose)
-    app = create_replay_app(chats, allow_origins=origins, page=page)
     run_server(app, chats, listener, announce=lambda url: click.echo(f"Replaying {path} at {url}"))

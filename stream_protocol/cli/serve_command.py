@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,12 +13,19 @@ from stream_protocol.cli._command_options import (
     refuse,
     refuse_beside,
     refuse_without,
+    warn,
 )
 
 if TYPE_CHECKING:
     from stream_protocol.convert import ConverterOptions
     from stream_protocol.serving.run_logs import RunLog
     from stream_protocol.session import HistoryCut
+
+
+_BESIDE_REPLAY: Final = frozenset(
+    {"recordings", "session", "pace", "ai_sdk", "host", "port", "origins", "allowed_hosts", "page", "verbose"}
+)
+"""The options that ``--replay`` has, too."""
 
 
 @click.command()
@@ -38,6 +45,14 @@ if TYPE_CHECKING:
     "--ai-sdk", type=AI_SDK_VERSIONS, default="6", show_default=True, help="Major version of the client's `ai`."
 )
 @click.option("--cors-origin", "origins", multiple=True, help="Origin of a page elsewhere that may chat; repeatable.")
+@click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    metavar="NAME",
+    multiple=True,
+    help="Host name to answer to, besides loopback's: chat.example, or .chat.example for all below it; repeatable."
+    "  [default: none on a loopback --host without --user-header, else any]",
+)
 @click.option(
     "--disconnect-grace",
     type=click.FloatRange(min=0),
@@ -84,6 +99,7 @@ def serve(
     port: int,
     ai_sdk: str,
     origins: tuple[str, ...],
+    allowed_hosts: tuple[str, ...],
     disconnect_grace: float | None,
     history_cut: HistoryCut,
     session_service_uri: str | None,
@@ -102,9 +118,7 @@ def serve(
     if recordings is not None and target is None:
         from stream_protocol.cli._serve_recordings import serve_recordings
 
-        refuse_beside(
-            "--replay", {"recordings", "session", "pace", "ai_sdk", "host", "port", "origins", "page", "verbose"}
-        )
+        refuse_beside("--replay", _BESIDE_REPLAY)
         serve_recordings(
             recordings,
             session=session,
@@ -113,6 +127,7 @@ def serve(
             host=host,
             port=port,
             origins=origins,
+            allowed_hosts=allowed_hosts,
             page=page,
             verbose=verbose,
         )
@@ -125,7 +140,16 @@ def serve(
     from stream_protocol.recording.write import ChatRecorder
     from stream_protocol.serving import ChatService, explain_error, log_to_terminal
     from stream_protocol.serving.adk_runner import SessionServiceError, TargetError, load_session_service, load_target
-    from stream_protocol.serving.http import AddressError, bind_socket, create_app, header_user, local_user, run_server
+    from stream_protocol.serving.http import (
+        AddressError,
+        bind_socket,
+        create_app,
+        exposure_warning,
+        header_user,
+        local_user,
+        only_allowed_hosts,
+        run_server,
+    )
     from stream_protocol.wire import StreamProtocolError
 
     options: ConverterOptions = {"ai_sdk": ai_sdk_version(ai_sdk)}
@@ -145,14 +169,17 @@ def serve(
         refuse(f"cannot record into {record_folder}: {error.strerror}")
     except (TargetError, SessionServiceError, StreamProtocolError) as error:
         refuse(str(error))
+    identify = header_user(user_header) if user_header else local_user
+    app = create_app(service, identify=identify, allow_origins=origins, page=page)
     try:
         listener = bind_socket(host, port)
-    except AddressError as error:
+        guarded = only_allowed_hosts(app, listener, allowed_hosts, behind_proxy=bool(user_header))
+    except (AddressError, StreamProtocolError) as error:
         refuse(str(error))
-    identify = header_user(user_header) if user_header else local_user
+    if not user_header and (meaning := exposure_warning(listener)) is not None:
+        warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
     log_to_terminal(verbose=verbose)
-    app = create_app(service, identify=identify, allow_origins=origins, page=page)
-    run_server(app, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
+    run_server(guarded, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
 
 
 def _run_log(url: str, lease: float) -> RunLog:

@@ -91,6 +91,9 @@ def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken
         assert lines[0].startswith('data: {"type":"start"')
         assert lines[-1] == "data: [DONE]"
         assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
+        assert httpx.get(f"{url}/api/chats", headers={"host": "localhost:3000"}).status_code == 200
+        rebound = httpx.get(f"{url}/api/chats", headers={"host": "evil.example"})
+        assert (rebound.status_code, "--allowed-host evil.example" in rebound.text) == (403, True)
         port = url.rpartition(":")[2]
         taken = cli("serve", "agent:root_agent", "--port", port, cwd=tmp_path)
     assert (taken.exit_code, taken.stdout) == (2, "")
@@ -110,6 +113,14 @@ def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort(tmp_path: Pat
             rest = list(lines)
         assert rest[-2:] == ['data: {"type":"abort"}', "data: [DONE]"]
         process.wait()
+
+
+def test_an_allowed_host_that_is_no_name_is_one_line_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    done = cli("serve", "agent:root_agent", "--port", "0", "--allowed-host", "https://chat.example", cwd=tmp_path)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("adk-ui-stream: 'https://chat.example' is no host name")
+    assert done.stderr.count("\n") == 1
 
 
 def peak_memory(process: PythonModule) -> int:

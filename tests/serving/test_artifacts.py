@@ -106,7 +106,9 @@ async def test_nothing_in_an_artifact_runs_in_the_pages_origin(
     assert response.headers["content-type"] == served_as
     assert response.headers["content-disposition"] == f"{disposition}; filename*=utf-8''evil%22.html"
     assert response.headers["x-content-type-options"] == "nosniff"
-    assert response.headers["content-security-policy"] == "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+    policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+    assert response.headers["content-security-policy"] == policy
+    assert response.headers["x-frame-options"] == "DENY"
     assert response.headers["cache-control"].startswith("private")
     assert "set-cookie" not in response.headers
 

@@ -361,13 +361,13 @@ WHOLE = "http://app" + PATH
         ({"origin": "http://localhost:3000"}, WHOLE),
         ({"origin": "https://app.example", "sec-fetch-site": "same-origin"}, PATH),
         ({"origin": "https://app.example", "sec-fetch-site": "same-site"}, WHOLE),
-        ({"sec-fetch-site": "cross-site"}, WHOLE),
+        ({"origin": "https://app.example", "sec-fetch-site": "cross-site"}, WHOLE),
         ({"authorization": "Bearer x"}, BYTES),
     ],
     ids=str,
 )
 async def test_links_are_such_as_the_page_can_load(headers: dict[str, str], url: str) -> None:
-    async with client(create_app(drawing())) as http:
+    async with client(create_app(drawing(), allow_origins=["https://app.example"])) as http:
         answer = await http.post("/api/chat", json=chat(said("draw")), headers=headers)
         (file,) = only(chunks(answer.text), "file")
         history = await http.get("/api/chat/c1", headers=headers)

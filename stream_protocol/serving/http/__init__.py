@@ -1,5 +1,6 @@
 """The chat endpoint over HTTP: routes, responses, a whole app, and a server for it."""
 
+from stream_protocol.serving.http._allowed_hosts import exposure_warning, only_allowed_hosts
 from stream_protocol.serving.http._endpoints import ChatEndpoints
 from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, local_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
@@ -21,8 +22,10 @@ __all__ = [
     "bind_socket",
     "chat_routes",
     "create_app",
+    "exposure_warning",
     "header_user",
     "local_user",
+    "only_allowed_hosts",
     "plain_text_errors",
     "require_trusted_origin",
     "response_body",
