@@ -3,6 +3,7 @@
 from stream_protocol.serving.http._allowed_hosts import exposure_warning, only_allowed_hosts
 from stream_protocol.serving.http._endpoints import ChatEndpoints
 from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, local_user
+from stream_protocol.serving.http._limited_http import ServerLimits
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._routes import chat_routes
@@ -17,6 +18,7 @@ __all__ = [
     "ChatEndpoints",
     "Identify",
     "Prepare",
+    "ServerLimits",
     "UIMessageStreamResponse",
     "app_around",
     "bind_socket",

@@ -1,16 +1,31 @@
 """Serves an app with uvicorn on a socket that is already bound."""
 
+import asyncio
+import errno
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from ipaddress import ip_address
-from typing import Protocol
+from typing import Any, Protocol
 
 import uvicorn
 from starlette.types import ASGIApp
 
-BACKLOG = 2048
-"""Connections that may wait to be accepted: uvicorn's own default."""
+from stream_protocol.serving.http._limited_http import RareWarning, ServerLimits, limited_http
+
+if sys.platform != "win32":
+    import resource
+
+BACKLOG = 100
+"""Connections that may wait to be accepted: asyncio's own default. asyncio accepts as many in one go."""
+
+OTHER_FILES = 50
+"""Files that the process opens beside its connections: stores, connections to Redis and to models."""
+
+OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""What ``accept`` fails with when the process or the machine has no more."""
 
 GRACEFUL_SECONDS = 3
 """How long uvicorn waits for open connections when it stops. Every stream has ended before that."""
@@ -29,11 +44,25 @@ class ChatServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: StreamingService) -> None:
         super().__init__(config)
         self._service = service
+        self._out_of_files = RareWarning()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts the server. What asyncio reports of its connections is then handled here."""
+        asyncio.get_running_loop().set_exception_handler(self._handle_exception)
+        await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Closes the service, so that clients read an ``abort``; then stops the server."""
         await self._service.aclose()
         await super().shutdown(sockets)
+
+    def _handle_exception(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        # asyncio reports each of its attempts with a traceback, some hundred in a second, and tries again.
+        if "socket" in context and isinstance(error, OSError) and error.errno in OUT_OF_FILES:
+            self._out_of_files.log("No connection can be accepted now: %s. Those that are open go on.", error.strerror)
+        else:
+            loop.default_exception_handler(context)
 
 
 class AddressError(OSError):
@@ -63,11 +92,44 @@ def server_address(listener: socket.socket) -> str:
 
 
 def run_server(
-    app: ASGIApp, service: StreamingService, listener: socket.socket, announce: Callable[[str], None]
+    app: ASGIApp,
+    service: StreamingService,
+    listener: socket.socket,
+    announce: Callable[[str], None],
+    limits: ServerLimits | None = None,
 ) -> None:
-    """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL."""
-    # Without a logging of its own, uvicorn's warnings and errors are printed as all others of the process.
-    config = uvicorn.Config(app, log_config=None, log_level="warning", timeout_graceful_shutdown=GRACEFUL_SECONDS)
+    """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL.
+
+    ``limits``: what clients may take; by default ``ServerLimits()``.
+    """
+    limits = limits or ServerLimits()
+    limits = replace(limits, connections=connections_within_files(limits.connections))
+    config = uvicorn.Config(
+        app,
+        http=limited_http(limits),
+        ws="none",
+        backlog=BACKLOG,
+        log_config=None,  # without a logging of its own, uvicorn's warnings and errors are printed as all others are
+        log_level="warning",
+        timeout_graceful_shutdown=GRACEFUL_SECONDS,
+    )
     announce(server_address(listener))
     with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
         ChatServer(config, service).run(sockets=[listener])
+
+
+def connections_within_files(wanted: int) -> int:
+    """Returns how many connections the files allow that the process may open, at most ``wanted``.
+
+    Raises the soft limit as far as is needed and allowed, as nginx, Go and the JVM do.
+    """
+    if sys.platform == "win32":  # sockets are no files there
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + BACKLOG + OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    if allowed > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return max(allowed - BACKLOG - OTHER_FILES, allowed // 4)

@@ -1,6 +1,24 @@
+import asyncio
+import errno
+import resource
 import socket
 
-from stream_protocol.serving.http._uvicorn_server import bind_socket
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from stream_protocol.serving.http._uvicorn_server import ChatServer, bind_socket, connections_within_files
+
+LIMITED_HTTP = "stream_protocol.serving.http._limited_http"
+
+
+class _Service:
+    async def aclose(self) -> None:
+        pass
+
+
+async def _app(scope: Scope, receive: Receive, send: Send) -> None:
+    pass
 
 
 def test_a_chunk_does_not_wait_until_the_one_before_is_acknowledged() -> None:
@@ -8,3 +26,40 @@ def test_a_chunk_does_not_wait_until_the_one_before_is_acknowledged() -> None:
         connection, _ = listener.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_connections_leave_files_for_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_to: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: set_to.append(limits))
+
+    def connections(soft: int, hard: int) -> int:
+        monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+        return connections_within_files(1000)
+
+    assert connections(resource.RLIM_INFINITY, resource.RLIM_INFINITY) == 1000
+    assert connections(4096, 4096) == 1000
+    assert connections(1024, 4096) == 1000
+    assert connections(256, resource.RLIM_INFINITY) == 1000
+    assert set_to == [(1150, 4096), (1150, resource.RLIM_INFINITY)]
+    assert connections(256, 256) == 106
+    assert connections(64, 64) == 16
+
+
+async def test_a_server_without_files_logs_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    config = uvicorn.Config(_app, lifespan="off", ws="none", log_config=None)
+    config.load()
+    server = ChatServer(config, _Service())
+    server.lifespan = config.lifespan_class(config)
+    loop = asyncio.get_running_loop()
+    with bind_socket("127.0.0.1", 0) as listener:
+        try:
+            await server.startup(sockets=[listener])
+            for _ in range(3):
+                error = OSError(errno.EMFILE, "Too many open files")
+                loop.call_exception_handler({"message": "accept", "exception": error, "socket": listener})
+            assert [(record.name, record.exc_info) for record in caplog.records] == [(LIMITED_HTTP, None)]
+            loop.call_exception_handler({"message": "another", "exception": OSError(errno.EMFILE, "of a task")})
+            assert [record.name for record in caplog.records] == [LIMITED_HTTP, "asyncio"]
+        finally:
+            loop.set_exception_handler(None)
+            await server.shutdown(sockets=[listener])

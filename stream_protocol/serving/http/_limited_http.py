@@ -1,0 +1,190 @@
+"""HTTP/1.1 of uvicorn with deadlines and a limit of connections, neither of which uvicorn has.
+
+What is known of uvicorn here: ``H11Protocol`` is made with a ``server_state`` that holds the open connections, and has
+its ``transport`` and the ``h11`` connection, ``conn``. All else is h11's and asyncio's. Why h11 and no other parser:
+docs/decisions/server-limits.md.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+READ_BYTES: Final = 8 * 1024
+"""Bytes that are parsed in one go. asyncio reads 256 KiB, which block the loop for seconds if each is a chunk."""
+
+LOOK_SECONDS: Final = 1.0
+"""Between two looks at a connection. Time is counted in looks, so no client pays for a loop that was busy."""
+
+WARNING_SECONDS: Final = 60.0
+"""Between two warnings that say the same: clients must not fill the log."""
+
+RETRY_AFTER_SECONDS: Final = 5
+"""When to come again after a 503: a few connections have ended by then."""
+
+logger = logging.getLogger(__name__)
+
+
+def _answer(status: str, text: str, headers: str = "") -> bytes:
+    length = f"Content-Type: text/plain; charset=utf-8\r\nContent-Length: {len(text)}\r\n"
+    return f"HTTP/1.1 {status}\r\n{length}{headers}Connection: close\r\n\r\n{text}".encode("ascii")
+
+
+REQUEST_TIMEOUT: Final = _answer("408 Request Timeout", "The request did not arrive in time.")
+
+SERVICE_UNAVAILABLE: Final = _answer(
+    "503 Service Unavailable",
+    "The server has too many connections. Try again in a moment.",
+    f"Retry-After: {RETRY_AFTER_SECONDS}\r\n",
+)
+
+
+class RareWarning:
+    """A warning that is logged at most once in ``WARNING_SECONDS``."""
+
+    def __init__(self) -> None:
+        self._not_before = 0.0
+
+    def log(self, text: str, *arguments: object) -> None:
+        """Logs it, or does nothing."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._not_before:
+            self._not_before = now + WARNING_SECONDS
+            logger.warning(text, *arguments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerLimits:
+    """What the clients of ``run_server`` may take.
+
+    - ``connections``: the most that are open at once; fewer if the process may open fewer files. 1,000 by default.
+      One more closes the connection that has waited longest for a request; if all are in a request, it gets 503.
+    - ``head_seconds``: from the connection, or the last response, until all headers are read; else 408. A connection
+      that is kept and sends nothing is closed after 5 s by uvicorn. 20 by default, as Apache's ``RequestReadTimeout``.
+    - ``body_seconds``: a body that arrives with less than ``body_bytes_per_second`` gets 408 after that time; a body as
+      fast as that may take any time. 20 s and 500 bytes/s by default, as Apache's ``RequestReadTimeout``.
+    - ``write_seconds``: a client that reads nothing of what waits for it is cut off. A stream that is read never is,
+      however long it lasts. 60 by default, as nginx's ``send_timeout``.
+    """
+
+    connections: int = 1000
+    head_seconds: float = 20.0
+    body_seconds: float = 20.0
+    body_bytes_per_second: int = 500
+    write_seconds: float = 60.0
+
+
+class LimitedHttp(H11Protocol, asyncio.BufferedProtocol):
+    """One connection. A subclass has other ``limits``."""
+
+    limits: ClassVar = ServerLimits()
+    too_many: ClassVar = RareWarning()
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._buffer = bytearray()
+        self._requested = False
+        """Whether a request has arrived on this connection."""
+        self._phase: object = h11.IDLE
+        """What of a request is read: h11's ``IDLE`` is its head, ``SEND_BODY`` its body."""
+        self._phase_seconds = 0.0
+        """How long the client had to send it."""
+        self._phase_bytes = 0
+        self._unread_bytes = 0
+        """Of what is written, at the last look."""
+        self._unread_seconds = 0.0
+        """How long the client has read none of them."""
+        self._next_look: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        """Takes the connection, or answers 503."""
+        super().connection_made(transport)
+        # uvicorn writes nothing while anything waits, so what waits only ever gets less: see `_look_at_writing`.
+        transport.set_write_buffer_limits(high=0)
+        self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
+        if len(self.connections) > self.limits.connections:
+            self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Looks no more."""
+        if self._next_look is not None:
+            self._next_look.cancel()
+        super().connection_lost(exc)
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Where asyncio reads the next bytes to."""
+        self._buffer = bytearray(READ_BYTES)
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Parses these bytes."""
+        self._see_phase()
+        self._phase_bytes += nbytes
+        data, self._buffer = self._buffer[:nbytes], bytearray()
+        self.data_received(bytes(data))
+        self._see_phase()
+
+    def look(self) -> None:
+        """Ends the connection if the client is too slow. Called every ``LOOK_SECONDS``."""
+        self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
+        self._see_phase()
+        self._look_at_writing()
+        self._look_at_reading()
+
+    def _see_phase(self) -> None:
+        phase = self.conn.their_state
+        if phase is not h11.IDLE:
+            self._requested = True
+        if phase is not self._phase:
+            self._phase, self._phase_seconds, self._phase_bytes = phase, 0.0, 0
+
+    def _look_at_reading(self) -> None:
+        # Who is not read from, or waits for a 100 (Continue), can send nothing.
+        if not self.transport.is_reading() or self.conn.they_are_waiting_for_100_continue:
+            return
+        self._phase_seconds += LOOK_SECONDS
+        if self._phase is h11.IDLE:
+            if self._phase_seconds >= self.limits.head_seconds:
+                self._close(REQUEST_TIMEOUT if self._phase_bytes else None)
+        elif self._phase is h11.SEND_BODY:
+            allowed = self.limits.body_seconds + self._phase_bytes / self.limits.body_bytes_per_second
+            if self._phase_seconds >= allowed:
+                self._close(REQUEST_TIMEOUT)
+
+    def _look_at_writing(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        self._unread_seconds = self._unread_seconds + LOOK_SECONDS if unread and unread == self._unread_bytes else 0.0
+        self._unread_bytes = unread
+        if self._unread_seconds >= self.limits.write_seconds:
+            self.transport.abort()
+
+    def _make_room(self) -> None:
+        self.too_many.log("All of the %d connections that the server may have are open.", self.limits.connections)
+        others = [other for other in self.connections if isinstance(other, LimitedHttp) and other is not self]
+        waiting = {other: seconds for other in others if (seconds := other.waiting_seconds()) is not None}
+        if waiting:
+            max(waiting, key=waiting.__getitem__).give_way()
+        else:
+            self._close(SERVICE_UNAVAILABLE)
+
+    def waiting_seconds(self) -> float | None:
+        """How long the client has sent no request, or not all of its headers; None if it has, or if it is gone."""
+        waits = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
+        return self._phase_seconds if waits else None
+
+    def give_way(self) -> None:
+        """Ends the connection for the sake of another. One that is kept for a next request just closes."""
+        self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
+
+    def _close(self, answer: bytes | None) -> None:
+        if answer is not None and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # no response has begun
+            self.transport.write(answer)
+        self.transport.close()
+
+
+def limited_http(limits: ServerLimits) -> type[LimitedHttp]:
+    """Returns the protocol with these limits, for ``uvicorn.Config(http=…)``."""
+    return type("LimitedHttp", (LimitedHttp,), {"limits": limits, "too_many": RareWarning()})
