@@ -10,7 +10,14 @@ from stream_protocol.cli._command_options import refuse, warn
 from stream_protocol.recording import RecordingError
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import log_to_terminal
-from stream_protocol.serving.http import AddressError, bind_socket, exposure_warning, only_allowed_hosts, run_server
+from stream_protocol.serving.http import (
+    AddressError,
+    ServerLimits,
+    bind_socket,
+    exposure_warning,
+    only_allowed_hosts,
+    run_server,
+)
 from stream_protocol.wire import AiSdkVersion, StreamProtocolError
 
 
@@ -24,6 +31,7 @@ def serve_recordings(
     port: int,
     origins: Sequence[str],
     allowed_hosts: Sequence[str],
+    max_connections: int,
     page: bool,
     verbose: bool,
 ) -> None:
@@ -39,4 +47,5 @@ def serve_recordings(
     if (meaning := exposure_warning(listener)) is not None:
         warn(f"{meaning}.")
     log_to_terminal(verbose=verbose)
-    run_server(app, chats, listener, announce=lambda url: click.echo(f"Replaying {path} at {url}"))
+    limits = ServerLimits(connections=max_connections)
+    run_server(app, chats, listener, announce=lambda url: click.echo(f"Replaying {path} at {url}"), limits=limits)

@@ -23,7 +23,19 @@ if TYPE_CHECKING:
 
 
 _BESIDE_REPLAY: Final = frozenset(
-    {"recordings", "session", "pace", "ai_sdk", "host", "port", "origins", "allowed_hosts", "page", "verbose"}
+    {
+        "recordings",
+        "session",
+        "pace",
+        "ai_sdk",
+        "host",
+        "port",
+        "origins",
+        "allowed_hosts",
+        "max_connections",
+        "page",
+        "verbose",
+    }
 )
 """The options that ``--replay`` has, too."""
 
@@ -52,6 +64,13 @@ _BESIDE_REPLAY: Final = frozenset(
     multiple=True,
     help="Host name to answer to, besides loopback's: chat.example, or .chat.example for all below it; repeatable."
     "  [default: none on a loopback --host without --user-header, else any]",
+)
+@click.option(
+    "--max-connections",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="The most connections at once; fewer if the process may open fewer files.",
 )
 @click.option(
     "--disconnect-grace",
@@ -100,6 +119,7 @@ def serve(
     ai_sdk: str,
     origins: tuple[str, ...],
     allowed_hosts: tuple[str, ...],
+    max_connections: int,
     disconnect_grace: float | None,
     history_cut: HistoryCut,
     session_service_uri: str | None,
@@ -128,6 +148,7 @@ def serve(
             port=port,
             origins=origins,
             allowed_hosts=allowed_hosts,
+            max_connections=max_connections,
             page=page,
             verbose=verbose,
         )
@@ -142,6 +163,7 @@ def serve(
     from stream_protocol.serving.adk_runner import SessionServiceError, TargetError, load_session_service, load_target
     from stream_protocol.serving.http import (
         AddressError,
+        ServerLimits,
         bind_socket,
         create_app,
         exposure_warning,
@@ -179,7 +201,8 @@ def serve(
     if not user_header and (meaning := exposure_warning(listener)) is not None:
         warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
     log_to_terminal(verbose=verbose)
-    run_server(guarded, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"))
+    limits = ServerLimits(connections=max_connections)
+    run_server(guarded, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"), limits=limits)
 
 
 def _run_log(url: str, lease: float) -> RunLog:
