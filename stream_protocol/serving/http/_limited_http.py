@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-READ_BYTES: Final = 8 * 1024
+READ_BYTES: Final = 4 * 1024
 """Bytes that are parsed in one go. asyncio reads 256 KiB, which block the loop for seconds if each is a chunk."""
 
 LOOK_SECONDS: Final = 1.0
