@@ -23,7 +23,7 @@ from stream_protocol.serving.http import (
     require_trusted_origin,
     trusted_origins,
 )
-from stream_protocol.wire import ChatRequestError, parse_chat_request
+from stream_protocol.wire import ChatRequestError, parse_chat_id, parse_chat_request
 
 PATH: Final = "/api/chat"
 
@@ -50,13 +50,13 @@ def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
         return UIMessageStreamResponse(playback.read())
 
     async def get_chat(request: Request) -> Response:
-        messages = chats.history(request.path_params["chat_id"])
+        messages = chats.history(_chat_id(request))
         if messages is None:
             raise ChatRequestError("There is no such chat.", status=404)
         return Response(json.dumps({"messages": messages}), media_type="application/json")
 
     async def get_stream(request: Request) -> Response:
-        playback = chats.current_response(request.path_params["chat_id"])
+        playback = chats.current_response(_chat_id(request))
         return (
             UIMessageStreamResponse(playback.read(rebuild=True)) if playback is not None else Response(status_code=204)
         )
@@ -66,16 +66,16 @@ def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
         return JSONResponse({"chats": [_list_item(entry) for entry in listed], "nextCursor": None})
 
     async def stop_chat(request: Request) -> Response:
-        if (playback := chats.current_response(request.path_params["chat_id"])) is not None:
+        if (playback := chats.current_response(_chat_id(request))) is not None:
             playback.stop()
         return Response(status_code=202)
 
     async def delete_chat(request: Request) -> Response:
-        chats.forget(request.path_params["chat_id"])
+        chats.forget(_chat_id(request))
         return Response(status_code=204)
 
     async def step(request: Request) -> Response:
-        return JSONResponse(await _release(chats, request.path_params["chat_id"], await _read_step(request)))
+        return JSONResponse(await _release(chats, _chat_id(request), await _read_step(request)))
 
     async def suggestions(_request: Request) -> Response:
         return JSONResponse([entry.title for entry in chats.library if entry.title is not None])
@@ -101,6 +101,10 @@ def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
         Route("/suggestions.json", plain_text_errors(suggestions), methods=["GET"]),
         Route("/healthz", plain_text_errors(healthz), methods=["GET"]),
     ]
+
+
+def _chat_id(request: Request) -> str:
+    return parse_chat_id(request.path_params["chat_id"])
 
 
 def _list_item(entry: LibraryEntry) -> dict[str, Any]:

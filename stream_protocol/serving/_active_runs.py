@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.serving._run import Run, RunLimits
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
-from stream_protocol.wire import ChatRequestError, StreamProtocolError
+from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_id
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
@@ -34,6 +34,11 @@ which a request has waited. It should not miss a short run, and an answer may wa
 
 RETRY_AFTER: Final = 2
 """Seconds after which a request may be sent again whose chat was not free in time."""
+
+
+def chat_key(user_id: str, chat_id: str) -> ChatKey:
+    """The key of a user's chat. Raises ``ChatRequestError`` (400) for an id that no chat can have, as for a body's."""
+    return user_id, parse_chat_id(chat_id)
 
 
 def closing_refusal() -> ChatRequestError:

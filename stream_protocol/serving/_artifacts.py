@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from errno import ENAMETOOLONG
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -44,6 +45,9 @@ async def load_artifact(runner: Runner, session: Session, name: str, version: in
             )
         except ValueError:  # a name that no artifact, or no file, can have
             part = None
+        except OSError as error:
+            if error.errno != ENAMETOOLONG:
+                raise
     if part is None or artifact_content(part) is None:
         raise ChatRequestError("There is no such artifact.", status=404)
     return part

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpack
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
-from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey, busy_refusal
+from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey, busy_refusal, chat_key
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
 from stream_protocol.serving._chat_details import ChatChanges, checked_changes
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, ListedChat, change_chat, list_chats
@@ -95,7 +95,8 @@ class _Planned(NamedTuple):
 class ChatService:
     """The chats of an app's users with one ADK agent. Knows nothing of HTTP.
 
-    Each chat of a user is one ADK session, whose id is the chat's. It is created with the first message.
+    Each chat of a user is one ADK session, whose id is the chat's. It is created with the first message. A ``chat_id``
+    that no chat can have is refused by every method: ``ChatRequestError`` (400).
 
     ``target``: an agent, an ``App`` or a ``Runner``.
     ``session_service``: stores the sessions; in memory by default. A ``Runner`` brings its own.
@@ -194,7 +195,7 @@ class ChatService:
         self, request: ChatRequest, user_id: str, overrides: RunOverrides, *, patience: float | None
     ) -> AsyncIterator[bytes]:
         """``respond``. Raises ``_StillRunningError`` if an answer has to wait for longer than ``patience`` seconds."""
-        key: ChatKey = (user_id, request.id)
+        key = chat_key(user_id, request.id)
         was_busy = False
         while not isinstance(claimed := await self._runs.claim(key, fingerprint(request), self._limits), Run):
             if isinstance(claimed, RunReader):
@@ -227,7 +228,7 @@ class ChatService:
         For a page that has nothing of the message: the earlier content of the message comes after ``start``. ``None``
         also for a chat of another user.
         """
-        return await self._runs.resume((user_id, chat_id))
+        return await self._runs.resume(chat_key(user_id, chat_id))
 
     async def history(self, chat_id: str, *, user_id: str, artifact_base: str | None = None) -> list[UIMessage] | None:
         """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
@@ -235,7 +236,7 @@ class ChatService:
         ``artifact_base`` as in ``RunOverrides``. While a run goes on, the stored part of its message is included, and
         its calls without a result are left open.
         """
-        key: ChatKey = (user_id, chat_id)
+        key = chat_key(user_id, chat_id)
         request = await self._runs.wait_until_settled(key)
         session = await self._find_session(key)
         if session is None:
@@ -249,7 +250,7 @@ class ChatService:
 
         Raises ``ChatRequestError`` (404) if there is no such artifact, or no such chat of this user.
         """
-        session = await self._find_session((user_id, chat_id))
+        session = await self._find_session(chat_key(user_id, chat_id))
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
         return await load_artifact(self.runner, session, name, version)
@@ -283,7 +284,7 @@ class ChatService:
         Also while a run goes on, which takes no notice. Returns the chat as it is in the list. Raises
         ``ChatRequestError``: 404 if this user has no such chat, 422 for wrong changes.
         """
-        changing = change_chat(self.runner, user_id, chat_id, checked_changes(changes))
+        changing = change_chat(self.runner, *chat_key(user_id, chat_id), checked_changes(changes))
         chat = await self._in_time(changing)
         running = await self._runs.running([(user_id, chat["id"])])
         return {**chat, "running": bool(running)}
@@ -294,7 +295,7 @@ class ChatService:
         A client that only disconnects does not stop a run: it may be reloading the page. Raises ``ChatRequestError``
         (404) if this user has no such chat.
         """
-        key: ChatKey = (user_id, chat_id)
+        key = chat_key(user_id, chat_id)
         if not await self._runs.stop(key) and await self._find_session(key) is None:
             raise ChatRequestError("There is no such chat.", status=404)
 
@@ -303,7 +304,7 @@ class ChatService:
 
         Raises ``ChatRequestError``: 404 if this user has no such chat, 503 if the run does not end in time.
         """
-        key: ChatKey = (user_id, chat_id)
+        key = chat_key(user_id, chat_id)
         with ExitStack() as claim:
             if await self._find_session(key) is not None:
                 while not isinstance(claimed := await self._runs.claim(key, DELETION, self._limits), Run):
