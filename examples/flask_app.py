@@ -26,7 +26,7 @@ def chat() -> Response:
     try:
         events = service.respond(parse_chat_request(request.get_data()), user_id=user_id())
     except ChatRequestError as refusal:
-        return Response(str(refusal), refusal.status, mimetype="text/plain")
+        return Response(str(refusal), refusal.status, refusal.headers, mimetype="text/plain")
     return Response(events, headers=dict(WSGI_SSE_HEADERS))
 
 

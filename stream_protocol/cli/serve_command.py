@@ -78,6 +78,27 @@ _BESIDE_REPLAY: Final = frozenset(
     help="Seconds that a run goes on after its last reader has left; 0 stops it at once.  [default: to its end]",
 )
 @click.option(
+    "--max-runs",
+    type=click.IntRange(min=1),
+    default=300,
+    show_default=True,
+    help="Runs that go on at once, of all users; one more is refused (503).",
+)
+@click.option(
+    "--max-runs-per-user",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Runs that go on at once, of one user; one more is refused (429).",
+)
+@click.option(
+    "--requests-per-minute",
+    type=click.IntRange(min=1),
+    default=1200,
+    show_default=True,
+    help="Requests of one user, of all kinds; more are refused (429).",
+)
+@click.option(
     "--history-cut",
     type=click.Choice(["append", "rewind"]),
     default="append",
@@ -121,6 +142,9 @@ def serve(
     allowed_hosts: tuple[str, ...],
     max_connections: int,
     disconnect_grace: float | None,
+    max_runs: int,
+    max_runs_per_user: int,
+    requests_per_minute: int,
     history_cut: HistoryCut,
     session_service_uri: str | None,
     redis_url: str | None,
@@ -159,7 +183,7 @@ def serve(
     if redis_url is None:
         refuse_without("--redis", {"lease"})
     from stream_protocol.recording.write import ChatRecorder
-    from stream_protocol.serving import ChatService, explain_error, log_to_terminal
+    from stream_protocol.serving import ChatService, ServiceLimits, explain_error, log_to_terminal
     from stream_protocol.serving.adk_runner import SessionServiceError, TargetError, load_session_service, load_target
     from stream_protocol.serving.http import (
         AddressError,
@@ -183,6 +207,11 @@ def serve(
             session_service=load_session_service(session_service_uri) if session_service_uri else None,
             run_log=_run_log(redis_url, lease) if redis_url else None,
             disconnect_grace=disconnect_grace,
+            limits=ServiceLimits(
+                max_runs=max_runs,
+                max_runs_per_user=max_runs_per_user,
+                max_requests_per_minute=requests_per_minute,
+            ),
             history_cut=history_cut,
             recorder=ChatRecorder(record_folder) if record_folder else None,
             **options,

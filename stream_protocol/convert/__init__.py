@@ -11,6 +11,7 @@ from stream_protocol.convert._endings import (
     FINISH_REASONS,
     NO_CONTENT,
     AgentRunError,
+    RunLimitError,
     reports_error,
 )
 from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
@@ -63,6 +64,7 @@ __all__ = [
     "PartKind",
     "ProviderCall",
     "ProviderResult",
+    "RunLimitError",
     "Settings",
     "StreamProtocolConverter",
     "WarnOnce",

@@ -53,6 +53,13 @@ class AgentRunError(Exception):
         self.message = message
 
 
+class RunLimitError(Exception):
+    """A run was ended because it came to a limit of the server's: of time, of size, of model calls.
+
+    ``str(error)`` is one plain sentence that the client may see: without ``on_error`` it does.
+    """
+
+
 def reports_error(event: "Event") -> bool:
     """Whether the event, or fragment, reports a failure, or a finish reason that ADK counts as one."""
     return bool(event.error_code or event.error_message)

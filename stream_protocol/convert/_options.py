@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Literal, TypedDict, Unpack, cast
 
-from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT
+from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunLimitError
 from stream_protocol.convert._media import ArtifactUrl
 from stream_protocol.wire import AiSdkVersion, StreamProtocolError, Transform, json_value, to_well_formed
 
@@ -54,13 +54,13 @@ class ConverterOptions(TypedDict, total=False):
     slows the ``*_sse`` functions down: each chunk is then built as a dictionary first."""
     on_error: Callable[[BaseException], str]
     """Error -> the text that the client sees. By default the same sentence for all: messages of models and tools can
-    hold secrets."""
+    hold secrets. Only a ``RunLimitError`` says what it is."""
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
     """Default metadata of the message (``usage``, ``modelId``) -> what is sent. By default it is sent as it is."""
 
 
-def _mask(_error: BaseException) -> str:
-    return DEFAULT_ERROR_TEXT
+def _mask(error: BaseException) -> str:
+    return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
 
 
 def _unchanged(metadata: dict[str, Any]) -> dict[str, Any]:

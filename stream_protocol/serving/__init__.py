@@ -5,9 +5,11 @@ Who writes a run log imports from ``stream_protocol.serving.run_logs``.
 
 from typing import TYPE_CHECKING, Any
 
+from stream_protocol.convert import RunLimitError
 from stream_protocol.serving._agent_helpers import client_tool, emit_data
 from stream_protocol.serving._chat_details import ChatChanges
 from stream_protocol.serving._chat_list import ChatListPage, ListedChat
+from stream_protocol.serving._limits import ServiceLimits
 from stream_protocol.serving._on_finish import OnFinish, Outcome
 from stream_protocol.serving._overrides import RunOverrides
 from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
@@ -56,8 +58,10 @@ __all__ = [
     "Prepare",
     "Recorder",
     "RedisRunLog",
+    "RunLimitError",
     "RunOverrides",
     "ServerLimits",
+    "ServiceLimits",
     "SyncChatService",
     "Target",
     "TurnRecorder",

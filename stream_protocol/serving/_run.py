@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from stream_protocol.convert import Conversion, Ending, Settings, fail_response, sse_conversion
+from google.adk.agents.invocation_context import LlmCallsLimitExceededError
+
+from stream_protocol.convert import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
 from stream_protocol.serving._loop_guard import without_loop
 from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecorder
 from stream_protocol.serving.errors import log_error
@@ -43,6 +45,11 @@ RUN_TIMEOUT: Final = 3600.0
 STOP_TIMEOUT: Final = 5.0
 """Seconds that a stopped run may take to end by itself before its task is cancelled."""
 
+TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
+TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
+TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
+"""What the page is told of a run that came to a limit."""
+
 READER_CHECK_SECONDS: Final = 1.0
 """The least seconds between two checks whether somebody reads a run through another worker."""
 
@@ -66,21 +73,19 @@ class LeaseLostError(Exception):
     """The lease was not renewed in time: another run may hold it."""
 
 
-class ResponseFullError(Exception):
-    """The response is larger than ``LogBounds.max_size``."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """How long a run may go on. All values are seconds; ``None`` is without limit.
+    """How long a run may go on, and how much it may say; ``None`` is without limit.
 
-    Raises ``StreamProtocolError`` for negative values, and for a ``run_timeout`` of 0.
+    Raises ``StreamProtocolError`` for negative times, and for a ``run_timeout`` of 0.
     """
 
     disconnect_grace: float | None = None
-    """How long a run goes on without a reader; 0 stops it as soon as the last one leaves."""
+    """Seconds that a run goes on without a reader; 0 stops it as soon as the last one leaves."""
     run_timeout: float | None = RUN_TIMEOUT
-    """How long a run may take. After that its response ends in an error."""
+    """Seconds that a run may take. After that its response ends in an error."""
+    max_chunks: int | None = None
+    """Chunks of the response. After that it ends in an error."""
 
     def __post_init__(self) -> None:
         if self.disconnect_grace is not None and not self.disconnect_grace >= 0:  # refuses NaN, too
@@ -211,14 +216,17 @@ class Run:
             response.feed(event)
             self._log(response.take())
         if self.log.full:
-            self._stop_with_error(ResponseFullError("The response is larger than its log may become."))
+            self._stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")
+        elif self._limits.max_chunks is not None and self.log.count > self._limits.max_chunks:
+            self._stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
 
     def _expire(self) -> None:
-        self._stop_with_error(TimeoutError(f"The run took longer than {self._limits.run_timeout} seconds."))
+        self._stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
-    def _stop_with_error(self, error: Exception) -> None:
-        logger.warning("A run was stopped. %s", error)
-        self._end(lambda response: fail_response(response, error, stopped=True))
+    def _stop_at_limit(self, text: str, reason: str) -> None:
+        """``text``: what the page is told. ``reason``: what the operator is told."""
+        logger.warning("A run was stopped. %s", reason)
+        self._end(lambda response: fail_response(response, RunLimitError(text), stopped=True))
         self._stop_agent()
 
     def _stop_agent(self) -> None:
@@ -239,7 +247,7 @@ class Run:
             yield
         except Exception as error:  # noqa: BLE001 - whatever the agent raises
             log_error(logger, error)
-            self._end(partial(_fail, error))
+            self._end(partial(_fail, _as_limit(error)))
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
         """Writes the end of the response, one terminal chunk, and closes the log. Does nothing if it has ended."""
@@ -298,6 +306,11 @@ class Run:
 def _empty_response(_invocation_id: str | None) -> StartedResponse:
     """The response of a run that was stopped before its request was accepted, or whose response failed to start."""
     return StartedResponse(sse_conversion((), None, Settings()))
+
+
+def _as_limit(error: Exception) -> Exception:
+    """The failure of a run as a limit, if it is one of ADK's own: so many calls of models, and no more."""
+    return RunLimitError(TOO_MANY_CALLS_TEXT) if isinstance(error, LlmCallsLimitExceededError) else error
 
 
 def _finish(response: Conversion[bytes]) -> None:

@@ -17,6 +17,7 @@ from stream_protocol.serving._chat_details import ChatChanges, checked_changes
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, ListedChat, change_chat, list_chats
 from stream_protocol.serving._job import Job
 from stream_protocol.serving._late_response import late_response, refusal_as_events
+from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, ServiceLimits
 from stream_protocol.serving._loop_guard import with_error, without_loop
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
@@ -109,6 +110,9 @@ class ChatService:
     ``disconnect_grace``: seconds that a run goes on without a reader; 0 stops it when the client leaves. ``None``, the
     default: it runs to its end, so that a reload loses nothing.
     ``run_timeout``: seconds that a run may take; ``None`` for no limit.
+    ``limits``: how many runs go on at once, how much one may say, how often a user may ask: see ``ServiceLimits``. The
+    calls of models in a run are ``max_llm_calls`` of the run config, ADK's 500 by default; the bytes of a response are
+    ``LogBounds.max_size`` of the run log.
     ``on_busy``: what a new turn of the user does while a run of its chat goes on. ``"interrupt"``, the default: it
     stops that run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409).
     ``history_cut``: what it means that new words come with a history which ends before the stored one. ``"append"``,
@@ -137,6 +141,7 @@ class ChatService:
         run_log: RunLog | None = None,
         disconnect_grace: float | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
+        limits: ServiceLimits | None = None,
         on_busy: Literal["interrupt", "reject"] = "interrupt",
         history_cut: HistoryCut = "append",
         stopping_wait: float = STOPPING_WAIT,
@@ -158,7 +163,11 @@ class ChatService:
         self._on_busy = on_busy
         self._history_cut: HistoryCut = history_cut
         self._hook_timeout = hook_timeout
-        self._limits = RunLimits(disconnect_grace=disconnect_grace, run_timeout=run_timeout)
+        limits = limits or ServiceLimits()
+        self._run_limits = RunLimits(
+            disconnect_grace=disconnect_grace, run_timeout=run_timeout, max_chunks=limits.max_chunks
+        )
+        self._rates = RequestRates(limits.max_requests_per_minute)
         self._options = hide_tools(delegation_tools(self.runner.agent), options)
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
@@ -169,7 +178,17 @@ class ChatService:
         self._run_log = run_log or MemoryRunLog()
         self._stopping_wait = stopping_wait
         self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait)
+        self._slots = RunSlots(limits, patience=stopping_wait)
+        self._late_answers = RunSlots(limits)
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    def count_request(self, user_id: str) -> None:
+        """Counts a request of this user, of whatever kind. Raises ``ChatRequestError`` (429) if there were too many.
+
+        ``ChatEndpoints`` and ``SyncChatService.respond`` call it; whoever has requests and calls other methods does so
+        by itself, before it reads a body.
+        """
+        self._rates.count(user_id)
 
     async def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
@@ -186,8 +205,11 @@ class ChatService:
         try:
             return await self._respond(request, user_id, overrides, patience=self._stopping_wait)
         except _StillRunningError:
+            waiting = RunSlot(self._late_answers, (user_id, object()))
+            await waiting.take()
             answer = self._respond(request, user_id, overrides, patience=None)
             task = asyncio.create_task(refusal_as_events(answer))
+            task.add_done_callback(lambda _: waiting.free())
             self._keep(task)
             return late_response(task)
 
@@ -197,23 +219,28 @@ class ChatService:
         """``respond``. Raises ``_StillRunningError`` if an answer has to wait for longer than ``patience`` seconds."""
         key = chat_key(user_id, request.id)
         was_busy = False
-        while not isinstance(claimed := await self._runs.claim(key, fingerprint(request), self._limits), Run):
-            if isinstance(claimed, RunReader):
-                return claimed
-            turn = await self._end_other_run(claimed, key, request, overrides)
-            if isinstance(turn, NothingToRun) and turn.repeats == "words":
-                return self._stored_response(turn, request, overrides)
-            if not isinstance(turn, NewUserTurn) and not await self._runs.wait_for_end(key, claimed, patience):
-                raise _StillRunningError
-            was_busy = True
-        with ExitStack() as claim:
-            claim.callback(self._runs.release, claimed)
+        with ExitStack() as held:
+            slot = RunSlot(self._slots, key)
+            held.callback(slot.free)
+            while not isinstance(claimed := await self._runs.claim(key, fingerprint(request), self._run_limits), Run):
+                if isinstance(claimed, RunReader):
+                    return claimed
+                turn = await self._end_other_run(claimed, key, request, overrides, slot)
+                if isinstance(turn, NothingToRun) and turn.repeats == "words":
+                    return self._stored_response(turn, request, overrides)
+                if not isinstance(turn, NewUserTurn) and not await self._runs.wait_for_end(key, claimed, patience):
+                    raise _StillRunningError
+                was_busy = True
+            held.callback(self._runs.release, claimed)
             was_busy = was_busy or claimed.chat_was_busy
-            job = await self._in_time(self._prepare_job(key, request, overrides, chat_was_busy=was_busy))
-            if isinstance(job, NothingToRun):
-                return self._stored_response(job, request, overrides)
+            planned = await self._in_time(self._plan_turn(key, request, overrides, chat_was_busy=was_busy))
+            if isinstance(planned.turn, NothingToRun):
+                return self._stored_response(planned.turn, request, overrides)
+            await slot.take()
+            job = await self._in_time(self._prepare_job(key, request, overrides, planned, planned.turn))
             claimed.open()
-            self._start(claimed, job, claim.pop_all())
+            slot.is_ending = lambda: claimed.log.closed
+            self._start(claimed, job, held.pop_all())
             return claimed.log.read()
 
     async def respond_chunks(
@@ -307,7 +334,7 @@ class ChatService:
         key = chat_key(user_id, chat_id)
         with ExitStack() as claim:
             if await self._find_session(key) is not None:
-                while not isinstance(claimed := await self._runs.claim(key, DELETION, self._limits), Run):
+                while not isinstance(claimed := await self._runs.claim(key, DELETION, self._run_limits), Run):
                     assert isinstance(claimed, RunInfo)  # no request is equal to a deletion
                     await self._runs.interrupt(key, claimed)
                 claim.callback(self._runs.release, claimed)
@@ -328,9 +355,10 @@ class ChatService:
         await self._run_log.aclose()
 
     async def _end_other_run(
-        self, run: RunInfo, key: ChatKey, request: ChatRequest, overrides: RunOverrides
+        self, run: RunInfo, key: ChatKey, request: ChatRequest, overrides: RunOverrides, slot: RunSlot
     ) -> PlannedTurn:
-        """Ends the run that holds the chat if this request is a new turn of the user. Returns what it asks for.
+        """Ends the run that holds the chat if this request is a new turn of the user, and takes over its slot.
+        Returns what the request asks for.
 
         Raises ``ChatRequestError`` for a request that would be refused if the chat were free: it interrupts nothing.
         """
@@ -338,6 +366,7 @@ class ChatService:
             raise busy_refusal()
         turn = (await self._in_time(self._plan_turn(key, request, overrides, chat_was_busy=True))).turn
         if isinstance(turn, NewUserTurn):
+            await slot.take()
             await self._runs.interrupt(key, run)
         elif isinstance(turn, NothingToRun) and turn.repeats == "answers":
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
@@ -357,14 +386,15 @@ class ChatService:
         return _iterate([*without_loop(events, continued=continued), done])
 
     async def _prepare_job(
-        self, key: ChatKey, request: ChatRequest, overrides: RunOverrides, *, chat_was_busy: bool
-    ) -> Job | NothingToRun:
-        """Plans what the request asks for. Creates or rewinds the session, and stores the answers that came with words.
-        ``chat_was_busy`` as for ``plan``."""
-        planned = await self._plan_turn(key, request, overrides, chat_was_busy=chat_was_busy)
-        turn, session = planned.turn, planned.session
-        if isinstance(turn, NothingToRun):
-            return turn
+        self,
+        key: ChatKey,
+        request: ChatRequest,
+        overrides: RunOverrides,
+        planned: _Planned,
+        turn: NewUserTurn | AnsweredCalls,
+    ) -> Job:
+        """Creates or rewinds the session for the planned ``turn``, and stores the answers that came with words."""
+        session = planned.session
         if session is not None and isinstance(turn, NewUserTurn) and turn.rewind_before is not None:
             session = await rewind_session(self.runner, session, turn.rewind_before)
         session = session or await create_session(planned.runner, *key)

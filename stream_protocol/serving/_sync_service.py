@@ -53,13 +53,18 @@ class SyncChatService:
     def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> Generator[bytes, None, None]:
-        """``ChatService.respond``: the SSE events of the response. ``parse_sse`` makes chunks of them.
+        """``ChatService.respond``: the SSE events of the response. ``parse_sse`` makes chunks of them. Counts as a
+        request of the user.
 
         Closing the iterator counts as a disconnect: every WSGI server closes it when the client leaves. Raises
         ``ChatRequestError`` at once for a request that is refused.
         """
-        events = self.run(lambda service: service.respond(request, user_id=user_id, overrides=overrides))
-        return self._iterate(events)
+
+        async def respond(service: ChatService) -> AsyncIterator[bytes]:
+            service.count_request(user_id)
+            return await service.respond(request, user_id=user_id, overrides=overrides)
+
+        return self._iterate(self.run(respond))
 
     def run(self, do: Callable[[ChatService], Awaitable[T]]) -> T:
         """Calls and awaits anything else of the service: ``run(lambda service: service.chats(user_id="ann"))``."""

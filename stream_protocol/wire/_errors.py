@@ -16,14 +16,19 @@ class ChatRequestError(ValueError):
     """A request that is refused for what the client sent.
 
     ``str(error)`` is one short plain sentence, safe to send back: the page shows the body of a failed request as it is.
-    ``status``: the HTTP status of the response. ``retry_after``: seconds after which the same request may succeed, for
-    the header ``Retry-After``; ``None`` if nobody knows.
+    ``status``: the HTTP status of the response. ``retry_after``: seconds after which the same request may succeed;
+    ``None`` if nobody knows.
     """
 
     def __init__(self, text: str, *, status: int = 400, retry_after: int | None = None) -> None:
         super().__init__(text)
         self.status = status
         self.retry_after = retry_after
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of the response that refuses the request: ``Retry-After``, if it is known."""
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
 class ClientStreamError(Exception):

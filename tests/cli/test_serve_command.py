@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import repeat
 from pathlib import Path
 
@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from stream_protocol.cli import main
+from stream_protocol.cli.serve_command import serve
+from stream_protocol.serving import ServiceLimits
 from tests.processes import COMMAND, ENV, HANG, PythonModule, cli, fresh_cli, serving
 from tests.redis_server import RedisServer, free_port
 
@@ -152,6 +154,34 @@ def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> 
         accepted = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG, headers={"X-User": "ann"})
     assert (refused.status_code, refused.text) == (401, "Sign in first.")
     assert accepted.status_code == 200
+
+
+def test_the_limits_of_a_server_are_options_whose_defaults_are_those_of_the_service(tmp_path: Path) -> None:
+    defaults = {option.name: option.default for option in serve.params}
+    limits = ServiceLimits()
+    names = ("max_runs", "max_runs_per_user", "requests_per_minute")
+    assert [defaults[name] for name in names] == [
+        limits.max_runs,
+        limits.max_runs_per_user,
+        limits.max_requests_per_minute,
+    ]
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=3600))
+    options = ("--max-runs", "2", "--max-runs-per-user", "1", "--requests-per-minute", "3")
+    with (
+        serving("agent:root_agent", "--no-page", "--user-header", "X-User", *options, cwd=tmp_path) as (_, url),
+        httpx.Client(base_url=url, timeout=HANG) as http,
+        ExitStack() as runs,
+    ):
+
+        def begin(user: str, chat_id: str) -> httpx.Response:
+            response = http.stream("POST", "/api/chat", json=BODY | {"id": chat_id}, headers={"X-User": user})
+            return runs.enter_context(response)
+
+        asked = [("ann", "a"), ("ann", "b"), ("bob", "a"), ("eve", "a")]
+        assert [begin(*each).status_code for each in asked] == [200, 429, 200, 503]
+        polled = [http.get("/api/chats", headers={"X-User": "ann"}) for _ in range(2)]
+    assert [each.status_code for each in polled] == [200, 429]
+    assert polled[1].headers["retry-after"] == "20"
 
 
 KEYLESS = """

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from stream_protocol import StreamProtocolConverter, StreamProtocolError
-from stream_protocol.convert import ConverterOptions, Settings, options_from_json, options_to_json
+from stream_protocol.convert import ConverterOptions, RunLimitError, Settings, options_from_json, options_to_json
 from tests.convert.building import call, event, response, results, thought
 from tests.convert.running import inputs, run
 
@@ -16,6 +16,7 @@ def test_every_option_has_a_default() -> None:
         *(6, True, True, False)
     ]
     assert options["on_error"](RuntimeError("secret")) == "An error occurred."
+    assert options["on_error"](RunLimitError("It was too long.")) == "It was too long."
     assert options["message_metadata"]({"a": 1}) == {"a": 1}
 
 

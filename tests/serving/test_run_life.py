@@ -145,7 +145,8 @@ async def test_a_run_that_does_not_listen_is_cancelled_in_the_end(monkeypatch: p
 async def test_a_run_that_takes_too_long_ends_in_an_error() -> None:
     service = service_for([Wait(asyncio.Event()), "Never."], run_timeout=0.01)
     response = await post(create_app(service), chat(said("hi")))
-    assert chunks(response.text)[-1] == {"type": "error", "errorText": "An error occurred."}
+    told = "The answer took too long and was ended. Ask for less at once."
+    assert chunks(response.text)[-1] == {"type": "error", "errorText": told}
     await service.runs.free()
 
 

@@ -11,7 +11,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from stream_protocol import parse_chat_request
-from stream_protocol.serving import ChatService, SyncChatService
+from stream_protocol.serving import ChatService, ServiceLimits, SyncChatService
 from stream_protocol.testing import ScriptedLlm, Wait
 from stream_protocol.wire import SSE_KEEP_ALIVE, ChatRequestError
 from tests.serving.support import HANG, chat, chunks, said, text, types
@@ -46,6 +46,23 @@ def test_the_events_come_one_by_one_and_history_is_kept(start: Start) -> None:
     assert text(chunks(ask(service, "more"))) == "Two."
     page = service.run(lambda chats: chats.chats(user_id="ann"))
     assert [entry["title"] for entry in page.chats] == ["hi"]
+
+
+def test_what_a_user_sends_is_counted_and_refused_at_once(start: Start) -> None:
+    service = start("One.", limits=ServiceLimits(max_requests_per_minute=1))
+    assert text(chunks(ask(service))) == "One."
+    with pytest.raises(ChatRequestError) as refused:
+        ask(service, "more")
+    assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "60"})
+
+
+def test_a_user_has_so_many_runs(start: Start) -> None:
+    service = start(["Half ", Wait(3600)], limits=ServiceLimits(max_runs_per_user=1))
+    events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")
+    assert b'"start"' in next(events)
+    with pytest.raises(ChatRequestError) as refused:
+        ask(service, chat_id="c2")
+    assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "5"})
 
 
 def test_all_threads_share_one_loop(start: Start) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 from google.adk.models import BaseLlm
 from google.adk.tools.base_tool import BaseTool
 
-from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, AgentRunError
+from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, AgentRunError, RunLimitError
 from stream_protocol.serving.errors._origin import find_origin, own_line
 from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer
 from stream_protocol.serving.errors._text import error_text, one_line, said
@@ -62,6 +62,8 @@ def explain_error(error: BaseException) -> str:
     """
     if isinstance(error, AgentRunError):
         return _explain_event(error)
+    if isinstance(error, RunLimitError):
+        return str(error)
     origin = find_origin(error)
     if isinstance(origin, BaseTool):
         return f"The tool {origin.name} raised {_told(error)}."

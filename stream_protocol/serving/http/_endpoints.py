@@ -62,7 +62,8 @@ class ChatEndpoints:
 
     No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
     shows. Any other failure is logged, and the response is a 500 with the text of the
-    service's ``on_error``, by default a masked one. An empty ``user_id`` is refused (401).
+    service's ``on_error``, by default a masked one. An empty ``user_id`` is refused (401), and so is what a user sends
+    beyond the limits of the service (429): see ``ServiceLimits``.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class ChatEndpoints:
     @_answers_errors
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """The response that is being written in a chat, from its start; 204 if there is none."""
-        require_user(user_id)
+        await self._admit(request, user_id)
         events = await self._service.resume(chat_id, user_id=user_id)
         return Response(status_code=204) if events is None else self._stream(events)
 
@@ -123,7 +124,7 @@ class ChatEndpoints:
 
         ``artifact_path`` as for ``respond``.
         """
-        require_user(user_id)
+        await self._admit(request, user_id)
         base = artifact_base(request, artifact_path)
         messages = await self._service.history(chat_id, user_id=user_id, artifact_base=base)
         if messages is None:
@@ -138,7 +139,7 @@ class ChatEndpoints:
         The query may have ``limit``; ``search``, a text in the titles; ``archived``, ``true`` for the archived chats;
         and ``cursor``, which is the ``nextCursor`` of the page before. What is wrong in it is refused (422).
         """
-        require_user(user_id)
+        await self._admit(request, user_id)
         query = request.query_params
         page = await self._service.chats(
             user_id=user_id,
@@ -174,15 +175,21 @@ class ChatEndpoints:
         The query may have ``version``; the newest by default. 404 if there is no such artifact, or no such chat of this
         user.
         """
-        require_user(user_id)
+        await self._admit(request, user_id)
         version = _parse_version(request.query_params.get("version"))
         return artifact_response(await self._service.artifact(chat_id, name, version, user_id=user_id), name)
 
     async def _admit_change(self, request: Request, user_id: str) -> None:
-        """Refuses what an unknown page of another site sends, and a request without a user. Its body is read then."""
+        """Refuses what an unknown page of another site sends, and else as ``_admit``. Its body is read then."""
         async with dropping_body_if_refused(request):
             require_trusted_origin(request, self._trusted_origins)
+        await self._admit(request, user_id)
+
+    async def _admit(self, request: Request, user_id: str) -> None:
+        """Refuses a request without a user, and one of a user who sends too many. Its body is read then."""
+        async with dropping_body_if_refused(request):
             require_user(user_id)
+            self._service.count_request(user_id)
 
     def _stream(self, events: AsyncIterator[bytes]) -> Response:
         return UIMessageStreamResponse(events, keep_alive=self._keep_alive)

@@ -39,8 +39,7 @@ def plain_text_errors(
         try:
             return await endpoint(*args, **kwargs)
         except ChatRequestError as refusal:
-            headers = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
-            return PlainTextResponse(str(refusal), refusal.status, headers)
+            return PlainTextResponse(str(refusal), refusal.status, refusal.headers)
         except HTTPException:
             raise
         except ClientDisconnect:

@@ -1,0 +1,188 @@
+"""What one user, and all users together, may ask of a worker: ``ServiceLimits``, and the counts that hold them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, fields
+from itertools import islice
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from stream_protocol.wire import ChatRequestError, StreamProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+MAX_RUNS: Final = 300
+"""Each run has a connection to its model, and mostly one to its reader and one to a store. So they fit in the 1,024
+file descriptors that a process has by default."""
+
+MAX_RUNS_PER_USER: Final = 50
+"""Far more chats than a person watches, and a sixth of the worker. Without ``identify`` all are one user's: enough for
+a test suite that runs side by side."""
+
+MAX_REQUESTS_PER_MINUTE: Final = 1200
+"""20 a second: a page in ten tabs that asks for its list of chats twice a second. A user whose requests take 10 ms each
+has a fifth of the worker's time with that, and no more."""
+
+MAX_CHUNKS: Final = 500_000
+"""A model that streams 100 tokens a second for an hour, which is ``RUN_TIMEOUT``, has 360,000. More is a loop."""
+
+RUN_RETRY_AFTER: Final = 5
+"""Seconds after which a request may be sent again that found too many runs: nobody knows when one ends."""
+
+_MINUTE: Final = 60 * 10**9
+_SECOND: Final = 10**9
+
+SlotKey: TypeAlias = tuple[str, object]
+"""A user's id, and what has the slot: a chat's id, for one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceLimits:
+    """What the users of a ``ChatService`` may ask of it; ``None`` is without limit.
+
+    A worker counts by itself: with three workers a user has three times as much. Raises ``StreamProtocolError`` for
+    other values than whole numbers from 1.
+    """
+
+    max_runs: int | None = MAX_RUNS
+    """Runs that go on at once, of all users. What would begin one more is refused (503)."""
+    max_runs_per_user: int | None = MAX_RUNS_PER_USER
+    """Runs that go on at once, of one user. What would begin one more is refused (429). As many of the user's answers
+    may wait for the end of a run at once."""
+    max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
+    """Requests of one user, of all kinds. So many may come at once; after that they are refused (429) until some of the
+    minute has passed."""
+    max_chunks: int | None = MAX_CHUNKS
+    """Chunks of one response. A run that says more is stopped, and its response ends in an error: looked at after each
+    event of the agent."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None and (type(value) is not int or value < 1):
+                raise StreamProtocolError(f"`{field.name}` must be a whole number from 1, or None.")
+
+
+class RequestRates:
+    """Counts the requests of each user, in memory that is bounded by the requests of the last minute.
+
+    A user has an allowance of ``per_minute`` requests, which grows back evenly. ``now``: a clock that never goes back,
+    in nanoseconds.
+    """
+
+    def __init__(self, per_minute: int | None, now: Callable[[], int] = time.monotonic_ns) -> None:
+        self._interval = 0 if per_minute is None else _MINUTE // per_minute
+        self._now = now
+        self._whole_at: OrderedDict[str, int] = OrderedDict()
+        """User id -> when the user's allowance is whole again. Whoever is not in it has all of it."""
+
+    def __len__(self) -> int:
+        """How many users are remembered."""
+        return len(self._whole_at)
+
+    def count(self, user_id: str) -> None:
+        """Counts a request. Raises ``ChatRequestError`` (429) if the user has none left; that one is not counted."""
+        if not self._interval:
+            return
+        now = self._now()
+        self._forget_some(now)
+        whole_at = max(self._whole_at.get(user_id, now), now) + self._interval
+        if (missing := whole_at - now - _MINUTE) > 0:
+            seconds = -(-missing // _SECOND)
+            wait = "a second" if seconds == 1 else f"{seconds} seconds"
+            raise ChatRequestError(f"Too many requests. Try again in {wait}.", status=429, retry_after=seconds)
+        self._whole_at[user_id] = whole_at
+
+    def _forget_some(self, now: int) -> None:
+        """Looks at two users, in turn, and forgets who has the whole allowance: more than one new user a request
+        brings."""
+        for user_id in list(islice(self._whole_at, 2)):
+            if self._whole_at[user_id] <= now:
+                del self._whole_at[user_id]
+            else:
+                self._whole_at.move_to_end(user_id)
+
+
+class RunSlots:
+    """Counts what goes on at once, by user and together, and refuses what would be more than ``limits`` allow.
+
+    ``patience``: seconds that a request waits for a slot if one of those that are taken is about to become free.
+    """
+
+    def __init__(self, limits: ServiceLimits, patience: float = 0) -> None:
+        self._limits = limits
+        self._patience = patience
+        self._taken: dict[SlotKey, set[RunSlot]] = {}
+        self._freed = asyncio.Event()
+
+    def __len__(self) -> int:
+        """How many are taken."""
+        return len(self._taken)
+
+    async def take(self, slot: RunSlot) -> None:
+        """Takes a slot; it shares that of its key, if there is one. Raises ``ChatRequestError``: 429, 503."""
+        deadline = asyncio.get_running_loop().time() + self._patience
+        while (refusal := self._refusal(slot.key)) is not None:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await self._freed.wait()
+            except TimeoutError:
+                raise refusal from None
+        self._taken.setdefault(slot.key, set()).add(slot)
+
+    def free(self, slot: RunSlot) -> None:
+        """Gives a slot back, if it is taken."""
+        sharing = self._taken.get(slot.key, set())
+        sharing.discard(slot)
+        if not sharing and self._taken.pop(slot.key, None) is not None:
+            self._freed.set()
+            self._freed = asyncio.Event()
+
+    def _refusal(self, key: SlotKey) -> ChatRequestError | None:
+        """Why there is no slot now, though there may be soon; ``None`` if there is one. Raises it if none is about to
+        become free. The user's own come first: who has too many is told so, however busy the others are."""
+        if key in self._taken:
+            return None
+        own = [taken for taken in self._taken if taken[0] == key[0]]
+        limits = self._limits
+        if limits.max_runs_per_user is not None and len(own) >= limits.max_runs_per_user:
+            return self._soon_or_raise(own, _too_many_of_user())
+        if limits.max_runs is not None and len(self._taken) >= limits.max_runs:
+            return self._soon_or_raise(self._taken, _too_many())
+        return None
+
+    def _soon_or_raise(self, taken: Collection[SlotKey], refusal: ChatRequestError) -> ChatRequestError:
+        if any(all(slot.is_ending() for slot in self._taken[key]) for key in taken):
+            return refusal
+        raise refusal
+
+
+class RunSlot:
+    """The right of one request to have something go on: a run, or an answer that waits for the end of one."""
+
+    def __init__(self, slots: RunSlots, key: SlotKey) -> None:
+        self.key = key
+        self.is_ending: Callable[[], bool] = lambda: False
+        """Whether the slot is about to become free: the response has ended, and is being stored."""
+        self._slots = slots
+
+    async def take(self) -> None:
+        """Takes the slot, unless it is taken: see ``RunSlots.take``."""
+        await self._slots.take(self)
+
+    def free(self) -> None:
+        """Gives the slot back, if it is taken."""
+        self._slots.free(self)
+
+
+def _too_many_of_user() -> ChatRequestError:
+    text = "Too many of your chats are answering at once. Wait for one, or stop it."
+    return ChatRequestError(text, status=429, retry_after=RUN_RETRY_AFTER)
+
+
+def _too_many() -> ChatRequestError:
+    text = "The server is busy with other chats. Try again in a moment."
+    return ChatRequestError(text, status=503, retry_after=RUN_RETRY_AFTER)
