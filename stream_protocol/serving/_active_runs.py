@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -84,12 +84,14 @@ class ActiveRuns:
         self._closed = False
 
     @_refuse_if_unreachable()
-    async def claim(self, key: ChatKey, request: str, limits: RunLimits) -> Run | RunReader | RunInfo:
+    async def claim(
+        self, key: ChatKey, request: str, limits: RunLimits, before_waiting: Callable[[], Awaitable[None]]
+    ) -> Run | RunReader | RunInfo:
         """Returns a new run, which holds the chat until ``release``; a reader if an equal request is being answered; or
         another run of the chat that goes on.
 
-        Waits for another run only if that one is stopping, or its worker may be dead. Raises ``ChatRequestError`` (503)
-        if it does not end in time, and after ``close``.
+        Waits for another run only if that one is stopping, or its worker may be dead; ``before_waiting`` may refuse
+        that. Raises ``ChatRequestError`` (503) if it does not end in time, and after ``close``.
         """
         deadline = _now() + self._stopping_wait
         # Asked before: a run log may wait by itself for a run that is about to end.
@@ -107,6 +109,7 @@ class ActiveRuns:
                 if reader is not None:
                     return reader
             was_busy = True
+            await before_waiting()
             if await self._wait_while(key, other.__eq__, deadline) == other:
                 raise _not_ended_refusal()
 

@@ -22,6 +22,9 @@ MAX_RUNS_PER_USER: Final = 50
 """Far more chats than a person watches, and a sixth of the worker. Without ``identify`` all are one user's: enough for
 a test suite that runs side by side."""
 
+MAX_WAITING_PER_USER: Final = 50
+"""A page has one such request in each of its chats. Each keeps a connection, and its messages in memory."""
+
 MAX_REQUESTS_PER_MINUTE: Final = 1200
 """20 a second: a page in ten tabs that asks for its list of chats twice a second. A user whose requests take 10 ms each
 has a fifth of the worker's time with that, and no more."""
@@ -50,8 +53,10 @@ class ServiceLimits:
     max_runs: int | None = MAX_RUNS
     """Runs that go on at once, of all users. What would begin one more is refused (503)."""
     max_runs_per_user: int | None = MAX_RUNS_PER_USER
-    """Runs that go on at once, of one user. What would begin one more is refused (429). As many of the user's answers
-    may wait for the end of a run at once."""
+    """Runs that go on at once, of one user. What would begin one more is refused (429)."""
+    max_waiting_per_user: int | None = MAX_WAITING_PER_USER
+    """Requests of one user that wait at once for the end of a run of their chat. One more is refused (429); and of all
+    users no more than ``max_runs`` wait (503)."""
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
     """Requests of one user, of all kinds. So many may come at once; after that they are refused (429) until some of the
     minute has passed."""
@@ -107,13 +112,14 @@ class RequestRates:
 
 
 class RunSlots:
-    """Counts what goes on at once, by user and together, and refuses what would be more than ``limits`` allow.
+    """Counts what goes on at once, and refuses what would be more than ``per_user`` of one user, or ``per_worker``.
 
     ``patience``: seconds that a request waits for a slot if one of those that are taken is about to become free.
     """
 
-    def __init__(self, limits: ServiceLimits, patience: float = 0) -> None:
-        self._limits = limits
+    def __init__(self, per_user: int | None, per_worker: int | None, patience: float = 0) -> None:
+        self._per_user = per_user
+        self._per_worker = per_worker
         self._patience = patience
         self._taken: dict[SlotKey, set[RunSlot]] = {}
         self._freed = asyncio.Event()
@@ -147,10 +153,9 @@ class RunSlots:
         if key in self._taken:
             return None
         own = [taken for taken in self._taken if taken[0] == key[0]]
-        limits = self._limits
-        if limits.max_runs_per_user is not None and len(own) >= limits.max_runs_per_user:
+        if self._per_user is not None and len(own) >= self._per_user:
             return self._soon_or_raise(own, _too_many_of_user())
-        if limits.max_runs is not None and len(self._taken) >= limits.max_runs:
+        if self._per_worker is not None and len(self._taken) >= self._per_worker:
             return self._soon_or_raise(self._taken, _too_many())
         return None
 
@@ -161,7 +166,7 @@ class RunSlots:
 
 
 class RunSlot:
-    """The right of one request to have something go on: a run, or an answer that waits for the end of one."""
+    """The right of one request to have a run go on, or to wait for the end of one."""
 
     def __init__(self, slots: RunSlots, key: SlotKey) -> None:
         self.key = key
@@ -179,7 +184,7 @@ class RunSlot:
 
 
 def _too_many_of_user() -> ChatRequestError:
-    text = "Too many of your chats are answering at once. Wait for one, or stop it."
+    text = "Too many of your messages are being answered at once. Wait for an answer, or stop one."
     return ChatRequestError(text, status=429, retry_after=RUN_RETRY_AFTER)
 
 

@@ -178,8 +178,8 @@ class ChatService:
         self._run_log = run_log or MemoryRunLog()
         self._stopping_wait = stopping_wait
         self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait)
-        self._slots = RunSlots(limits, patience=stopping_wait)
-        self._late_answers = RunSlots(limits)
+        self._slots = RunSlots(limits.max_runs_per_user, limits.max_runs, patience=stopping_wait)
+        self._waiting = RunSlots(limits.max_waiting_per_user, limits.max_runs)
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def count_request(self, user_id: str) -> None:
@@ -205,11 +205,8 @@ class ChatService:
         try:
             return await self._respond(request, user_id, overrides, patience=self._stopping_wait)
         except _StillRunningError:
-            waiting = RunSlot(self._late_answers, (user_id, object()))
-            await waiting.take()
             answer = self._respond(request, user_id, overrides, patience=None)
             task = asyncio.create_task(refusal_as_events(answer))
-            task.add_done_callback(lambda _: waiting.free())
             self._keep(task)
             return late_response(task)
 
@@ -220,17 +217,25 @@ class ChatService:
         key = chat_key(user_id, request.id)
         was_busy = False
         with ExitStack() as held:
-            slot = RunSlot(self._slots, key)
+            slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
             held.callback(slot.free)
-            while not isinstance(claimed := await self._runs.claim(key, fingerprint(request), self._run_limits), Run):
+            held.callback(waiting.free)
+            while not isinstance(
+                claimed := await self._runs.claim(key, fingerprint(request), self._run_limits, waiting.take), Run
+            ):
                 if isinstance(claimed, RunReader):
                     return claimed
-                turn = await self._end_other_run(claimed, key, request, overrides, slot)
+                turn = await self._plan_beside(key, request, overrides)
                 if isinstance(turn, NothingToRun) and turn.repeats == "words":
                     return self._stored_response(turn, request, overrides)
-                if not isinstance(turn, NewUserTurn) and not await self._runs.wait_for_end(key, claimed, patience):
+                await waiting.take()
+                if isinstance(turn, NewUserTurn):
+                    await slot.take()
+                    await self._runs.interrupt(key, claimed)
+                elif not await self._runs.wait_for_end(key, claimed, patience):
                     raise _StillRunningError
                 was_busy = True
+            waiting.free()
             held.callback(self._runs.release, claimed)
             was_busy = was_busy or claimed.chat_was_busy
             planned = await self._in_time(self._plan_turn(key, request, overrides, chat_was_busy=was_busy))
@@ -334,8 +339,13 @@ class ChatService:
         key = chat_key(user_id, chat_id)
         with ExitStack() as claim:
             if await self._find_session(key) is not None:
-                while not isinstance(claimed := await self._runs.claim(key, DELETION, self._run_limits), Run):
+                waiting = RunSlot(self._waiting, (user_id, object()))
+                claim.callback(waiting.free)
+                while not isinstance(
+                    claimed := await self._runs.claim(key, DELETION, self._run_limits, waiting.take), Run
+                ):
                     assert isinstance(claimed, RunInfo)  # no request is equal to a deletion
+                    await waiting.take()
                     await self._runs.interrupt(key, claimed)
                 claim.callback(self._runs.release, claimed)
                 if (session := await self._in_time(self._find_session(key))) is not None:
@@ -354,21 +364,15 @@ class ChatService:
             self._tasks.clear()  # a second `aclose` does not wait again
         await self._run_log.aclose()
 
-    async def _end_other_run(
-        self, run: RunInfo, key: ChatKey, request: ChatRequest, overrides: RunOverrides, slot: RunSlot
-    ) -> PlannedTurn:
-        """Ends the run that holds the chat if this request is a new turn of the user, and takes over its slot.
-        Returns what the request asks for.
+    async def _plan_beside(self, key: ChatKey, request: ChatRequest, overrides: RunOverrides) -> PlannedTurn:
+        """Returns what the request asks for, while another run holds its chat.
 
         Raises ``ChatRequestError`` for a request that would be refused if the chat were free: it interrupts nothing.
         """
         if self._on_busy == "reject":
             raise busy_refusal()
         turn = (await self._in_time(self._plan_turn(key, request, overrides, chat_was_busy=True))).turn
-        if isinstance(turn, NewUserTurn):
-            await slot.take()
-            await self._runs.interrupt(key, run)
-        elif isinstance(turn, NothingToRun) and turn.repeats == "answers":
+        if isinstance(turn, NothingToRun) and turn.repeats == "answers":
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         return turn
 

@@ -90,7 +90,9 @@ def fleet(folder: Path, database: str, ai_sdk: AiSdkVersion) -> Iterator[Fleet]:
     """Two workers that run. ``database``: the URI of their sessions."""
     with redis_server(folder) as redis:
         shared = ("--redis", redis.url, "--lease", str(LEASE), "--session-service-uri", database)
-        workers = Worker(folder, *shared, "--ai-sdk", str(ai_sdk)), Worker(folder, *shared, "--ai-sdk", str(ai_sdk))
+        busy = ("--requests-per-minute", "100000")  # all persons are one user, and wait for nothing
+        own = (*shared, *busy, "--ai-sdk", str(ai_sdk))
+        workers = Worker(folder, *own), Worker(folder, *own)
         whole = Fleet(workers, redis, Ledger(folder), ai_sdk)
         try:
             whole.mend()

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import fields
 from typing import Any
 from unittest import mock
 
@@ -58,7 +59,7 @@ SECOND = 10**9
 HALF: list[Any] = ["Half ", Wait(3600), "and whole."]
 """An answer that ends only if somebody ends it."""
 
-OWN = (429, "Too many of your chats are answering at once. Wait for one, or stop it.", "5")
+OWN = (429, "Too many of your messages are being answered at once. Wait for an answer, or stop one.", "5")
 ALL = (503, "The server is busy with other chats. Try again in a moment.", "5")
 
 
@@ -93,7 +94,7 @@ async def running(app: Any, *bodies: dict[str, Any], user: str = "local") -> Asy
 # The options
 
 
-@pytest.mark.parametrize("name", ["max_runs", "max_runs_per_user", "max_requests_per_minute", "max_chunks"])
+@pytest.mark.parametrize("name", [field.name for field in fields(ServiceLimits)])
 @pytest.mark.parametrize("value", [0, -1, 1.5, float("nan"), float("inf"), True, "5"])
 def test_a_limit_is_a_whole_number_from_one(name: str, value: Any) -> None:
     with pytest.raises(StreamProtocolError, match=f"`{name}` must be a whole number from 1, or None."):
@@ -336,7 +337,7 @@ def test_whatever_comes_and_goes_no_more_are_taken_than_may_be_and_none_is_left(
     deeds: list[tuple[str, int, bool]],
 ) -> None:
     async def live() -> None:
-        slots = RunSlots(ServiceLimits(max_runs=4, max_runs_per_user=3))
+        slots = RunSlots(per_user=3, per_worker=4)
         taken: list[RunSlot] = []
         for user_id, number, takes in deeds:
             if not takes and taken:
@@ -525,14 +526,42 @@ async def test_an_answer_that_waits_takes_no_slot_and_is_refused_in_its_response
         await full.stop("b", user_id="local")
 
 
-async def test_answers_that_wait_are_no_more_than_runs() -> None:
-    digging = Digging("I dug.", "Oslo, then.", slots=2)
+async def test_so_many_requests_of_a_user_wait() -> None:
+    digging = Digging("I dug.", "Oslo, then.", limits=ServiceLimits(max_runs_per_user=1, max_waiting_per_user=2))
     async with digging.ask() as answer, AsyncExitStack() as stack:
         for city in ("Oslo", "Rome"):
             waiting = await stack.enter_async_context(begin(digging.app, answer(city)))
             assert await waiting.status() == 200
         assert told(await post(digging.app, answer("Bonn"))) == OWN
     await digging.service.runs.free()
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+async def test_so_many_wait_for_a_run_that_is_stopping(method: str) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def stubborn() -> str:
+        """Does not let itself be stopped."""
+        begun.set()
+        while not may_end.is_set():
+            with suppress(asyncio.CancelledError):
+                await may_end.wait()
+        return "at last"
+
+    limits = ServiceLimits(max_waiting_per_user=2)
+    service = service_of(Call("stubborn"), *["Whole."] * 2, tools=[stubborn], limits=limits)
+    app = create_app(service)
+    async with begin(app, words("a")) as first:
+        assert await first.status() == 200
+        await soon(begun)
+        waiting = [asyncio.create_task(post(app, words("a", "and?", f"w{number}"))) for number in range(2)]
+        await first.until("abort")
+        async with client(app) as http:
+            path = {"POST": "/api/chat", "DELETE": "/api/chat/a"}[method]
+            assert told(await http.request(method, path, json=words("a", "more", "w3"))) == OWN
+            assert (await http.get("/api/chats")).status_code == 200
+        may_end.set()
+        assert [(await each).status_code for each in waiting] == [200, 200]
 
 
 # What a run may say
