@@ -181,7 +181,7 @@ def test_the_limits_of_a_server_are_options_whose_defaults_are_those_of_the_serv
         assert [begin(*each).status_code for each in asked] == [200, 429, 200, 503]
         polled = [http.get("/api/chats", headers={"X-User": "ann"}) for _ in range(2)]
     assert [each.status_code for each in polled] == [200, 429]
-    assert polled[1].headers["retry-after"] == "20"
+    assert polled[1].headers["retry-after"] in polled[1].text
 
 
 KEYLESS = """

@@ -53,7 +53,7 @@ def test_what_a_user_sends_is_counted_and_refused_at_once(start: Start) -> None:
     assert text(chunks(ask(service))) == "One."
     with pytest.raises(ChatRequestError) as refused:
         ask(service, "more")
-    assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "60"})
+    assert (refused.value.status, [*refused.value.headers]) == (429, ["Retry-After"])
 
 
 def test_a_user_has_so_many_runs(start: Start) -> None:
