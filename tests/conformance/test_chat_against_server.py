@@ -83,7 +83,12 @@ def room(visit: Visit, desk: Desk, ai_sdk: AiSdkVersion) -> Room:
     # Without a reader a run ends at once: so "stop" on the page is one for the agent, too.
     grace = 0 if visit.leaving_stops else None
     service = WatchedService(
-        desk.agent, ai_sdk=ai_sdk, disconnect_grace=grace, run_config=config, history_cut=visit.history_cut
+        desk.agent,
+        ai_sdk=ai_sdk,
+        disconnect_grace=grace,
+        run_config=config,
+        history_cut=visit.history_cut,
+        limits=visit.limits,
     )
     return Room(service, desk.ran, desk.held.set)
 

@@ -1,5 +1,6 @@
 """Visits in which the user or a failure ends what goes on: edits, stops, new words, histories that were cut."""
 
+from stream_protocol.serving import ServiceLimits
 from stream_protocol.testing import Call
 from tests.conformance.visits.visit import (
     ASKED,
@@ -12,6 +13,7 @@ from tests.conformance.visits.visit import (
     RELOAD,
     SEAT_ASKED,
     SUPERSEDED,
+    TOO_LONG,
     TWO_TURNS,
     WHERE,
     Step,
@@ -95,6 +97,15 @@ BROKEN = [
             Step(text("go"), ["go", "Half "], error=FAILED),
             Step(text("again"), ["go", "Half ", "again", "Better."]),
         ],
+    ),
+    Visit(
+        "an answer becomes too long",
+        [[*["Half"] * 8, FOREVER], "Better."],
+        [
+            Step(text("go"), ["go", "Half" * 8], error=TOO_LONG),
+            Step(text("again"), ["go", "Half" * 8, "again", "Better."]),
+        ],
+        limits=ServiceLimits(max_chunks=10),
     ),
     Visit(
         "a tool fails",

@@ -6,9 +6,12 @@ from typing import Any
 
 from google.genai import types
 
+from stream_protocol.serving import ServiceLimits
 from stream_protocol.session import HistoryCut
 from stream_protocol.testing import Call, Wait
 from tests.frontends.actions import Action
+
+TOO_LONG = "The answer became too long and was ended. Ask for less at once."
 
 FAILED = "An error occurred."
 """What the page is told of a run that failed, by default."""
@@ -40,7 +43,7 @@ class Visit:
     ``streams``: of a streamed response ADK itself drops a call whose id another call of it has. ``awaited``: calls that
     the page has not answered when ADK calls the model again, for another tool's output. ``sends``: when it sends by
     itself, and what, as in ``harness/chat.js``. ``leaving_stops``: a run ends when its page leaves it. ``history_cut``:
-    as of ``ChatService``. ``action``: the row of the matrix in docs/frontends.md that this is.
+    and ``limits``: as of ``ChatService``. ``action``: the row of the matrix in docs/frontends.md that this is.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Visit:
     streams: bool = True
     leaving_stops: bool = True
     history_cut: HistoryCut = "append"
+    limits: ServiceLimits | None = None
     action: Action | None = None
 
     @property
