@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
+from weakref import WeakValueDictionary
 
 from stream_protocol.wire import ChatRequestError, StreamProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import AsyncIterator, Callable, Collection
 
 MAX_RUNS: Final = 300
 """Each run has a connection to its model, and mostly one to its reader and one to a store. So they fit in the 1,024
@@ -31,6 +33,9 @@ has a fifth of the worker's time with that, and no more."""
 
 MAX_CHUNKS: Final = 500_000
 """A model that streams 100 tokens a second for an hour, which is ``RUN_TIMEOUT``, has 360,000. More is a loop."""
+
+READS_PER_USER: Final = 2
+"""A page that opens asks for its list of chats and a history."""
 
 RUN_RETRY_AFTER: Final = 5
 """Seconds after which a request may be sent again that found too many runs: nobody knows when one ends."""
@@ -109,6 +114,26 @@ class RequestRates:
                 del self._whole_at[user_id]
             else:
                 self._whole_at.move_to_end(user_id)
+
+
+class UserReads:
+    """Lets so many requests of one user read the session store at once; the others wait, in their order.
+
+    The event loop turns to whoever is ready: a thousand lists of chats that one user asks for at once would be a
+    thousand steps between two of everybody else.
+    """
+
+    def __init__(self, per_user: int = READS_PER_USER) -> None:
+        self._per_user = per_user
+        self._semaphores = WeakValueDictionary[str, asyncio.Semaphore]()
+
+    @asynccontextmanager
+    async def turn(self, user_id: str) -> AsyncIterator[None]:
+        """Waits until it is this request's turn."""
+        semaphore = self._semaphores.setdefault(user_id, asyncio.Semaphore(self._per_user))
+        async with semaphore:
+            await asyncio.sleep(0)  # a store in memory never waits: so nobody else would have a turn
+            yield
 
 
 class RunSlots:

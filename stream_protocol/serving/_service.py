@@ -17,7 +17,7 @@ from stream_protocol.serving._chat_details import ChatChanges, checked_changes
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, ListedChat, change_chat, list_chats
 from stream_protocol.serving._job import Job
 from stream_protocol.serving._late_response import late_response, refusal_as_events
-from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, ServiceLimits
+from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, ServiceLimits, UserReads
 from stream_protocol.serving._loop_guard import with_error, without_loop
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
@@ -58,7 +58,7 @@ from stream_protocol.wire import ChatRequestError, StreamProtocolError
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Coroutine
 
     from google.adk.agents.run_config import RunConfig
     from google.adk.runners import Runner
@@ -168,6 +168,7 @@ class ChatService:
             disconnect_grace=disconnect_grace, run_timeout=run_timeout, max_chunks=limits.max_chunks
         )
         self._rates = RequestRates(limits.max_requests_per_minute)
+        self._reads = UserReads()
         self._options = hide_tools(delegation_tools(self.runner.agent), options)
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
@@ -270,7 +271,7 @@ class ChatService:
         """
         key = chat_key(user_id, chat_id)
         request = await self._runs.wait_until_settled(key)
-        session = await self._find_session(key)
+        session = await self._in_time(self._find_session(key))
         if session is None:
             return None
         transcript = Transcript(session.events)
@@ -282,7 +283,7 @@ class ChatService:
 
         Raises ``ChatRequestError`` (404) if there is no such artifact, or no such chat of this user.
         """
-        session = await self._find_session(chat_key(user_id, chat_id))
+        session = await self._in_time(self._find_session(chat_key(user_id, chat_id)))
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
         return await load_artifact(self.runner, session, name, version)
@@ -305,7 +306,8 @@ class ChatService:
 
         Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of another list.
         """
-        page = await list_chats(self.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived)
+        listing = list_chats(self.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived)
+        page = await self._in_time(self._read(user_id, listing))
         running = await self._runs.running([(user_id, chat["id"]) for chat in page.chats])
         chats: list[ListedChat] = [{**chat, "running": (user_id, chat["id"]) in running} for chat in page.chats]
         return replace(page, chats=tuple(chats))
@@ -317,7 +319,7 @@ class ChatService:
         ``ChatRequestError``: 404 if this user has no such chat, 422 for wrong changes.
         """
         changing = change_chat(self.runner, *chat_key(user_id, chat_id), checked_changes(changes))
-        chat = await self._in_time(changing)
+        chat = await self._in_time(self._read(user_id, changing))
         running = await self._runs.running([(user_id, chat["id"])])
         return {**chat, "running": bool(running)}
 
@@ -328,7 +330,7 @@ class ChatService:
         (404) if this user has no such chat.
         """
         key = chat_key(user_id, chat_id)
-        if not await self._runs.stop(key) and await self._find_session(key) is None:
+        if not await self._runs.stop(key) and await self._in_time(self._find_session(key)) is None:
             raise ChatRequestError("There is no such chat.", status=404)
 
     async def delete(self, chat_id: str, *, user_id: str) -> None:
@@ -338,7 +340,7 @@ class ChatService:
         """
         key = chat_key(user_id, chat_id)
         with ExitStack() as claim:
-            if await self._find_session(key) is not None:
+            if await self._in_time(self._find_session(key)) is not None:
                 waiting = RunSlot(self._waiting, (user_id, object()))
                 claim.callback(waiting.free)
                 while not isinstance(
@@ -513,7 +515,11 @@ class ChatService:
             raise ChatRequestError("The server cannot reach its chats just now. Try again.", status=503) from error
 
     async def _find_session(self, key: ChatKey) -> Session | None:
-        return await find_session(self.runner, *key)
+        return await self._read(key[0], find_session(self.runner, *key))
+
+    async def _read(self, user_id: str, reading: Awaitable[T]) -> T:
+        async with self._reads.turn(user_id):
+            return await reading
 
 
 async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:

@@ -12,6 +12,7 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent, LoopAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.sessions import InMemorySessionService, Session
+from google.adk.sessions.base_session_service import ListSessionsResponse
 from google.adk.tools import ToolContext
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
@@ -32,7 +33,7 @@ from stream_protocol.serving import (
     explain_error,
     header_user,
 )
-from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots
+from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, UserReads
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError
@@ -223,6 +224,70 @@ async def test_routes_of_the_apps_own_count_once() -> None:
 
     async with client(route) as http:
         assert [(await http.get("/")).status_code for _ in range(2)] == [200, 429]
+
+
+async def turns(number: int) -> None:
+    """Lets the loop turn so often."""
+    for _ in range(number):
+        await asyncio.sleep(0)
+
+
+class CountingSessions(InMemorySessionService):
+    """Knows how many read it at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reading = self.most = 0
+        self.go_on = asyncio.Event()
+
+    async def get_session(self, **about: Any) -> Session | None:
+        async with self._counted():
+            return await super().get_session(**about)
+
+    async def list_sessions(self, **about: Any) -> ListSessionsResponse:
+        async with self._counted():
+            return await super().list_sessions(**about)
+
+    @asynccontextmanager
+    async def _counted(self) -> AsyncIterator[None]:
+        self.reading += 1
+        self.most = max(self.most, self.reading)
+        try:
+            await self.go_on.wait()
+            yield
+        finally:
+            self.reading -= 1
+
+
+async def test_what_one_user_asks_for_at_once_is_read_two_by_two_and_others_have_their_turn() -> None:
+    sessions = CountingSessions()
+    service = service_of("Well.", session_service=sessions)
+    app = create_app(service, identify=lambda request: request.headers.get("x-user", "local"))
+    paths = ["/api/chats", "/api/chat/a", "/api/chat/a/artifacts/b"] * 10
+    async with client(app) as http:
+        asked = [asyncio.create_task(http.get(path)) for path in paths]
+        await turns(200)
+        assert sessions.most == sessions.reading == 2
+        other = asyncio.create_task(http.get("/api/chats", headers={"x-user": "bob"}))
+        await turns(200)
+        assert sessions.reading == 3
+        sessions.go_on.set()
+        assert (await other).status_code == 200
+        assert {(await each).status_code for each in asked} == {200, 404}
+
+
+async def test_a_store_in_memory_gives_others_their_turn_between_two_reads() -> None:
+    reads, seen = UserReads(1), list[int]()
+
+    async def read(number: int) -> None:
+        async with reads.turn("ann"):
+            seen.append(number)
+
+    tasks = [asyncio.create_task(read(number)) for number in range(3)]
+    await turns(2)
+    assert seen == [0]
+    await asyncio.gather(*tasks)
+    assert seen == [0, 1, 2]
 
 
 # Runs
