@@ -1,7 +1,7 @@
 """The AI SDK's language: chunks, messages, server-sent events, JSON values. Knows nothing of ADK."""
 
 from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk, Chunk, FinishReason, ProviderMetadata
-from stream_protocol.wire._coalesce import coalesce
+from stream_protocol.wire._coalesce import JoinedStream, coalesce
 from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, StreamProtocolError
 from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, safe_key
 from stream_protocol.wire._json_parsing import parse_client_json, parse_json
@@ -45,6 +45,7 @@ __all__ = [
     "ClientStreamError",
     "FilePart",
     "FinishReason",
+    "JoinedStream",
     "ProviderMetadata",
     "Sink",
     "SseSink",

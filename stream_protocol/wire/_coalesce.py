@@ -4,6 +4,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+MAX_JOINED: Final = 2**16
+"""The most bytes of text in one joined delta, unless it was longer before: 64 KiB, one write to a socket. So joining
+never copies what was joined before, however long a text becomes."""
+
 _DELTA: Final = re.compile(
     rb'(data: \{"type":"(?:text-delta|reasoning-delta|tool-input-delta)"'
     rb',(?:"id"|(?P<call>"toolCallId")):"(?P<id>[^"\\]*(?:\\.[^"\\]*)*)"'
@@ -15,33 +19,78 @@ _INPUT_START: Final = re.compile(rb'data: \{"type":"tool-input-start","toolCallI
 _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
-def coalesce(events: Iterable[bytes]) -> list[bytes]:
-    """The same stream with the deltas of a part joined, wherever nothing but deltas of other parts lies between them.
+class JoinedStream:
+    """A stream with the deltas of a part joined, wherever nothing but deltas of other parts lies between them.
 
-    ``events`` are whole SSE events, from the beginning of the response. A client folds both into the same message.
-    Texts are joined as they stand in the JSON, without parsing, so the time is linear in the bytes.
+    It grows by ``add``, which looks at each event once: the time is linear in the bytes. A client folds it into the same
+    message. Texts are joined as they stand in the JSON, without parsing.
 
     The input of a call that began in an earlier step stays in pieces: for a dynamic tool the client shows the text of
     the first piece in a step only when the second comes.
     """
-    joined: list[bytes] = []
-    deltas: dict[bytes, list[bytes]] = {}
-    started_in_step: set[bytes] = set()
-    for event in events:
-        delta = _DELTA.fullmatch(event)
-        if delta is not None and (delta["call"] is None or delta["id"] in started_in_step):
-            deltas.setdefault(delta[1], []).append(delta["text"])
-            continue
-        joined += _joined_deltas(deltas)
-        deltas.clear()
-        joined.append(event)
-        if event == _STEP_START:
-            started_in_step.clear()
-        elif (start := _INPUT_START.match(event)) is not None:
-            started_in_step.add(start[1])
-    joined += _joined_deltas(deltas)
-    return joined
+
+    def __init__(self) -> None:
+        self.complete: list[bytes] = []
+        """The events that are joined for good: later ones come after them."""
+        self.size = 0
+        """Bytes of all events."""
+        self._open: dict[bytes, _Delta] = {}
+        """The deltas that may still grow, by their constant beginning."""
+        self._started_in_step: set[bytes] = set()
+
+    @property
+    def growing(self) -> list[bytes]:
+        """The events after ``complete``, as they are now."""
+        return [delta.event() for delta in self._open.values()]
+
+    def add(self, events: Iterable[bytes]) -> None:
+        """Adds whole SSE events at the end."""
+        for event in events:
+            delta = None if len(event) > MAX_JOINED else _DELTA.fullmatch(event)
+            if delta is not None and (delta["call"] is None or delta["id"] in self._started_in_step):
+                self._add_delta(delta[1], delta["text"])
+                continue
+            self.complete += self.growing
+            self._open.clear()
+            self.complete.append(event)
+            self.size += len(event)
+            if event == _STEP_START:
+                self._started_in_step.clear()
+            elif (start := _INPUT_START.match(event)) is not None:
+                self._started_in_step.add(start[1])
+
+    def _add_delta(self, front: bytes, text: bytes) -> None:
+        delta = self._open.get(front)
+        if delta is not None and delta.length + len(text) > MAX_JOINED:
+            self.complete.append(self._open.pop(front).event())
+            delta = None
+        if delta is None:
+            delta = self._open[front] = _Delta(front)
+            self.size += len(front) + len(_END)
+        delta.texts.append(text)
+        delta.length += len(text)
+        self.size += len(text)
 
 
-def _joined_deltas(deltas: dict[bytes, list[bytes]]) -> Iterable[bytes]:
-    return (front + b"".join(texts) + b'"}\n\n' for front, texts in deltas.items())
+_END: Final = b'"}\n\n'
+
+
+class _Delta:
+    """A delta that may still grow."""
+
+    __slots__ = ("front", "length", "texts")
+
+    def __init__(self, front: bytes) -> None:
+        self.front = front
+        self.texts: list[bytes] = []
+        self.length = 0
+
+    def event(self) -> bytes:
+        return self.front + b"".join(self.texts) + _END
+
+
+def coalesce(events: Iterable[bytes]) -> list[bytes]:
+    """The stream of these events, from the beginning of the response, in as few as ``JoinedStream`` makes of them."""
+    joined = JoinedStream()
+    joined.add(events)
+    return [*joined.complete, *joined.growing]

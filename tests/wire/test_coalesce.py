@@ -3,7 +3,8 @@ from typing import Any
 
 from hypothesis import example, given, strategies as st
 
-from stream_protocol.wire import SSE_DONE, SseSink, coalesce, encode_sse
+from stream_protocol.wire import SSE_DONE, JoinedStream, SseSink, coalesce, encode_sse
+from stream_protocol.wire._coalesce import MAX_JOINED
 from stream_protocol.wire.client import parse_sse
 from stream_protocol.wire.client._reducer import reduce_chunks
 from tests.examples import examples
@@ -73,3 +74,18 @@ def test_a_client_makes_the_same_message_of_both(seed: int) -> None:
 def test_any_number_of_deltas_becomes_one() -> None:
     events = [text("1", "word ")] * 10_000
     assert coalesce(coalesce(events[:9_000]) + events[9_000:]) == [text("1", "word " * 10_000)]
+
+
+def test_a_joined_delta_has_a_most_of_text_and_what_is_longer_alone_is_left_alone() -> None:
+    long = text("1", "x" * 2 * MAX_JOINED)
+    events = [text("1", "w" * 1000)] * 100 + [long, text("1", "y")]
+    joined = coalesce(events)
+    assert [len(event) <= MAX_JOINED + 100 or event is long for event in joined] == [True] * 4
+    said = [chunk.get("delta") for chunk in parse_sse(joined)]
+    assert "".join(map(str, said)) == "w" * 100_000 + "x" * 2 * MAX_JOINED + "y"
+
+
+def test_the_size_of_a_joined_stream_is_that_of_its_events() -> None:
+    stream = JoinedStream()
+    stream.add([text("1", "a"), text("2", "b"), text("1", "c"), SSE_DONE, text("1", "d" * MAX_JOINED), text("1", "e")])
+    assert stream.size == sum(map(len, [*stream.complete, *stream.growing]))

@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
+from typing import Final
 
 import anyio
 from starlette.responses import Response
@@ -26,6 +27,13 @@ logger = logging.getLogger(__name__)
 KEEP_ALIVE = 15.0
 """Seconds of silence before a comment goes out. Proxies close idle connections after 30 to 100 seconds."""
 
+SLICE_BYTES: Final = 2**16
+"""The most bytes that the server is given at once. It copies what a client does not take: of a large event only this."""
+
+STALLED_SECONDS: Final = 60.0
+"""How long one slice may wait for a client that takes nothing: nginx has the same ``send_timeout``. A client on a line
+of 2 KB a second is still served."""
+
 
 class UIMessageStreamResponse(Response):
     """Sends a UI message stream: ``UIMessageStreamResponse(stream_sse(runner.run_async(...)))``.
@@ -33,7 +41,8 @@ class UIMessageStreamResponse(Response):
     ``content``: yields bytes, which are sent as they are (``stream_sse``); or chunks, which are encoded here and ended
     with ``[DONE]`` (``stream_chunks``). It is iterated in the task that serves the request, and closed there if the
     client leaves. If it raises, the client gets one masked ``error`` chunk, and the exception is logged. If a
-    ``RunReader`` is cut off, the connection is closed in the middle of the response, so that the client knows of it.
+    ``RunReader`` is cut off, the connection is closed in the middle of the response, so that the client knows of it. So it
+    is if the client takes nothing for ``STALLED_SECONDS``.
     ``keep_alive``: seconds of silence before a comment is sent; ``None`` for never.
     ``headers``: more headers, which win over the defaults.
 
@@ -71,6 +80,8 @@ class UIMessageStreamResponse(Response):
                 if self.keep_alive is not None:
                     tasks.start_soon(connection.keep_alive, self.keep_alive)
                 await until_done(partial(self._stream, connection))
+        except* TimeoutError:
+            logger.warning("A client was cut off: it took nothing of its response for %s seconds.", STALLED_SECONDS)
         except* OSError:  # how a server of ASGI 2.4 or later says that the client has left
             logger.debug("The client left in the middle of a stream.")
 
@@ -93,12 +104,17 @@ class _Connection:
         self._last_sent = anyio.current_time()
 
     async def send(self, message: dict[str, object]) -> None:
+        """Sends one message. Raises ``TimeoutError`` if the client takes nothing for ``STALLED_SECONDS``."""
         async with self._lock:
-            await self._send(message)
+            with anyio.fail_after(STALLED_SECONDS):
+                await self._send(message)
             self._last_sent = anyio.current_time()
 
     async def send_body(self, body: bytes) -> None:
-        await self.send({"type": "http.response.body", "body": body, "more_body": True})
+        """Sends a part of the body, in slices: each waits until the client has taken most of those before."""
+        for begin in range(0, len(body), SLICE_BYTES):
+            piece = body if len(body) <= SLICE_BYTES else body[begin : begin + SLICE_BYTES]
+            await self.send({"type": "http.response.body", "body": piece, "more_body": True})
 
     async def keep_alive(self, seconds: float) -> None:
         """Sends a comment after each silence of this length. A send that waits for a slow client is no silence."""

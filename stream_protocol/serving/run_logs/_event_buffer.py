@@ -1,22 +1,26 @@
 """The SSE events of one response in this process: one writer appends, any number of readers follow at their own pace.
 
-The writer never waits. A reader costs nothing but its position, so a slow reader is cut off once it is too far behind.
-Above a bound, text deltas that every reader has read are joined to fewer, longer ones.
+The writer never waits. Each event is kept once, for all readers: a reader costs its position, and the piece that is
+being sent to it. One that is too far behind is cut off. Above a bound, text deltas that every reader has read are joined
+to fewer, longer ones; a reader that comes late gets joined ones, too.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final
 
-from stream_protocol.wire import coalesce
+from stream_protocol.wire import JoinedStream, StreamProtocolError
 
 logger = logging.getLogger(__name__)
 
-MAX_BATCH: Final = 256
-"""The most events that a reader gets in one piece: few writes to the socket, and little memory for a late reader."""
+PIECE_BYTES: Final = 2**16
+"""The most bytes of several events in one piece: uvicorn, too, holds 64 KiB of a connection before it makes us wait."""
+
+JOIN_AT_ONCE: Final = 4096
+"""The most events that are joined before other tasks have their turn: some milliseconds."""
 
 START: Final = b'data: {"type":"start"'
 """How the first event of a response begins."""
@@ -24,15 +28,26 @@ START: Final = b'data: {"type":"start"'
 
 @dataclass(frozen=True, kw_only=True)
 class LogBounds:
-    """How large the log of one response may become. All values are bytes."""
+    """How large the log of one response may become, and how many may read it. Sizes are bytes.
+
+    Raises ``StreamProtocolError`` for a ``max_readers`` below 1.
+    """
 
     coalesce_above: int = 2**20
     """Above this size, text deltas that every reader has read are joined. Nothing is dropped."""
     max_size: int = 64 * 2**20
     """A response that is larger than this even after joining ends in an error."""
     max_backlog: int = 16 * 2**20
-    """A reader that is further behind than this is cut off. The events of the last ``append`` do not count: one of them
-    may be a large image."""
+    """A reader that has more than this left to read is cut off. One that comes late may have as much left as there was
+    when it came, and that much again. The events of the last ``append`` do not count: one may be a large image."""
+    max_readers: int = 32
+    """The most readers at once, in one worker. One more takes the place of the one that has most left to read, or else
+    of the oldest: a page that reloads gets in. A user has several tabs and devices, and a browser opens six connections
+    to a server."""
+
+    def __post_init__(self) -> None:
+        if self.max_readers < 1:
+            raise StreamProtocolError("`max_readers` must be 1 or more.")
 
 
 class EventBuffer:
@@ -40,8 +55,8 @@ class EventBuffer:
 
     ``on_readers`` is called with the number of readers whenever that changes.
 
-    A reader that is more than ``bounds.max_backlog`` behind is cut off, with a warning in the log. It may read again,
-    and then gets the response from its beginning.
+    A reader that is too far behind (``bounds.max_backlog``), or one too many (``bounds.max_readers``), is cut off, with a
+    warning in the log. It may read again, and then gets the response from its beginning.
     """
 
     def __init__(
@@ -50,18 +65,22 @@ class EventBuffer:
         self._bounds = bounds or LogBounds()
         self._on_readers = on_readers
         self._past = b""
-        self._joined: list[bytes] = []
-        """The first events after joining."""
+        self._joined = JoinedStream()
+        """The first events, joined."""
         self._joined_count = 0
         """How many events were joined."""
+        self._joined_bytes = 0
+        """How many bytes these had before."""
         self._tail: list[bytes] = []
-        """The events after those in ``_joined``, as they were appended."""
-        self._size = 0
+        """The last events, as they were appended. The first of them may be joined, too: somebody still needs them."""
+        self._tail_begin = 0
+        """The number of events before those in ``_tail``."""
         self._appended_bytes = 0
-        self._coalesce_above = self._bounds.coalesce_above
+        self._join_above = self._bounds.coalesce_above
         self._copied: int | None = None
         """See ``mark_copied``."""
-        self._cursors: set[_Cursor] = set()
+        self._cursors: dict[_Cursor, None] = {}
+        """The readers now, the oldest first."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
         self._refuses_readers = False
@@ -74,7 +93,7 @@ class EventBuffer:
     @property
     def count(self) -> int:
         """The number of events appended so far."""
-        return self._joined_count + len(self._tail)
+        return self._tail_begin + len(self._tail)
 
     @property
     def readers(self) -> int:
@@ -87,6 +106,10 @@ class EventBuffer:
         return self._size > self._bounds.max_size
 
     @property
+    def _size(self) -> int:
+        return self._joined.size + self._appended_bytes - self._joined_bytes
+
+    @property
     def past(self) -> bytes:
         """SSE events that rebuild what the message held before this response; empty for a new message."""
         return self._past
@@ -97,13 +120,12 @@ class EventBuffer:
 
     def append(self, *events: bytes) -> None:
         """Adds events at the end and wakes the readers. Never waits."""
-        self._cut_off_slow_readers()
+        if not self.full:  # else it gets nothing but its end, which each reader may wait for
+            self._cut_off_slow_readers()
         self._tail.extend(events)
-        size = sum(map(len, events))
-        self._size += size
-        self._appended_bytes += size
-        if self._size > self._coalesce_above:
-            self._coalesce()
+        self._appended_bytes += sum(map(len, events))
+        if self._size > self._join_above:
+            self._join_known()
         self._wake()
 
     def close(self) -> None:
@@ -115,18 +137,14 @@ class EventBuffer:
         """Cuts off all readers, and every later one: this process cannot get the rest of the response."""
         self._refuses_readers = True
         for cursor in list(self._cursors):
-            cursor.cut_off.set()
-            self._leave(cursor)
-        self._wake()
+            self._cut_off(cursor)
 
     def since(self, position: int) -> Iterator[bytes] | None:
         """The events from the one with this number on; ``None`` if they have been joined with earlier ones.
 
         Take as many as you need before the next ``append``. Nothing is copied.
         """
-        if position < self._joined_count:
-            return None
-        return map(self._tail.__getitem__, range(position - self._joined_count, len(self._tail)))
+        return None if position < self._tail_begin else self._tail_from(position)
 
     def mark_copied(self, count: int | None) -> None:
         """Sets how many events have been copied to Redis or another store. Later events are not joined before they are
@@ -138,14 +156,17 @@ class EventBuffer:
 
     def events(self) -> Iterator[bytes]:
         """The response so far, in the events that are kept. Read them before the next ``append``; nothing is copied."""
-        return chain(self._joined, self._tail)
+        return chain(self._joined.complete, self._joined.growing, self._tail_from(self._joined_count))
 
     def whole(self) -> list[bytes]:
-        """The response so far, in as few events as possible."""
-        return coalesce(self.events())
+        """The response so far, in few events: see ``JoinedStream``."""
+        while self._joined_count < self.count:
+            self._join(self.count)
+        return [*self._joined.complete, *self._joined.growing]
 
     def read(self, *, rebuild: bool = False) -> "RunReader":
-        """Reads all events from the first on until the log is closed. Several events may come in one piece.
+        """Reads all events from the first on until the log is closed. A piece is one event, or several in up to
+        ``PIECE_BYTES``.
 
         ``rebuild``: for a page that has nothing of the message: ``past`` comes after the first event, ``start``.
         """
@@ -155,73 +176,126 @@ class EventBuffer:
     async def changed(self, position: int) -> None:
         """Waits until there are more events than ``position``, or the log is closed."""
         while self.count <= position and not self._closed:
-            future = asyncio.get_running_loop().create_future()
-            self._waiting.append(future)
-            try:
-                await future
-            finally:
-                if future in self._waiting:
-                    self._waiting.remove(future)
+            await self._next_wake()
+
+    async def _next_wake(self) -> None:
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        try:
+            await future
+        finally:
+            if future in self._waiting:
+                self._waiting.remove(future)
 
     async def _read(self, cursor: "_Cursor", *, rebuild: bool) -> AsyncGenerator[bytes]:
         self._enter(cursor)
         try:
             if rebuild and not self.count:
                 await self.changed(0)
-            earlier = self.whole()
-            cursor.jump(self.count, self._appended_bytes)
-            if rebuild and self._past:
-                earlier.insert(1 if earlier and earlier[0].startswith(START) else 0, self._past)
-            for begin in range(0, len(earlier), MAX_BATCH):
-                yield b"".join(earlier[begin : begin + MAX_BATCH])
-            del earlier  # a slow reader must not keep the joined events of a long response in memory
-            while not cursor.cut_off.is_set():
-                begin = cursor.position - self._joined_count
-                batch = self._tail[begin : begin + MAX_BATCH]
-                if batch:
-                    piece = b"".join(batch)
-                    cursor.jump(cursor.position + len(batch), cursor.read_bytes + len(piece))
+            if self.count:
+                async for piece in self._read_joined(cursor, self._past if rebuild else b""):
                     yield piece
+            while not cursor.cut_off.is_set():
+                events = _piece(self._tail, cursor.position - self._tail_begin)
+                if events:
+                    piece = _bytes(events)
+                    yield piece
+                    cursor.go_on(len(events), len(piece))
                 elif self._closed:
                     return
                 else:
-                    await self.changed(cursor.position)
+                    await self._next_wake()
         finally:
             self._leave(cursor)
 
+    async def _read_joined(self, cursor: "_Cursor", past: bytes) -> AsyncGenerator[bytes]:
+        """Reads what there is already, joined once for all readers, and moves the cursor to what follows.
+
+        A reader that is slow here keeps no other events in memory.
+        """
+        cursor.reads_joined = True
+        while self._joined_count < self.count:
+            self._join(self.count)
+            await asyncio.sleep(0)
+        complete = self._joined.complete
+        if past:
+            if complete and complete[0].startswith(START):
+                yield complete[0]
+                cursor.go_on(1, len(complete[0]))
+            yield past
+        while cursor.position + len(events := _piece(complete, cursor.position)) < len(complete):
+            piece = _bytes(events)
+            yield piece
+            cursor.go_on(len(events), len(piece))
+            if cursor.cut_off.is_set():
+                return
+        last = [*events, *self._joined.growing]
+        cursor.reads_joined = False
+        cursor.position, cursor.read_bytes = self._joined_count, self._joined_bytes - sum(map(len, last))
+        while last and not cursor.cut_off.is_set():
+            events = _piece(last, 0)
+            piece = _bytes(events)
+            del last[: len(events)]
+            yield piece
+            cursor.go_on(0, len(piece))
+
     def _enter(self, cursor: "_Cursor") -> None:
-        cursor.jump(self.count, self._appended_bytes)
         if self._refuses_readers:
             cursor.cut_off.set()
             return
-        self._cursors.add(cursor)
+        if len(self._cursors) >= self._bounds.max_readers:
+            logger.warning("A reader was cut off: %s others read the response.", self._bounds.max_readers)
+            self._cut_off(max(self._cursors, key=self._unread))
+        cursor.max_unread = max(self._bounds.max_backlog, 2 * self._size)
+        self._cursors[cursor] = None
         self._on_readers(len(self._cursors))
 
     def _leave(self, cursor: "_Cursor") -> None:
         if cursor in self._cursors:
-            self._cursors.remove(cursor)
+            del self._cursors[cursor]
             self._on_readers(len(self._cursors))
 
+    def _cut_off(self, cursor: "_Cursor") -> None:
+        cursor.cut_off.set()
+        self._leave(cursor)
+        self._wake()
+
     def _cut_off_slow_readers(self) -> None:
-        max_backlog = self._bounds.max_backlog
-        for cursor in [each for each in self._cursors if self._appended_bytes - each.read_bytes > max_backlog]:
-            logger.warning("A reader was cut off: it was more than %s bytes behind.", max_backlog)
-            cursor.cut_off.set()
-            self._leave(cursor)
+        for cursor in [each for each in self._cursors if self._unread(each) > each.max_unread]:
+            logger.warning("A reader was cut off: it was more than %s bytes behind.", cursor.max_unread)
+            self._cut_off(cursor)
 
-    def _coalesce(self) -> None:
-        """Joins the events that every reader has read and that have been copied (see ``mark_copied``).
+    def _unread(self, cursor: "_Cursor") -> int:
+        """How many bytes the reader has not read yet."""
+        return (self._size if cursor.reads_joined else self._appended_bytes) - cursor.read_bytes
 
-        The next bound is twice the size that is left. So all joining together costs a few times the bytes appended.
-        """
-        copied = self.count if self._copied is None else max(self._copied, self._joined_count)
-        known = min((cursor.position for cursor in self._cursors), default=copied)
-        known = min(known, copied)
-        self._joined = coalesce([*self._joined, *self._tail[: known - self._joined_count]])
-        del self._tail[: known - self._joined_count]
-        self._joined_count = known
-        self._size = sum(map(len, self._joined)) + sum(map(len, self._tail))
-        self._coalesce_above = max(self._bounds.coalesce_above, 2 * self._size)
+    def _join_known(self) -> None:
+        """Joins the events that every reader has read and that have been copied (see ``mark_copied``)."""
+        known = self._known()
+        self._join(known)
+        if self._joined_count >= known:
+            self._join_above = max(
+                self._bounds.coalesce_above, min(self._size + self._bounds.coalesce_above, self._bounds.max_size)
+            )
+
+    def _join(self, count: int) -> None:
+        """Joins the events up to this number, ``JOIN_AT_ONCE`` of them. Forgets those that nobody needs as they were."""
+        begin = self._joined_count - self._tail_begin
+        events = self._tail[begin : min(count - self._tail_begin, begin + JOIN_AT_ONCE)]
+        self._joined.add(events)
+        self._joined_count += len(events)
+        self._joined_bytes += sum(map(len, events))
+        needed = min(self._known(), self._joined_count)
+        del self._tail[: needed - self._tail_begin]
+        self._tail_begin = needed
+
+    def _known(self) -> int:
+        """The number of events that every reader has read and that have been copied."""
+        copied = self.count if self._copied is None else max(self._copied, self._tail_begin)
+        return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
+
+    def _tail_from(self, position: int) -> Iterator[bytes]:
+        return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -230,19 +304,40 @@ class EventBuffer:
                 future.set_result(None)
 
 
+def _piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
+    """The events from this index on, as many as fit into a piece; at least one, if there is one."""
+    end, size = begin, 0
+    while end < len(events):
+        size += len(events[end])
+        if size > PIECE_BYTES and end > begin:
+            break
+        end += 1
+    return events[begin:end]
+
+
+def _bytes(events: Sequence[bytes]) -> bytes:
+    """The events as one piece. A single event is no copy: all readers share it."""
+    return events[0] if len(events) == 1 else b"".join(events)
+
+
 @dataclass(eq=False)
 class _Cursor:
     """How far one reader has read."""
 
+    reads_joined: bool = False
+    """Whether it still reads the joined events, or else those as they were appended."""
     position: int = 0
-    """The number of events read."""
+    """The number of these events that it has read."""
     read_bytes: int = 0
-    """How many of the appended bytes were read. Bytes from before the reader came count as read."""
+    """The bytes of these events."""
+    max_unread: int = 0
+    """It is cut off if it has more bytes than this left to read."""
     cut_off: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def jump(self, position: int, read_bytes: int) -> None:
-        """Moves the cursor to this position."""
-        self.position, self.read_bytes = position, read_bytes
+    def go_on(self, count: int, size: int) -> None:
+        """Moves the cursor over so many events and bytes."""
+        self.position += count
+        self.read_bytes += size
 
 
 class RunReader(AsyncGenerator[bytes, None]):

@@ -10,6 +10,8 @@ from starlette.types import Message
 
 from stream_protocol import AnyChunk, stream_sse
 from stream_protocol.serving import UIMessageStreamResponse
+from stream_protocol.serving.http._stream_response import SLICE_BYTES
+from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.wire import StreamProtocolError
 from tests.serving.support import HANG, Exchange, client
 
@@ -99,6 +101,50 @@ async def test_no_comment_goes_out_while_the_client_does_not_read() -> None:
     stuck.set()
     await asyncio.wait_for(task, HANG)
     assert sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
+
+
+async def test_a_large_event_goes_out_in_slices() -> None:
+    sent: list[Message] = []
+    event = b"data: " + bytes(range(33, 120)) * 5000 + b"\n\n"
+
+    async def large() -> AsyncIterator[bytes]:
+        yield event
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await asyncio.wait_for(UIMessageStreamResponse(large())({"type": "http"}, receive, send), HANG)
+    bodies = [message["body"] for message in sent[1:]]
+    assert b"".join(bodies) == event
+    assert max(map(len, bodies)) == SLICE_BYTES
+
+
+async def test_a_client_that_takes_nothing_for_long_is_cut_off_and_the_content_closed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("stream_protocol.serving.http._stream_response.STALLED_SECONDS", 0.01)
+    sent: list[Message] = []
+    log = EventBuffer()
+    log.append(b"data: 1\n\n")
+    log.close()
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+        if message.get("body"):
+            await asyncio.Event().wait()
+
+    await asyncio.wait_for(UIMessageStreamResponse(log.read())({"type": "http"}, receive, send), HANG)
+    assert sent[-1]["more_body"]
+    assert log.readers == 0
+    assert "took nothing of its response" in caplog.text
 
 
 async def test_a_client_that_leaves_closes_the_content() -> None:

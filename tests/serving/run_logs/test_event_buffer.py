@@ -1,14 +1,14 @@
 import asyncio
 import logging
 import tracemalloc
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 
 import pytest
 
 from stream_protocol.serving import LogBounds
-from stream_protocol.serving.run_logs import EventBuffer
-from stream_protocol.serving.run_logs._event_buffer import MAX_BATCH
-from stream_protocol.wire import encode_sse
+from stream_protocol.serving.run_logs import EventBuffer, _event_buffer
+from stream_protocol.serving.run_logs._event_buffer import JOIN_AT_ONCE, PIECE_BYTES
+from stream_protocol.wire import JoinedStream, StreamProtocolError, encode_sse
 from tests.serving.support import HANG
 
 
@@ -85,9 +85,108 @@ async def test_a_reader_that_is_dropped_without_being_closed_leaves_too() -> Non
 
 async def test_a_late_reader_takes_bounded_pieces() -> None:
     log = EventBuffer()
-    log.append(*[b"x"] * (2 * MAX_BATCH + 1))
+    log.append(*[b"x" * 1000] * 200)
     log.close()
-    assert [len(batch) for batch in await read(log)] == [MAX_BATCH, MAX_BATCH, 1]
+    pieces = await read(log)
+    assert b"".join(pieces) == b"x" * 200_000
+    assert max(map(len, pieces)) <= PIECE_BYTES
+    assert len(pieces) == 4
+
+
+async def test_readers_share_a_large_event_and_the_joined_ones() -> None:
+    image = b'data: "' + b"x" * 2 * PIECE_BYTES + b'"\n\n'
+    log = EventBuffer()
+    live = log.read()
+    log.append(START)
+    assert await anext(live) == START
+    log.append(image, *[delta("w" * 10_000)] * 100)
+    assert await anext(live) is image
+    late = [log.read() for _ in range(3)]
+    pieces = [[await anext(each) for _ in range(17)] for each in late]
+    for first, *others in zip(*pieces, strict=True):
+        assert all(other is first for other in others)
+    assert pieces[0][1] is image
+    log.close()
+    assert b"".join(pieces[0]) + await rest(late[0]) == b"".join(log.whole())
+
+
+async def test_a_long_response_is_joined_once_and_a_part_at_a_time_however_many_come_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    added: list[int] = []
+
+    class Watched(JoinedStream):
+        def add(self, events: Iterable[bytes]) -> None:
+            listed = list(events)
+            added.append(len(listed))
+            super().add(listed)
+
+    monkeypatch.setattr(_event_buffer, "JoinedStream", Watched)
+    log = EventBuffer()
+    count = 3 * JOIN_AT_ONCE
+    log.append(START, *[delta("w")] * (count - 1))
+    log.close()
+    streams = await asyncio.gather(*[rest(log.read()) for _ in range(20)])
+    assert set(streams) == {START + delta("w" * (count - 1))}
+    assert sum(added) == count
+    assert max(added) == JOIN_AT_ONCE
+
+
+async def test_what_a_late_reader_has_not_read_yet_counts_as_its_backlog() -> None:
+    log = EventBuffer(LogBounds(max_backlog=1000))
+    log.append(START, *(delta("x" * 100, str(number)) for number in range(100)))
+    stalled, reading = log.read(), log.read()
+    assert await anext(stalled) == await anext(reading)
+    for number in range(100, 150):
+        log.append(delta("x" * 100, str(number)))
+        await anext(reading)
+    assert not stalled.cut_off.is_set()
+    for number in range(150, 300):
+        log.append(delta("x" * 100, str(number)))
+        await anext(reading)
+    assert stalled.cut_off.is_set()
+    assert not reading.cut_off.is_set()
+    assert await rest(stalled) == b""
+
+
+async def test_one_reader_too_many_takes_the_place_of_the_one_that_has_most_to_read() -> None:
+    counts = list[int]()
+    log = EventBuffer(LogBounds(max_readers=3), on_readers=counts.append)
+    log.append(START)
+    readers = [log.read() for _ in range(3)]
+    for reader in readers:
+        await anext(reader)
+    waiting = [asyncio.create_task(anext(reader, None)) for reader in (readers[0], readers[2])]
+    await asyncio.sleep(0)
+    newest = log.read()
+    assert await anext(newest) == START
+    assert [reader.cut_off.is_set() for reader in readers] == [False, True, False]
+    again = asyncio.create_task(anext(newest, None))
+    await asyncio.sleep(0)
+    assert await anext(log.read()) == START  # all have read all: the oldest goes, and knows it
+    assert await waiting[0] is None
+    assert readers[0].cut_off.is_set()
+    assert max(counts) == 3
+    for task in (waiting[1], again):
+        task.cancel()
+
+
+def test_a_log_has_room_for_a_reader() -> None:
+    with pytest.raises(StreamProtocolError):
+        LogBounds(max_readers=0)
+
+
+async def test_the_end_of_a_response_that_has_grown_too_large_cuts_nobody_off() -> None:
+    log = EventBuffer(LogBounds(max_size=1000, max_backlog=100))
+    reader = log.read()
+    log.append(START)
+    await anext(reader)
+    log.append(delta("x" * 2000))
+    assert log.full
+    log.append(b"error")
+    log.append(b"done")
+    log.close()
+    assert await rest(reader) == delta("x" * 2000) + b"errordone"
 
 
 async def test_a_late_reader_gets_earlier_deltas_joined_and_then_what_comes() -> None:
@@ -228,12 +327,13 @@ async def test_a_reader_that_is_far_behind_takes_a_piece_without_copying_the_res
     reader = aiter(log.read())
     log.append(b"<")
     assert await anext(reader) == b"<"
-    log.append(*[b"x"] * 200_000)
+    event = b"x" * 1024
+    log.append(*[event] * 200_000)
     tracemalloc.start()
-    assert await anext(reader) == b"x" * MAX_BATCH
+    assert await anext(reader) == event * (PIECE_BYTES // 1024)
     behind = log.since(1)
     assert behind is not None
-    assert next(behind) == b"x"
+    assert next(behind) == event
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 100_000, "bytes; the list of the events alone takes 1,600,000"
+    assert peak < 200_000, "bytes; the list of the events alone takes 1,600,000"
