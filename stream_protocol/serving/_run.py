@@ -128,10 +128,9 @@ class Run:
         """How the response ended; ``None`` while it goes on, and if there was none."""
         return None if self._conversion is None else self._conversion.outcome
 
-    @property
-    def holds_lease(self) -> bool:
-        """Whether the run still holds the chat's lease: whether that was renewed in time."""
-        return self._lease.held
+    async def holds_lease(self) -> bool:
+        """Whether the run still holds the chat's lease. Waits for the run log if that was not renewed in time."""
+        return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, request: str) -> None:
         """Claims the chat for this run. Raises ``ChatTakenError``, and ``RunLogError``."""
@@ -155,7 +154,7 @@ class Run:
         A run that was stopped before has written its response. It reads the events all the same: ADK stores what the
         user said, and ends.
         """
-        if not self.holds_lease:
+        if not await self.holds_lease():
             return
         self._response_factory = response_factory
         self._recorder = FailsafeRecorder(recorder)
@@ -170,7 +169,7 @@ class Run:
                 async with aclosing(events):
                     async for event in events:
                         self._feed(event)
-                        if not self.holds_lease:  # a complete call came, and its tool would start next
+                        if not await self.holds_lease():  # a complete call came, and its tool would start next
                             raise LeaseLostError
                 self._end(_finish)
         finally:

@@ -483,7 +483,7 @@ class ChatService:
 
     async def _complete_session(self, run: Run, job: Job) -> None:
         """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease."""
-        if run.outcome is None or not run.holds_lease or (run.outcome == "finish" and run.output.is_stored):
+        if run.outcome is None or (run.outcome == "finish" and run.output.is_stored) or not await run.holds_lease():
             return
         storing = complete_session(self.runner, job.session, run.output, run.outcome, agent=job.runner.agent.name)
         try:

@@ -14,6 +14,7 @@ them. A test fails after ``HANG`` seconds of waiting.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Final, TypeAlias
@@ -26,6 +27,9 @@ Workers: TypeAlias = tuple[RunLog, RunLog]
 
 HANG: Final = 20.0
 """Seconds after which a test that waits fails."""
+
+BUSY: Final = 0.5
+"""Seconds for which a test holds the event loop: a garbage collection, or a large value that becomes JSON."""
 
 CHAT: Final = '["app","user","chät"]'
 
@@ -294,6 +298,41 @@ class RunLogConformance:
             assert (await running(workers[1])).healthy
         assert not owner.lost.is_set()
         owner.finish()
+        lease.release()
+
+    async def test_a_loop_that_was_busy_for_a_moment_does_not_lose_the_lease(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        time.sleep(BUSY)
+        async with asyncio.timeout(HANG):
+            assert await lease.confirm()
+        assert lease.held
+        assert not owner.lost.is_set()
+        owner.finish()
+        lease.release()
+
+    async def test_a_reader_that_does_not_read_is_cut_off_and_another_gets_everything(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        stalled, reading = await reader(workers[1]), await reader(workers[1])
+        await until(stalled, TEXT)
+        seen = await until(reading, TEXT)
+        words = [f"{number} ".ljust(2**20, ".") for number in range(workers[1].bounds.max_backlog // 2**20 + 3)]
+        for word in words:
+            owner.say(word)
+            seen += await until(reading, word[:8].encode())
+        assert stalled.cut_off.is_set()
+        assert not reading.cut_off.is_set()
+        owner.finish()
+        assert said(seen + await rest(reading)) == "".join(words)
+        lease.release()
+
+    async def test_a_run_has_so_many_readers_and_the_newest_gets_in(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        readers = [await reader(workers[1]) for _ in range(workers[1].bounds.max_readers + 3)]
+        for each in readers:
+            await until(each, TEXT)
+        assert sum(each.cut_off.is_set() for each in readers) == 3
+        owner.finish()
+        assert (await rest(readers[-1])).endswith(END + SSE_DONE)
         lease.release()
 
 

@@ -28,6 +28,9 @@ class WatchedLease:
     def held(self) -> bool:
         return self._lease.held
 
+    async def confirm(self) -> bool:
+        return await self._lease.confirm()
+
     def open(self) -> None:
         self._lease.open()
 

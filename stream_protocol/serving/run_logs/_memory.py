@@ -82,6 +82,9 @@ class _MemoryLease:
         phase: Phase = "closed" if self.owner.log.closed else "open" if self._open else "claimed"
         return RunInfo(run_id=self.run_id, request=self._request, phase=phase)
 
+    async def confirm(self) -> bool:
+        return True
+
     def open(self) -> None:
         self._open = True
 

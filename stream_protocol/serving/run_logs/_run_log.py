@@ -69,7 +69,13 @@ class Lease(Protocol):
 
     @property
     def held(self) -> bool:
-        """Whether the lease was renewed in time. If not, another run may hold it: start nothing more."""
+        """Whether the lease was renewed in time. If not, another run may hold it: start nothing more before ``confirm``."""
+
+    async def confirm(self) -> bool:
+        """Returns whether the lease is still this run's: at once while it is ``held``, else as soon as the store says so.
+
+        A worker that was busy for seconds has not renewed it in time, and yet no other run may have claimed the chat.
+        """
 
     def release(self) -> None:
         """Frees the chat, once every reader can get all that was written. Never waits; may be called again."""

@@ -1,6 +1,8 @@
 """What only a run log in Redis can suffer, and what becomes of its runs."""
 
 import asyncio
+import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -35,6 +37,9 @@ from tests.redis_server import RedisServer, redis_server
 from tests.serving.run_logs.redis_workers import LEASE, ROOMY, Wire, command, wires
 
 Logs = tuple[RedisRunLog, RedisRunLog]
+
+SHORT = 0.3
+"""A lease in seconds, for which a test can block the loop."""
 
 BROKEN_OFF = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"error","errorText":"An error occurred."}\n\n'
 
@@ -209,6 +214,54 @@ async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: Redis
     assert said(await until(await reader(logs[1]), b"new")) == "new"
     new.finish()
     new_lease.release()
+
+
+async def test_a_worker_that_was_busy_for_longer_than_its_lease_takes_it_back(redis: RedisServer) -> None:
+    async with two_workers(redis.url, redis.url, lease=SHORT) as logs:
+        owner, lease = await begin(logs[0])
+        time.sleep(1.5 * SHORT)
+        assert not lease.held
+        assert await lease.confirm()
+        assert lease.held
+        assert not owner.lost.is_set()
+        assert (await running(logs[1])).request == "request"
+        owner.finish()
+        lease.release()
+
+
+@pytest.mark.parametrize("ended", [False, True])
+async def test_a_worker_that_was_busy_does_not_take_back_what_another_has_claimed(
+    redis: RedisServer, *, ended: bool
+) -> None:
+    async def claim() -> None:
+        log = RedisRunLog(redis.url, lease=SHORT)
+        owner, lease = await begin(log)
+        if ended:
+            owner.finish()
+            lease.release()
+            await log.aclose()
+
+    async with two_workers(redis.url, redis.url, lease=SHORT) as logs:
+        owner, lease = await begin(logs[0])
+        await command(redis, "DEL", await key(redis, "*:lease"))  # as if it had expired
+        other = threading.Thread(target=asyncio.run, args=(claim(),))
+        other.start()
+        other.join()
+        time.sleep(SHORT)
+        assert not await lease.confirm()
+        assert owner.lost.is_set()
+        owner.finish()
+        lease.release()
+
+
+async def test_a_worker_that_was_busy_for_too_long_gives_up_without_asking(redis: RedisServer) -> None:
+    async with two_workers(redis.url, redis.url, lease=0.1) as logs:
+        owner, lease = await begin(logs[0])
+        time.sleep(0.35)
+        assert not await lease.confirm()
+        assert owner.lost.is_set()
+        owner.finish()
+        lease.release()
 
 
 async def test_a_redis_that_forgets_everything_is_told_again(redis: RedisServer, roomy_logs: Logs) -> None:
@@ -438,6 +491,7 @@ async def test_a_message_that_cannot_be_read_does_not_end_the_messages_between_w
 
 async def test_a_run_is_followed_once_however_many_read_it(ends: list[Wire], wired: Logs) -> None:
     owner, lease = await begin(wired[0])
+    sent = ends[1].answered["HMGET"]
     readers = await asyncio.gather(*[reader(wired[1]) for _ in range(5)])
 
     async def asked_for_more() -> bool:
@@ -445,6 +499,7 @@ async def test_a_run_is_followed_once_however_many_read_it(ends: list[Wire], wir
 
     await eventually(asked_for_more)
     assert ends[1].waiting["XREAD"] == 1
+    assert ends[1].answered["HMGET"] == sent + 1
     owner.say("word")
     owner.finish()
     assert {said(await rest(each)) for each in readers} == {"word"}

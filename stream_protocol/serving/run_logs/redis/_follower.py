@@ -56,6 +56,7 @@ class Follower:
         self._timer: asyncio.TimerHandle | None = None
         self._received = 0
         """How many of the run's events are in ``buffer``."""
+        self._head_read = False
         self._last_id = "0-0"
         """The id of the last stream entry read."""
         self._available = 0
@@ -69,8 +70,6 @@ class Follower:
     async def begin(self) -> bool:
         """Returns whether the run holds its chat's lease or has a log. To be called once, before ``follow``."""
         current = await self._check_lease()
-        if self._available > 0:
-            await self._read_head()
         self._count_readers(0)
         return current or self._available >= 0
 
@@ -103,9 +102,11 @@ class Follower:
         if self._missing_since is not None or _now() >= self._check_at:
             await self._check_lease()
         missing = self._missing_since is not None
+        if not self._head_read and self._available > 0:
+            await self._read_head()
         wait = 0 if missing else min(MAX_WAIT, self._times.renewal_interval)
         entries = await self._store.entries(self._keys, self._run_id, self._last_id, wait)
-        if self._received == 0 and (entries or self._available > 0):
+        if not self._head_read and entries:
             await self._read_head()
         for entry_id, entry in entries:
             self._append(entry)
@@ -134,7 +135,9 @@ class Follower:
         return current
 
     async def _read_head(self) -> None:
+        """Reads what comes before the stream. Only here, not in ``begin``: many readers may ask for the run at once."""
         head = await self._store.head(self._keys, self._run_id)
+        self._head_read = True
         self.buffer.set_past(head.past)
         if head.joined:
             self.buffer.append(*_split_events(head.events))

@@ -41,9 +41,11 @@ class LeaseTimes:
 
     * after 1/3 of ``lease`` its worker renews it;
     * after 1/2, when a renewal is late, other workers take the run for unhealthy;
-    * after 2/3 its worker gives up the run, so that the run has ended when Redis frees the chat;
+    * after 2/3 its worker starts nothing more, and gives up the run if it has tried to renew the lease for 1/3: so the run
+      has ended when Redis frees the chat. A worker that was too busy to try takes the lease back if nobody else has it;
     * after ``lease`` Redis frees the chat;
-    * after 4 times that Redis forgets the chat's newest token: no worker relies on an older lease by then.
+    * after 3 times that a worker no longer takes the lease back;
+    * after 4 times that Redis forgets the chat's newest token.
     """
 
     lease: float
@@ -65,6 +67,16 @@ class LeaseTimes:
     def valid_without_renewal(self) -> float:
         """How long a worker that cannot renew its lease relies on it, and a reader waits for a worker that is gone."""
         return self.lease * 2 / 3
+
+    @property
+    def time_to_renew(self) -> float:
+        """How long a worker tries to renew its lease before it gives up the run."""
+        return self.lease / RENEWALS
+
+    @property
+    def recoverable(self) -> float:
+        """How long after its last renewal a lease may be taken back: Redis surely knows of each newer run until then."""
+        return self.lease * 3
 
     @property
     def token_ms(self) -> int:
@@ -89,8 +101,9 @@ class OtherRunError(ChatTakenError):
 class RedisLease:
     """The lease of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
 
-    The lease is lost if it was not renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost`` is
-    called. ``request``: the fingerprint of the request that the run answers.
+    The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost`` is
+    called. A loop that was busy for seconds does not lose it: late as it is, the renewal tells whether a newer run has
+    taken the chat, and takes the lease back if not. Until then the lease is not ``held``. ``request``: the fingerprint of the request that the run answers.
     """
 
     def __init__(
@@ -115,7 +128,12 @@ class RedisLease:
         self._token = b""
         self._open = False
         self._lost = False
-        self._valid_until = 0.0
+        self._renewed_at = 0.0
+        """When the command was sent that renewed the lease last."""
+        self._trying_since: float | None = None
+        """When the first command since then was sent; ``None`` if there was none."""
+        self._settled: asyncio.Future[None] | None = None
+        """Done when the lease is renewed or lost, if somebody waits for that."""
         self._loss_timer: asyncio.TimerHandle | None = None
         self._renewal_wanted = asyncio.Event()
         self._released = asyncio.Event()
@@ -123,8 +141,16 @@ class RedisLease:
     @property
     def held(self) -> bool:
         """Whether the lease was renewed in time. A lost lease stays lost."""
-        self._lost = self._lost or _now() > self._valid_until
-        return not self._lost
+        return not self._lost and _now() <= self._renewed_at + self._times.valid_without_renewal
+
+    async def confirm(self) -> bool:
+        """Waits until the lease is renewed or lost, if it is not held just now. Returns whether it is held."""
+        while not self.held and not self._lost and not self._released.is_set():
+            self.renew_now()
+            if self._settled is None:
+                self._settled = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._settled)
+        return self.held
 
     def info(self) -> RunInfo:
         """Returns the run as other requests see it."""
@@ -151,6 +177,7 @@ class RedisLease:
     def release(self) -> None:
         """Asks ``keep_until_released`` to free the chat as soon as the log is in Redis. Does not wait for that."""
         self._released.set()
+        self._settle()
 
     def renew_now(self) -> None:
         """Asks for a renewal at once. Its reply says whether the run was asked to stop, and whether others read it."""
@@ -171,7 +198,7 @@ class RedisLease:
         tasks = [asyncio.create_task(copier.copy()), asyncio.create_task(self._renew())]
         try:
             await self._released.wait()
-            if self.owner.log.closed and self.held:
+            if self.owner.log.closed and not self._lost:
                 await asyncio.wait(tasks[:1], timeout=self._times.lease)
         finally:
             self._cancel_timer()
@@ -194,12 +221,17 @@ class RedisLease:
         The pause counts from when the last command was sent: a slow reply must not delay the next renewal.
         """
         sent_at, pause = _now(), self._times.renewal_interval
-        while self.held:
+        while not self._lost:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(sent_at + pause):
                     await self._renewal_wanted.wait()
             self._renewal_wanted.clear()
             sent_at = _now()
+            if self._trying_since is None:
+                self._trying_since = sent_at
+            if sent_at > self._renewed_at + self._times.recoverable:
+                self._lose()
+                return
             try:
                 await self._renew_once(sent_at)
                 pause = self._times.renewal_interval
@@ -214,7 +246,7 @@ class RedisLease:
         identity = (self.run_id, self._token, self._worker, self._fingerprint, self._phase())
         lifetimes = (milliseconds(self._times.lease), self._times.token_ms, self._times.log_ttl_ms)
         current, *wanted = await self._store.script(scripts.RENEW, redis_keys, *identity, *lifetimes)
-        if not self.held:  # the reply came too late: `_lose` has ended the run
+        if self._lost:  # the reply came too late: `_lose` has ended the run
             return
         if not current:
             self._lose()
@@ -230,15 +262,34 @@ class RedisLease:
 
     def _note_renewal(self, sent_at: float) -> None:
         """Relies on the lease from when the command was sent: nobody knows when Redis ran it."""
-        self._valid_until = sent_at + self._times.valid_without_renewal
+        self._renewed_at = sent_at
+        self._trying_since = None
+        self._settle()
+        self._lose_at(sent_at + self._times.valid_without_renewal)
+
+    def _lose_at(self, time: float) -> None:
         self._cancel_timer()
-        self._loss_timer = asyncio.get_running_loop().call_at(self._valid_until, self._lose)
+        self._loss_timer = asyncio.get_running_loop().call_at(time, self._lose_if_tried)
+
+    def _lose_if_tried(self) -> None:
+        """Gives up the run, unless this worker was too busy to try to renew the lease for long enough."""
+        tried_until = (self._trying_since or _now()) + self._times.time_to_renew
+        if _now() < tried_until:
+            self._lose_at(tried_until)
+        else:
+            self._lose()
 
     def _lose(self) -> None:
         self._lost = True
+        self._settle()
         self._cancel_timer()
         logger.error("The lease of run %s is lost: the run ends.", self.run_id)
         self.owner.lease_lost()
+
+    def _settle(self) -> None:
+        settled, self._settled = self._settled, None
+        if settled is not None and not settled.done():
+            settled.set_result(None)
 
     def _cancel_timer(self) -> None:
         if self._loss_timer is not None:
