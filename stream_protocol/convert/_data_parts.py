@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert._options import Settings
-from stream_protocol.wire import Sink, UnrepresentableValueError, json_value
+from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event, EventActions
@@ -75,9 +75,9 @@ def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
 
 
 def write_output(sink: Sink[Any], event: "Event") -> None:
-    """Writes a workflow node's output that is in no content."""
+    """Writes a workflow node's output that is in no content: ``None`` if it has no JSON form or is too large."""
     try:
-        value = json_value(event.output)
+        value = None if is_too_large(event.output) else json_value(event.output)
     except UnrepresentableValueError:
         value = None
     sink.data(

@@ -21,11 +21,14 @@ from stream_protocol.convert.calls import (
     is_placeholder,
 )
 from stream_protocol.convert.events import USER, WarnOnce, is_user_event
-from stream_protocol.wire import Sink, UnrepresentableValueError, json_value
+from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import FunctionResponse
+
+TOO_LARGE_TEXT = "The tool's result is too large to be shown."
+"""In place of a result that would hold up all other chats of the server (see ``is_too_large``). The model has it."""
 
 
 class FunctionResponses:
@@ -184,6 +187,9 @@ class FunctionResponses:
             return
         if call.state is CallState.INPUT_STREAMING:
             call.complete_input_so_far()
+        if is_too_large(response):
+            self._fail(call, TOO_LARGE_TEXT)
+            return
         if call.approved is False:
             # The tool has run after all, or asked by itself. To the client a denied call has no output.
             write_denial(self._sink, call.id, response)

@@ -9,7 +9,7 @@ from typing import Final
 
 from stream_protocol.convert import RUN_STOPPED_TEXT, Settings, chunk_conversion, hide_tools
 from stream_protocol.recording import RecordedTurn, end_as_recorded
-from stream_protocol.wire import AiSdkVersion, AnyChunk, ChunkSink
+from stream_protocol.wire import SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, encode_sse
 from stream_protocol.wire.client import close_stream
 
 HELD: Final = 0.0
@@ -54,6 +54,9 @@ class Playback:
         self._pace = pace
         self._chunks = chunks
         self._continued = continued
+        self._past = b"".join(map(encode_sse, continued))
+        self._events: list[bytes] = []
+        """The SSE events of ``released``: made once for all readers."""
         self._changed = asyncio.Event()
         """Set when chunks are sent, and then replaced by a new event."""
         self._player: asyncio.Task[None] | None = None
@@ -63,18 +66,18 @@ class Playback:
         """The chunks that are still to be sent."""
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
-    async def read(self, *, rebuild: bool = False) -> AsyncIterator[AnyChunk]:
-        """Yields the chunks from the first on, as they are sent. ``rebuild``: for a page that was reloaded."""
+    async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
+        """Yields the SSE events from the first on, as they are sent. ``rebuild``: for a page that was reloaded."""
         position = 0
-        while not self.ended or position < len(self.released):
-            if position == len(self.released):
+        while not self.ended or position < len(self._events):
+            if position == len(self._events):
                 await self._changed.wait()
                 continue
-            yield self.released[position]
+            yield self._events[position]
             position += 1
-            if rebuild and position == 1:  # after `start`
-                for chunk in self._continued:
-                    yield chunk
+            if rebuild and position == 1 and self._past:  # after `start`
+                yield self._past
+        yield SSE_DONE
 
     def begin(self) -> None:
         """Starts sending at the pace, even if nobody reads. A held response waits for ``release``."""
@@ -112,6 +115,7 @@ class Playback:
 
     def _send(self, chunks: Sequence[AnyChunk], *, last: bool) -> None:
         self.released += chunks
+        self._events += map(encode_sse, chunks)
         self.ended = last
         self._changed.set()
         self._changed = asyncio.Event()

@@ -19,6 +19,9 @@ logger = logging.getLogger(__name__)
 NOTHING_NEW_TEXT: Final = "There is nothing new to go on with: answer what is still open, or send a message."
 """What the page shows of a response that would make it send again."""
 
+_ERROR: Final = b'data: {"type":"error"'
+"""After such an event no client sends by itself. So the earlier ones, which may be large, need not be parsed."""
+
 _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 
 
@@ -30,7 +33,7 @@ def without_loop(
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: those before them. ``continued``: the
     message that the response continues, as the client sent it.
     """
-    if not is_sent_again(chain(before, ending), continued):
+    if any(event.startswith(_ERROR) for event in ending) or not is_sent_again(chain(before, ending), continued):
         return ending
     logger.warning("A response ended in an error: the client had sent nothing new, and would have sent it again.")
     return with_error(ending, NOTHING_NEW_TEXT)

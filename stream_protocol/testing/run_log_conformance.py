@@ -302,7 +302,7 @@ class RunLogConformance:
 
     async def test_a_loop_that_was_busy_for_a_moment_does_not_lose_the_lease(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
-        time.sleep(BUSY)
+        time.sleep(BUSY)  # noqa: ASYNC251 - the loop is to be busy
         async with asyncio.timeout(HANG):
             assert await lease.confirm()
         assert lease.held

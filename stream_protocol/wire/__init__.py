@@ -28,6 +28,7 @@ from stream_protocol.wire._messages import (
 )
 from stream_protocol.wire._sinks import ChunkSink, Sink, SseSink, Transform, TransformedSink, WriteDelta
 from stream_protocol.wire._sse import SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, encode_sse
+from stream_protocol.wire._value_size import is_too_large
 
 __all__ = [
     "CONSTRUCTOR",
@@ -60,6 +61,7 @@ __all__ = [
     "WriteDelta",
     "coalesce",
     "encode_sse",
+    "is_too_large",
     "is_tool_part",
     "json_value",
     "parse_chat_id",

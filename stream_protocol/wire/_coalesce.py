@@ -22,8 +22,8 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 class JoinedStream:
     """A stream with the deltas of a part joined, wherever nothing but deltas of other parts lies between them.
 
-    It grows by ``add``, which looks at each event once: the time is linear in the bytes. A client folds it into the same
-    message. Texts are joined as they stand in the JSON, without parsing.
+    It grows by ``add``, which looks at each event once: the time is linear in the bytes. A client folds it into the
+    same message. Texts are joined as they stand in the JSON, without parsing.
 
     The input of a call that began in an earlier step stays in pieces: for a dynamic tool the client shows the text of
     the first piece in a step only when the second comes.

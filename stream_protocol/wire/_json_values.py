@@ -204,11 +204,11 @@ def _shape_of_library_type(value: Any) -> Any:
     No pydantic model, path or numpy value exists before its module is loaded, so those modules are never imported
     here. ``pydantic_core`` also writes types of the standard library: the first value that needs it loads it.
     """
-    if _is_instance(value, "pydantic", "BaseModel"):
+    if is_instance(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
-    if _is_instance(value, "pathlib", "PurePath"):
+    if is_instance(value, "pathlib", "PurePath"):
         return to_well_formed(str(value))
-    if _is_instance(value, "numpy", "ndarray", "generic"):
+    if is_instance(value, "numpy", "ndarray", "generic"):
         return _shape(value.tolist())
     if isinstance(value, Iterator):
         raise TypeError("no JSON form")
@@ -217,7 +217,8 @@ def _shape_of_library_type(value: Any) -> Any:
     return _shape(to_jsonable_python(value))  # secrets stay masked
 
 
-def _is_instance(value: Any, module: str, *classes: str) -> bool:
+def is_instance(value: Any, module: str, *classes: str) -> bool:
+    """Whether the value is of one of these classes. Imports nothing: without the module there is no such value."""
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from google.genai.types import Content, Part
 
+from stream_protocol.wire._value_size import MAX_VALUE_ITEMS, MAX_VALUE_LENGTH
 from tests.convert.building import call, event, fragment, picture, response, results, text, thought, user
 from tests.convert.running import body, kinds, message_of, only, outputs, run, texts
 
@@ -144,3 +145,13 @@ def test_several_results_may_stand_in_one_event_in_any_order() -> None:
     answers: list[Part] = [response("look", {"r": 2}, "B"), response("scan", {"r": 1}, "A")]
     page = message_of(run([calls, results(*answers)]))
     assert [part.get("output") for part in page["parts"] if "output" in part] == [{"r": 1}, {"r": 2}]
+
+
+def test_a_result_that_is_too_large_is_an_error_of_its_call_and_the_answer_goes_on() -> None:
+    large = {"result": "x" * (MAX_VALUE_LENGTH + 1)}
+    for result in (large, {"error": large["result"]}, {"result": [0] * (MAX_VALUE_ITEMS + 1)}):
+        chunks = run([SCAN, results(response("scan", result, "A")), event(text("Two."))])
+        (error,) = only(chunks, "tool-output")
+        assert error["type"] == "tool-output-error"
+        assert error["errorText"] == "The tool's result is too large to be shown."
+        assert texts(chunks) == ["Two."]

@@ -10,6 +10,8 @@ from stream_protocol import AnyChunk
 from stream_protocol.recording import load_recording
 from stream_protocol.replay_server import HELD, INSTANT
 from stream_protocol.replay_server._playback import Playback, TimedChunk, timed_chunks
+from stream_protocol.wire import SSE_DONE
+from stream_protocol.wire.client import parse_sse
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import HANG, types
 
@@ -24,7 +26,7 @@ CHUNKS: Sequence[TimedChunk] = (
 
 async def read(playback: Playback) -> list[AnyChunk]:
     async with asyncio.timeout(HANG):
-        return [chunk async for chunk in playback.read()]
+        return list(parse_sse([event async for event in playback.read()]))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ async def test_chunks_go_out_when_they_came_or_sooner(
     monkeypatch.setattr(asyncio, "sleep", sleep)
     playback = Playback(CHUNKS, pace)
     playback.begin()
-    told = [chunk async for chunk in playback.read()]
+    told = await read(playback)
     assert told == [timed.chunk for timed in CHUNKS]
     assert [sum(slept[: index + 1]) for index in range(len(slept))] == pytest.approx(waits)
 
@@ -62,6 +64,14 @@ async def test_readers_get_all_of_it_whenever_they_come() -> None:
     told = [timed.chunk for timed in CHUNKS]
     assert [await early, await middle, await read(playback)] == [told, told, told]
     assert playback.release(1) == []
+
+
+async def test_readers_share_the_events() -> None:
+    playback = Playback(CHUNKS, HELD)
+    playback.release(99)
+    first, second = [[event async for event in playback.read()] for _ in range(2)]
+    assert all(one is other for one, other in zip(first, second, strict=True))
+    assert first[-1] == SSE_DONE
 
 
 async def test_what_is_stopped_says_no_more() -> None:

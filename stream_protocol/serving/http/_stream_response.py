@@ -28,7 +28,7 @@ KEEP_ALIVE = 15.0
 """Seconds of silence before a comment goes out. Proxies close idle connections after 30 to 100 seconds."""
 
 SLICE_BYTES: Final = 2**16
-"""The most bytes that the server is given at once. It copies what a client does not take: of a large event only this."""
+"""The most bytes that the server is given at once: it copies what a client does not take."""
 
 STALLED_SECONDS: Final = 60.0
 """How long one slice may wait for a client that takes nothing: nginx has the same ``send_timeout``. A client on a line
@@ -41,8 +41,8 @@ class UIMessageStreamResponse(Response):
     ``content``: yields bytes, which are sent as they are (``stream_sse``); or chunks, which are encoded here and ended
     with ``[DONE]`` (``stream_chunks``). It is iterated in the task that serves the request, and closed there if the
     client leaves. If it raises, the client gets one masked ``error`` chunk, and the exception is logged. If a
-    ``RunReader`` is cut off, the connection is closed in the middle of the response, so that the client knows of it. So it
-    is if the client takes nothing for ``STALLED_SECONDS``.
+    ``RunReader`` is cut off, the connection is closed in the middle of the response, so that the client knows of it. So
+    it is if the client takes nothing for ``STALLED_SECONDS``.
     ``keep_alive``: seconds of silence before a comment is sent; ``None`` for never.
     ``headers``: more headers, which win over the defaults.
 

@@ -1,15 +1,15 @@
 """The SSE events of one response in this process: one writer appends, any number of readers follow at their own pace.
 
 The writer never waits. Each event is kept once, for all readers: a reader costs its position, and the piece that is
-being sent to it. One that is too far behind is cut off. Above a bound, text deltas that every reader has read are joined
-to fewer, longer ones; a reader that comes late gets joined ones, too.
+being sent to it. One that is too far behind is cut off. Above a bound, text deltas that every reader has read are
+joined to fewer, longer ones; a reader that comes late gets joined ones, too.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Final
 
 from stream_protocol.wire import JoinedStream, StreamProtocolError
@@ -39,7 +39,8 @@ class LogBounds:
     """A response that is larger than this even after joining ends in an error."""
     max_backlog: int = 16 * 2**20
     """A reader that has more than this left to read is cut off. One that comes late may have as much left as there was
-    when it came, and that much again. The events of the last ``append`` do not count: one may be a large image."""
+    when it came, and that much again. An event counts with at most 64 KiB: a large image is kept once for all readers,
+    whoever has read it. The events of the last ``append`` do not count."""
     max_readers: int = 32
     """The most readers at once, in one worker. One more takes the place of the one that has most left to read, or else
     of the oldest: a page that reloads gets in. A user has several tabs and devices, and a browser opens six connections
@@ -55,8 +56,8 @@ class EventBuffer:
 
     ``on_readers`` is called with the number of readers whenever that changes.
 
-    A reader that is too far behind (``bounds.max_backlog``), or one too many (``bounds.max_readers``), is cut off, with a
-    warning in the log. It may read again, and then gets the response from its beginning.
+    A reader that is too far behind (``bounds.max_backlog``), or one too many (``bounds.max_readers``), is cut off, with
+    a warning in the log. It may read again, and then gets the response from its beginning.
     """
 
     def __init__(
@@ -71,11 +72,14 @@ class EventBuffer:
         """How many events were joined."""
         self._joined_bytes = 0
         """How many bytes these had before."""
+        self._joined_weight = 0
         self._tail: list[bytes] = []
         """The last events, as they were appended. The first of them may be joined, too: somebody still needs them."""
         self._tail_begin = 0
         """The number of events before those in ``_tail``."""
         self._appended_bytes = 0
+        self._appended_weight = 0
+        """What a reader of all these has read, as ``bounds.max_backlog`` counts it."""
         self._join_above = self._bounds.coalesce_above
         self._copied: int | None = None
         """See ``mark_copied``."""
@@ -124,6 +128,7 @@ class EventBuffer:
             self._cut_off_slow_readers()
         self._tail.extend(events)
         self._appended_bytes += sum(map(len, events))
+        self._appended_weight += _weight(events)
         if self._size > self._join_above:
             self._join_known()
         self._wake()
@@ -200,7 +205,7 @@ class EventBuffer:
                 if events:
                     piece = _bytes(events)
                     yield piece
-                    cursor.go_on(len(events), len(piece))
+                    cursor.go_on(len(events), _weight(events))
                 elif self._closed:
                     return
                 else:
@@ -231,13 +236,13 @@ class EventBuffer:
                 return
         last = [*events, *self._joined.growing]
         cursor.reads_joined = False
-        cursor.position, cursor.read_bytes = self._joined_count, self._joined_bytes - sum(map(len, last))
+        cursor.position, cursor.read_bytes = self._joined_count, self._joined_weight - _weight(last)
         while last and not cursor.cut_off.is_set():
             events = _piece(last, 0)
             piece = _bytes(events)
             del last[: len(events)]
             yield piece
-            cursor.go_on(0, len(piece))
+            cursor.go_on(0, _weight(events))
 
     def _enter(self, cursor: "_Cursor") -> None:
         if self._refuses_readers:
@@ -266,8 +271,8 @@ class EventBuffer:
             self._cut_off(cursor)
 
     def _unread(self, cursor: "_Cursor") -> int:
-        """How many bytes the reader has not read yet."""
-        return (self._size if cursor.reads_joined else self._appended_bytes) - cursor.read_bytes
+        """How many bytes the reader has not read yet, as ``bounds.max_backlog`` counts them."""
+        return (self._size if cursor.reads_joined else self._appended_weight) - cursor.read_bytes
 
     def _join_known(self) -> None:
         """Joins the events that every reader has read and that have been copied (see ``mark_copied``)."""
@@ -279,12 +284,13 @@ class EventBuffer:
             )
 
     def _join(self, count: int) -> None:
-        """Joins the events up to this number, ``JOIN_AT_ONCE`` of them. Forgets those that nobody needs as they were."""
+        """Joins the next events up to this number, at most ``JOIN_AT_ONCE``. Forgets what nobody needs as it was."""
         begin = self._joined_count - self._tail_begin
         events = self._tail[begin : min(count - self._tail_begin, begin + JOIN_AT_ONCE)]
         self._joined.add(events)
         self._joined_count += len(events)
         self._joined_bytes += sum(map(len, events))
+        self._joined_weight += _weight(events)
         needed = min(self._known(), self._joined_count)
         del self._tail[: needed - self._tail_begin]
         self._tail_begin = needed
@@ -313,6 +319,10 @@ def _piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
             break
         end += 1
     return events[begin:end]
+
+
+def _weight(events: Iterable[bytes]) -> int:
+    return sum(min(len(event), PIECE_BYTES) for event in events)
 
 
 def _bytes(events: Sequence[bytes]) -> bytes:

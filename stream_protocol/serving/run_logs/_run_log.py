@@ -69,10 +69,10 @@ class Lease(Protocol):
 
     @property
     def held(self) -> bool:
-        """Whether the lease was renewed in time. If not, another run may hold it: start nothing more before ``confirm``."""
+        """Whether the lease was renewed in time. If not, another run may hold it: start nothing before ``confirm``."""
 
     async def confirm(self) -> bool:
-        """Returns whether the lease is still this run's: at once while it is ``held``, else as soon as the store says so.
+        """Returns whether the lease is still this run's: at once while it is ``held``, else when the store has said so.
 
         A worker that was busy for seconds has not renewed it in time, and yet no other run may have claimed the chat.
         """

@@ -283,6 +283,19 @@ async def test_one_large_event_cuts_nobody_off() -> None:
     assert await rest(reader) == delta("x" * 1000)
 
 
+async def test_large_events_that_come_at_once_cut_off_nobody_who_reads_on() -> None:
+    log = EventBuffer(LogBounds(max_backlog=2**20))
+    live = log.read()
+    log.append(START)
+    await anext(live)
+    outputs = [encode_sse({"type": "data-x", "data": f"{number}" + "x" * 2**20}) for number in range(10)]
+    for output in outputs:
+        log.append(output)
+    log.close()
+    assert not live.cut_off.is_set()
+    assert await rest(live) == b"".join(outputs)
+
+
 async def test_a_late_reader_is_not_behind_by_what_was_there_before() -> None:
     log = EventBuffer(LogBounds(max_backlog=100))
     log.append(START, *(delta("x", str(number)) for number in range(100)))

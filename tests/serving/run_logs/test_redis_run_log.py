@@ -219,7 +219,7 @@ async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: Redis
 async def test_a_worker_that_was_busy_for_longer_than_its_lease_takes_it_back(redis: RedisServer) -> None:
     async with two_workers(redis.url, redis.url, lease=SHORT) as logs:
         owner, lease = await begin(logs[0])
-        time.sleep(1.5 * SHORT)
+        time.sleep(1.5 * SHORT)  # noqa: ASYNC251 - the loop is to be busy
         assert not lease.held
         assert await lease.confirm()
         assert lease.held
@@ -247,7 +247,7 @@ async def test_a_worker_that_was_busy_does_not_take_back_what_another_has_claime
         other = threading.Thread(target=asyncio.run, args=(claim(),))
         other.start()
         other.join()
-        time.sleep(SHORT)
+        time.sleep(SHORT)  # noqa: ASYNC251 - the loop is to be busy
         assert not await lease.confirm()
         assert owner.lost.is_set()
         owner.finish()
@@ -257,7 +257,7 @@ async def test_a_worker_that_was_busy_does_not_take_back_what_another_has_claime
 async def test_a_worker_that_was_busy_for_too_long_gives_up_without_asking(redis: RedisServer) -> None:
     async with two_workers(redis.url, redis.url, lease=0.1) as logs:
         owner, lease = await begin(logs[0])
-        time.sleep(0.35)
+        time.sleep(0.35)  # noqa: ASYNC251 - the loop is to be busy
         assert not await lease.confirm()
         assert owner.lost.is_set()
         owner.finish()

@@ -41,8 +41,8 @@ class LeaseTimes:
 
     * after 1/3 of ``lease`` its worker renews it;
     * after 1/2, when a renewal is late, other workers take the run for unhealthy;
-    * after 2/3 its worker starts nothing more, and gives up the run if it has tried to renew the lease for 1/3: so the run
-      has ended when Redis frees the chat. A worker that was too busy to try takes the lease back if nobody else has it;
+    * after 2/3 its worker starts nothing more, and gives up the run if it has tried to renew the lease for 1/3: so the
+      run has ended when Redis frees the chat. A worker that was too busy to try takes the lease back if nobody has it;
     * after ``lease`` Redis frees the chat;
     * after 3 times that a worker no longer takes the lease back;
     * after 4 times that Redis forgets the chat's newest token.
@@ -75,7 +75,7 @@ class LeaseTimes:
 
     @property
     def recoverable(self) -> float:
-        """How long after its last renewal a lease may be taken back: Redis surely knows of each newer run until then."""
+        """How long after its last renewal a lease may be taken back: Redis knows of each newer run until then."""
         return self.lease * 3
 
     @property
@@ -101,9 +101,10 @@ class OtherRunError(ChatTakenError):
 class RedisLease:
     """The lease of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
 
-    The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost`` is
-    called. A loop that was busy for seconds does not lose it: late as it is, the renewal tells whether a newer run has
-    taken the chat, and takes the lease back if not. Until then the lease is not ``held``. ``request``: the fingerprint of the request that the run answers.
+    The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
+    is called. A loop that was busy for seconds does not lose it: late as it is, the renewal tells whether a newer run
+    has taken the chat, and takes the lease back if not. Until then the lease is not ``held``. ``request``: the
+    fingerprint of the request that the run answers.
     """
 
     def __init__(

@@ -1,0 +1,64 @@
+"""Whether a value is too large for a page, found out before it is made JSON."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import is_dataclass
+from typing import Any, Final
+
+from stream_protocol.wire._json_values import MAX_DEPTH, is_instance
+
+MAX_VALUE_LENGTH: Final = 8 * 2**20
+"""The most characters and bytes in the texts of one value: twice what models read at most, a million tokens. To make
+this JSON holds the event loop for some 50 ms."""
+
+MAX_VALUE_ITEMS: Final = 200_000
+"""The most members of arrays and objects in one value, and of keys, on all levels: 10,000 rows of 9 named columns. As
+above."""
+
+
+def is_too_large(value: Any) -> bool:
+    """Whether a value has more than ``MAX_VALUE_LENGTH`` or ``MAX_VALUE_ITEMS``. Looks at no more than that.
+
+    Never raises. What only other code can look into (an iterator, a type with a JSON form of its own) counts as one
+    member. A value that contains itself may be too large, or too deep for ``json_value``.
+    """
+    length = items = 0
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        deeper: list[Any] = []
+        for item in level:
+            try:
+                members = _members(item)
+            except Exception:  # noqa: BLE001, S112 - foreign code ran: `json_value` says what is wrong with it
+                continue
+            if isinstance(members, int):
+                length += members
+                continue
+            items += len(members)
+            if items > MAX_VALUE_ITEMS:
+                return True
+            deeper += members
+        if length > MAX_VALUE_LENGTH:
+            return True
+        if not deeper:
+            return False
+        level = deeper
+    return False  # too deep: `json_value` refuses it
+
+
+def _members(item: Any) -> Collection[Any] | int:
+    """The members of a container, and the keys of an object; the length of a scalar."""
+    if isinstance(item, str | bytes | bytearray | memoryview):
+        return len(item)
+    if isinstance(item, dict):
+        return [*item, *item.values()]
+    if isinstance(item, list | tuple | set | frozenset):
+        return item
+    if item is None or isinstance(item, int | float | type):
+        return 1
+    if isinstance(item, Mapping):
+        return [*item.keys(), *item.values()]
+    if isinstance(item, Collection):
+        return item if len(item) > MAX_VALUE_ITEMS else [*item]
+    if is_dataclass(item) or is_instance(item, "pydantic", "BaseModel"):
+        return [*vars(item).values()]
+    return 1
