@@ -314,15 +314,17 @@ class RunLogConformance:
         owner, lease = await begin(workers[0])
         stalled, reading = await reader(workers[1]), await reader(workers[1])
         await until(stalled, TEXT)
-        seen = await until(reading, TEXT)
-        words = [f"{number} ".ljust(2**20, ".") for number in range(workers[1].bounds.max_backlog // 2**20 + 3)]
-        for word in words:
-            owner.say(word)
-            seen += await until(reading, word[:8].encode())
+        seen = [await until(reading, TEXT)]
+        words = [f"{number} ".ljust(2**15, ".") for number in range(workers[1].bounds.max_backlog // 2**15 + 64)]
+        for first in range(0, len(words), 32):
+            owner.say(*words[first : first + 32])
+            async with asyncio.timeout(HANG):
+                while not seen[-1].endswith(delta(words[: first + 32][-1])):
+                    seen.append(await anext(reading))
         assert stalled.cut_off.is_set()
         assert not reading.cut_off.is_set()
         owner.finish()
-        assert said(seen + await rest(reading)) == "".join(words)
+        assert said(b"".join(seen) + await rest(reading)) == "".join(words)
         lease.release()
 
     async def test_a_run_has_so_many_readers_and_the_newest_gets_in(self, workers: Workers) -> None:
