@@ -17,15 +17,22 @@ from stream_protocol.replay_server._played_chats import Chats
 from stream_protocol.replay_server._recording_library import LibraryEntry
 from stream_protocol.replay_server._step_requests import STEP_KEYS, StepRequest, parse_step
 from stream_protocol.serving.http import (
+    RequestBodies,
     UIMessageStreamResponse,
     app_around,
     plain_text_errors,
+    read_small,
     require_trusted_origin,
     trusted_origins,
 )
-from stream_protocol.wire import ChatRequestError, parse_chat_id, parse_chat_request
+from stream_protocol.wire import ChatRequestError, parse_chat_id, parse_json
 
 PATH: Final = "/api/chat"
+
+MAX_STEP_BYTES: Final = 16 * 1024
+"""The most bytes in the body of a step: it has two short values."""
+
+STEP_SENTENCE: Final = "A step is count=N, to=TYPE or all=true, and wait=SECONDS."
 
 
 def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: bool = True) -> Starlette:
@@ -45,8 +52,11 @@ def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: 
 
 
 def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
+    bodies = RequestBodies()
+
     async def post_chat(request: Request) -> Response:
-        playback = await chats.respond(parse_chat_request(await request.body()))
+        async with bodies.read_chat_request(request, user_id="") as chat_request:
+            playback = await chats.respond(chat_request)
         return UIMessageStreamResponse(playback.read())
 
     async def get_chat(request: Request) -> Response:
@@ -120,13 +130,13 @@ def _list_item(entry: LibraryEntry) -> dict[str, Any]:
 
 async def _read_step(request: Request) -> StepRequest:
     """The request's JSON body, or its query."""
-    body = await request.body()
+    body = await read_small(request, MAX_STEP_BYTES, STEP_SENTENCE)
     try:
-        values = json.loads(body) if body else dict(request.query_params)
+        values = parse_json(body) if body else dict(request.query_params)
     except ValueError:
         values = None
     if not isinstance(values, dict) or not values.keys() <= STEP_KEYS:
-        raise ChatRequestError("A step is count=N, to=TYPE or all=true, and wait=SECONDS.", status=422)
+        raise ChatRequestError(STEP_SENTENCE, status=422)
     return parse_step(values)
 
 

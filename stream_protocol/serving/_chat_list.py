@@ -182,5 +182,5 @@ def _first_title(transcript: Transcript) -> str | None:
 
 
 def _title(texts: Iterable[str]) -> str:
-    words = " ".join(" ".join(texts).split())
+    words = " ".join(" ".join(texts).split(maxsplit=TITLE_LENGTH)[:TITLE_LENGTH])  # each of them has a letter
     return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"

@@ -21,6 +21,7 @@ from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, Ser
 from stream_protocol.serving._loop_guard import with_error, without_loop
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving._planning_thread import Planning
 from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
 from stream_protocol.serving._run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving._sessions import (
@@ -181,6 +182,7 @@ class ChatService:
         self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait)
         self._slots = RunSlots(limits.max_runs_per_user, limits.max_runs, patience=stopping_wait)
         self._waiting = RunSlots(limits.max_waiting_per_user, limits.max_runs)
+        self._planning = Planning()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def count_request(self, user_id: str) -> None:
@@ -217,16 +219,15 @@ class ChatService:
         """``respond``. Raises ``_StillRunningError`` if an answer has to wait for longer than ``patience`` seconds."""
         key = chat_key(user_id, request.id)
         was_busy = False
+        digest = await self._planning.do(request, fingerprint, request)
         with ExitStack() as held:
             slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
             held.callback(slot.free)
             held.callback(waiting.free)
-            while not isinstance(
-                claimed := await self._runs.claim(key, fingerprint(request), self._run_limits, waiting.take), Run
-            ):
+            while not isinstance(claimed := await self._runs.claim(key, digest, self._run_limits, waiting.take), Run):
                 if isinstance(claimed, RunReader):
                     return claimed
-                turn = await self._plan_beside(key, request, overrides)
+                turn = await self._plan_beside(key, request, digest, overrides)
                 if isinstance(turn, NothingToRun) and turn.repeats == "words":
                     return self._stored_response(turn, request, overrides)
                 await waiting.take()
@@ -239,7 +240,7 @@ class ChatService:
             waiting.free()
             held.callback(self._runs.release, claimed)
             was_busy = was_busy or claimed.chat_was_busy
-            planned = await self._in_time(self._plan_turn(key, request, overrides, chat_was_busy=was_busy))
+            planned = await self._in_time(self._plan_turn(key, request, digest, overrides, chat_was_busy=was_busy))
             if isinstance(planned.turn, NothingToRun):
                 return self._stored_response(planned.turn, request, overrides)
             await slot.take()
@@ -366,14 +367,16 @@ class ChatService:
             self._tasks.clear()  # a second `aclose` does not wait again
         await self._run_log.aclose()
 
-    async def _plan_beside(self, key: ChatKey, request: ChatRequest, overrides: RunOverrides) -> PlannedTurn:
+    async def _plan_beside(
+        self, key: ChatKey, request: ChatRequest, digest: str, overrides: RunOverrides
+    ) -> PlannedTurn:
         """Returns what the request asks for, while another run holds its chat.
 
         Raises ``ChatRequestError`` for a request that would be refused if the chat were free: it interrupts nothing.
         """
         if self._on_busy == "reject":
             raise busy_refusal()
-        turn = (await self._in_time(self._plan_turn(key, request, overrides, chat_was_busy=True))).turn
+        turn = (await self._in_time(self._plan_turn(key, request, digest, overrides, chat_was_busy=True))).turn
         if isinstance(turn, NothingToRun) and turn.repeats == "answers":
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         return turn
@@ -409,23 +412,28 @@ class ChatService:
         return self._job(request, turn, session, overrides, planned.runner)
 
     async def _plan_turn(
-        self, key: ChatKey, request: ChatRequest, overrides: RunOverrides, *, chat_was_busy: bool
+        self, key: ChatKey, request: ChatRequest, digest: str, overrides: RunOverrides, *, chat_was_busy: bool
     ) -> _Planned:
         """Plans what the request asks for, in the stored session or in the history that the client sends. Stores
         nothing. ``chat_was_busy`` as for ``plan``."""
         runner = runner_for(overrides.agent, self.runner)
         if self._history != "server":
-            planned = _Planned(*await restore_session(runner, request, user_id=key[0], mode=self._history))
+            planned = _Planned(
+                *await restore_session(runner, request, self._planning, user_id=key[0], mode=self._history)
+            )
         else:
             session = await self._find_session(key)
             transcript = Transcript(session.events if session else ())
-            turn = plan(
+            planning = partial(
+                plan,
                 request,
                 transcript,
                 resumed_agent=partial(resumed_agent, runner),
                 chat_was_busy=chat_was_busy,
                 history_cut=self._history_cut,
+                digest=digest,
             )
+            turn = await self._planning.do(request, planning)
             planned = _Planned(runner, session, turn)
         turn = planned.turn
         if isinstance(turn, NewUserTurn):
@@ -446,8 +454,10 @@ class ChatService:
         options = self._options_for(request.id, overrides.artifact_base)
         if runner.agent is not self.runner.agent:
             options = hide_tools(delegation_tools(runner.agent), options)
+        # A run may take an hour: it keeps no history that it has no use for.
+        kept = replace(request, messages=(request.target,)) if self._history == "server" else request
         return Job(
-            request=request,
+            request=kept,
             turn=turn,
             session=session,
             overrides=overrides,

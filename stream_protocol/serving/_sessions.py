@@ -3,9 +3,10 @@ restores one from the client's history."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
@@ -24,8 +25,13 @@ if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import GetSessionConfig
 
     from stream_protocol.convert import Ending
+    from stream_protocol.serving._planning_thread import Planning
     from stream_protocol.session import AnsweredCalls, NewUserTurn, RunOutput
     from stream_protocol.wire import ChatRequest
+
+
+EVENTS_PER_SLICE: Final = 50
+"""Events of a restored session after which other chats go on: 2 to 5 ms."""
 
 
 async def find_session(
@@ -104,17 +110,26 @@ async def complete_session(runner: Runner, before: Session, output: RunOutput, o
 
 
 async def restore_session(
-    runner: Runner, request: ChatRequest, *, user_id: str, mode: Literal["client", "text"]
+    runner: Runner, request: ChatRequest, planning: Planning, *, user_id: str, mode: Literal["client", "text"]
 ) -> tuple[Runner, Session, NewUserTurn | AnsweredCalls]:
     """Makes a session, in memory and for this request only, from the history that the client sends.
 
     Returns a runner like ``runner`` with this one session, the session, and the request's turn. Raises
     ``ChatRequestError`` for a request that is refused.
     """
-    restored = restore_client_history(request, agent=runner.agent.name, agents=agent_names(runner.agent), mode=mode)
+    restored = await planning.do(
+        request,
+        restore_client_history,
+        request,
+        agent=runner.agent.name,
+        agents=agent_names(runner.agent),
+        mode=mode,
+    )
     own = copy(runner)
     own.session_service = InMemorySessionService()
     session = await create_session(own, user_id, request.id)
-    for event in restored.events:
+    for number, event in enumerate(restored.events):
         await own.session_service.append_event(session, event)
+        if number % EVENTS_PER_SLICE == 0:  # a session in memory never waits
+            await asyncio.sleep(0)
     return own, session, restored.turn

@@ -1,14 +1,24 @@
 """A fingerprint of a request, by which a double click or a retry is known to be the same request."""
 
+from __future__ import annotations
+
 import hashlib
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from stream_protocol.session._submitted_answers import approval_payloads
-from stream_protocol.wire import ChatRequest, is_tool_part
+from stream_protocol.wire import is_tool_part
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+    from stream_protocol.wire import ChatRequest
 
 _ANSWER_KEYS: Final = ("type", "toolName", "toolCallId", "state", "output", "errorText", "approval")
+
+TEXT_PIECE: Final = 256 * 1024
+"""Characters of a text that are hashed at once: in a thread, other threads go on between."""
 
 
 def fingerprint(request: ChatRequest) -> str:
@@ -22,8 +32,29 @@ def fingerprint(request: ChatRequest) -> str:
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)
-    fields = [request.trigger, request.message_id, target["id"], target["role"], content]
-    return hashlib.sha256(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    digest = hashlib.sha256()
+    _add(digest, [request.trigger, request.message_id, target["id"], target["role"], content])
+    return digest.hexdigest()
+
+
+def _add(digest: _Hash, value: Any) -> None:
+    """Adds a JSON value, so that no other gives the same bytes, whatever the order of keys."""
+    match value:
+        case str():
+            digest.update(b'"%d:' % len(value))
+            for start in range(0, len(value), TEXT_PIECE):
+                digest.update(value[start : start + TEXT_PIECE].encode(errors="surrogatepass"))
+        case list():
+            digest.update(b"[%d:" % len(value))
+            for item in value:
+                _add(digest, item)
+        case dict():
+            digest.update(b"{%d:" % len(value))
+            for key in sorted(value):
+                _add(digest, key)
+                _add(digest, value[key])
+        case _:
+            digest.update(orjson.dumps(value) + b",")
 
 
 def _user_parts(request: ChatRequest) -> list[Any]:
@@ -39,8 +70,9 @@ def _user_parts(request: ChatRequest) -> list[Any]:
 
 def _answers(request: ChatRequest) -> list[Any]:
     payloads = approval_payloads(request)
+    parts = [part for part in request.target["parts"] if is_tool_part(part)]
+    approvals = {part.get("approval", {}).get("id", "") for part in parts}  # each once: many may name one large payload
     return [
-        [*(part.get(key) for key in _ANSWER_KEYS), payloads.get(part.get("approval", {}).get("id", ""))]
-        for part in request.target["parts"]
-        if is_tool_part(part)
+        [[part.get(key) for key in _ANSWER_KEYS] for part in parts],
+        {name: payload for name, payload in payloads.items() if name in approvals},
     ]

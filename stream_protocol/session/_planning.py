@@ -132,6 +132,7 @@ def plan(
     resumed_agent: Callable[[str], str] | None = None,
     chat_was_busy: bool = False,
     history_cut: HistoryCut = "append",
+    digest: str | None = None,
 ) -> PlannedTurn:
     """What to do about a request in a chat with this transcript (empty for a new chat).
 
@@ -142,13 +143,20 @@ def plan(
     is worth having: it came to its end, or more was said after it. A client that does not say so may send the same
     bytes because the user wants another answer.
     ``history_cut``: what it means that new words come with a history which ends before the stored one.
+    ``digest``: the request's fingerprint, if it is known.
 
     Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
     """
     target = request.target
     match target["role"]:
         case "user":
-            return _plan_user_turn(request, target, transcript, chat_was_busy=chat_was_busy, history_cut=history_cut)
+            exchange = transcript.find_user_message(target["id"])
+            if exchange is None:
+                return _plan_new_words(request, target, transcript, history_cut)
+            repeated = _repeated_words(digest or fingerprint(request), exchange)
+            if repeated is None or not (chat_was_busy or _wants_stored_response(request, exchange, transcript)):
+                return _plan_again(request, target, transcript, exchange)
+            return repeated
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
@@ -156,19 +164,8 @@ def plan(
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
-def _plan_user_turn(
-    request: ChatRequest, message: UIMessage, transcript: Transcript, *, chat_was_busy: bool, history_cut: HistoryCut
-) -> NewUserTurn | NothingToRun:
-    """A new message, or one that is stored already: then it is rewound, and answered anew.
-
-    A message that is not stored is new whatever the trigger says: a retry of a request that failed looks the same.
-    """
-    exchange = transcript.find_user_message(message["id"])
-    if exchange is None:
-        return _plan_new_words(request, message, transcript, history_cut)
-    repeated = _repeated_words(request, exchange)
-    if repeated is not None and (chat_was_busy or (request.says_new_words and _is_worth_having(exchange, transcript))):
-        return repeated
+def _plan_again(request: ChatRequest, message: UIMessage, transcript: Transcript, exchange: Exchange) -> NewUserTurn:
+    """A message that is stored already: it is rewound, and answered anew."""
     parts = _message_parts(exchange)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
         said = stored_texts_and_files(parts)
@@ -180,6 +177,7 @@ def _plan_user_turn(
 def _plan_new_words(
     request: ChatRequest, message: UIMessage, transcript: Transcript, history_cut: HistoryCut
 ) -> NewUserTurn:
+    """A message that is not stored: it is new whatever the trigger says, as a retry of a request that failed is."""
     cut_off = first_cut_off(request, transcript) if history_cut == "rewind" else None
     edited_ids = cut_off.user_message_ids if cut_off is not None else ()
     edited = [one for user_id in edited_ids for one in transcript.versions(user_id)]
@@ -193,15 +191,17 @@ def _invocation_to_rewind(exchange: Exchange, transcript: Transcript) -> str:
     return exchange.stored[0].invocation_id
 
 
-def _is_worth_having(exchange: Exchange, transcript: Transcript) -> bool:
+def _wants_stored_response(request: ChatRequest, exchange: Exchange, transcript: Transcript) -> bool:
     """Whether a retry gets the stored response. Else nobody has more than the beginning of one: it is answered anew."""
+    if not request.says_new_words:
+        return False
     goes_on = exchange is not transcript.exchanges[-1] or len(exchange.response_starts) > 1
     return goes_on or ended_by_itself(exchange)
 
 
-def _repeated_words(request: ChatRequest, exchange: Exchange) -> NothingToRun | None:
-    """The stored response to an equal request; ``None`` if no equal one is stored."""
-    if EventMetadata.of(exchange.stored[0]).request != fingerprint(request):
+def _repeated_words(digest: str, exchange: Exchange) -> NothingToRun | None:
+    """The stored response to an equal request; ``None`` if no equal one is stored. ``digest``: its fingerprint."""
+    if EventMetadata.of(exchange.stored[0]).request != digest:
         return None
     return NothingToRun(
         message_id=exchange.message_id,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
 from google.genai import types
@@ -17,6 +17,7 @@ from google.genai import types
 from stream_protocol.convert import UNKNOWN_MEDIA_TYPE
 from stream_protocol.session._files import InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session.transcript import EventMetadata, SentFile, is_user_message
+from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,14 +28,20 @@ if TYPE_CHECKING:
     from stream_protocol.wire import FilePart, TextPart, UIMessage
 
 
+MAX_FILES: Final = 1_000
+"""Files of one message; no provider takes more than a few thousand pictures in a whole chat."""
+
+
 def texts_and_files(
     message: UIMessage, find_saved_file: Callable[[str], SavedFile | None] = lambda _: None
 ) -> Iterator[TextOrFile]:
     """What a UI message says; empty texts and parts of other types are left out.
 
     ``find_saved_file``: URL of a file part -> the artifact that the URL is a link to, if it is one.
-    Raises ``ChatRequestError`` for a file that is refused.
+    Raises ``ChatRequestError`` for a file that is refused, and for more than ``MAX_FILES`` (413).
     """
+    if sum(part["type"] == "file" for part in message["parts"]) > MAX_FILES:
+        raise ChatRequestError(f"A message may have {MAX_FILES:,} files.", status=413)
     for part in message["parts"]:
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
             yield text

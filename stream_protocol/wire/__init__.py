@@ -14,6 +14,7 @@ from stream_protocol.wire._json_values import (
     to_well_formed,
 )
 from stream_protocol.wire._messages import (
+    WAY_OUT,
     ChatRequest,
     FilePart,
     TextPart,
@@ -23,6 +24,7 @@ from stream_protocol.wire._messages import (
     is_tool_part,
     parse_chat_id,
     parse_chat_request,
+    parse_chat_request_in_slices,
     parse_message,
     tool_name,
 )
@@ -57,6 +59,7 @@ __all__ = [
     "TransformedSink",
     "UIMessage",
     "UIPart",
+    "WAY_OUT",
     "UnrepresentableValueError",
     "WriteDelta",
     "coalesce",
@@ -66,6 +69,7 @@ __all__ = [
     "json_value",
     "parse_chat_id",
     "parse_chat_request",
+    "parse_chat_request_in_slices",
     "parse_client_json",
     "parse_json",
     "parse_message",

@@ -8,20 +8,33 @@ the types of the few keys that it reads. Nothing in a message is trusted: it is 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, NotRequired, TypedDict, TypeGuard, cast
 
-import orjson
-
 from stream_protocol.wire._chunks import ProviderMetadata
 from stream_protocol.wire._errors import ChatRequestError
-from stream_protocol.wire._forbidden_keys import has_forbidden_key, rename_forbidden_keys
-from stream_protocol.wire._json_parsing import parse_json
+from stream_protocol.wire._json_slices import TooManyValuesError, parse_json_in_slices
+from stream_protocol.wire._json_values import to_well_formed
 
 MAX_CHAT_ID_LENGTH: Final = 128
 """Characters in a chat id. It becomes the id of an ADK session, and ADK's database column holds 128."""
+
+MAX_MESSAGES: Final = 20_000
+"""Messages in a request: some years of a busy chat."""
+
+MAX_PARTS: Final = 5_000
+"""Parts of one message: an agent that calls a thousand tools, with a thought and a text around each."""
+
+MAX_KEYS: Final = 1_000
+"""Keys of the body, of a message, of a part: of what this server copies. They have about ten."""
+
+PARTS_PER_SLICE: Final = 1_000
+"""Parts and messages that are checked between two pauses, about: 2 ms."""
+
+WAY_OUT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
+"""For a body that is too large: clients send the whole chat again, with all of its files. The README says more."""
 
 Trigger = Literal["submit-message", "regenerate-message"]
 
@@ -186,6 +199,8 @@ class ChatRequest:
     regenerate."""
     body: Mapping[str, Any] = field(default_factory=dict)
     """The other keys of the body, which the app's client put there."""
+    size: int = field(default=0, compare=False)
+    """The bytes of the body; 0 for a request that was made otherwise."""
 
     @property
     def messages_to_target(self) -> tuple[UIMessage, ...]:
@@ -214,24 +229,41 @@ class ChatRequest:
         return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
 
 
-def parse_chat_request(body: bytes | str | Mapping[str, Any]) -> ChatRequest:
+def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> ChatRequest:
     """Returns the request that a body holds; a mapping is a body that some framework has parsed already.
 
-    Raises ``ChatRequestError``: 400 for what is not JSON or has no usable chat id, 422 for what is no list of messages.
-    Nesting is bounded by the 254 levels that orjson can write again. The server must bound the size, before it reads.
+    Raises ``ChatRequestError``: 400 for what is not JSON or has no usable chat id, 413 for more values or parts than a
+    chat has, 422 for what is no list of messages. The server must bound the size, before it reads.
     """
-    fields = _object(_json_object(body), "The request body")
+    parsing = parse_chat_request_in_slices(body)
+    while True:
+        try:
+            next(parsing)
+        except StopIteration as end:
+            request: ChatRequest = end.value
+            return request
+
+
+def parse_chat_request_in_slices(
+    body: bytes | bytearray | str | Mapping[str, Any],
+) -> Generator[int, None, ChatRequest]:
+    """``parse_chat_request``, but pauses after each slice of some milliseconds. The generator returns the request, and
+    yields about how many bytes of memory the slice has taken, besides texts."""
+    size, parsed = yield from _parse_json_object(body)
+    fields = _object(parsed, "The request body")
     chat_id = parse_chat_id(fields.get("id"))
     _check_optional(fields, "The request", "messageId", str)
     has_history = "messages" in fields or "message" not in fields
+    messages = yield from _messages(fields.get("messages") if has_history else [fields["message"]])
     return ChatRequest(
         id=chat_id,
-        messages=_messages(fields.get("messages") if has_history else [fields["message"]]),
+        messages=messages,
         has_history=has_history,
         trigger=_trigger(fields.get("trigger")),
         has_trigger="trigger" in fields,
         message_id=fields.get("messageId"),
         body={key: value for key, value in fields.items() if key not in _OWN_KEYS},
+        size=size,
     )
 
 
@@ -262,15 +294,22 @@ def tool_name(part: ToolPart) -> str:
     return part.get("toolName", "") if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-")
 
 
-def _json_object(body: bytes | str | Mapping[str, Any]) -> dict[str, Any]:
+def _parse_json_object(
+    body: bytes | bytearray | str | Mapping[str, Any],
+) -> Generator[int, None, tuple[int, dict[str, Any]]]:
+    """The bytes of the body, and what it holds."""
     try:
-        parsed = parse_json(json.dumps(dict(body), allow_nan=False) if isinstance(body, Mapping) else body)
-        orjson.dumps(parsed)
+        if isinstance(body, Mapping):
+            body = json.dumps(dict(body), allow_nan=False)
+        text = to_well_formed(body).encode() if isinstance(body, str) else body
+        parsed = yield from parse_json_in_slices(text)
+    except TooManyValuesError as error:
+        raise ChatRequestError(f"The request holds too many values: {WAY_OUT}", status=413) from error
     except (ValueError, TypeError, RecursionError) as error:
         raise ChatRequestError("The request body is not valid JSON, or is nested too deeply.") from error
     if not isinstance(parsed, dict):
         raise ChatRequestError("The request body must be a JSON object.")
-    return cast("dict[str, Any]", rename_forbidden_keys(parsed)) if has_forbidden_key(parsed) else parsed
+    return len(text), parsed
 
 
 def _trigger(value: object) -> Trigger:
@@ -282,16 +321,27 @@ def _trigger(value: object) -> Trigger:
     raise ChatRequestError("The trigger must be submit-message or regenerate-message.", status=422)
 
 
-def _messages(value: object) -> tuple[UIMessage, ...]:
+def _messages(value: object) -> Generator[int, None, tuple[UIMessage, ...]]:
     if not isinstance(value, list) or not value:
         raise ChatRequestError("The request needs a list of messages that is not empty.", status=422)
-    return tuple(parse_message(item, f"Message {number}") for number, item in enumerate(value, 1))
+    if len(value) > MAX_MESSAGES:
+        raise ChatRequestError(f"The request has more than {MAX_MESSAGES:,} messages: {WAY_OUT}", status=413)
+    messages: list[UIMessage] = []
+    parts = 0
+    for number, item in enumerate(value, 1):
+        message = parse_message(item, f"Message {number}")
+        messages.append(message)
+        parts += len(message["parts"]) + 1
+        if parts >= PARTS_PER_SLICE:
+            parts = 0
+            yield 0
+    return tuple(messages)
 
 
 def parse_message(value: object, name: str = "The message") -> UIMessage:
     """Returns the message that a JSON value holds; ``name`` is what a refusal calls it. The value stays as it is.
 
-    Raises ``ChatRequestError`` (422) for what is no message.
+    Raises ``ChatRequestError``: 422 for what is no message, 413 for more than ``MAX_PARTS`` parts.
     """
     message = _object(value, name)
     _require_string(message, name, "role")
@@ -299,6 +349,8 @@ def parse_message(value: object, name: str = "The message") -> UIMessage:
     parts = message.get("parts")
     if not isinstance(parts, list):
         raise ChatRequestError(f"{name} needs a list of parts.", status=422)
+    if len(parts) > MAX_PARTS:
+        raise ChatRequestError(f"{name} has more than {MAX_PARTS:,} parts.", status=413)
     message["parts"] = [_part(item, f"Part {number} of {name.lower()}") for number, item in enumerate(parts, 1)]
     return cast("UIMessage", {"id": "", **message})
 
@@ -335,6 +387,8 @@ _NULL_IS_A_VALUE: Final = frozenset({"input", "output", "data", "rawInput"})
 def _object(value: object, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ChatRequestError(f"{name} must be an object.", status=422)
+    if len(value) > MAX_KEYS:
+        raise ChatRequestError(f"{name} has more than {MAX_KEYS:,} keys.", status=413)
     return {key: item for key, item in value.items() if item is not None or key in _NULL_IS_A_VALUE}
 
 

@@ -5,6 +5,7 @@ from stream_protocol.serving.http._endpoints import ChatEndpoints
 from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, local_user
 from stream_protocol.serving.http._limited_http import ServerLimits
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
+from stream_protocol.serving.http._request_body import RequestBodies, read_small
 from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
@@ -18,6 +19,7 @@ __all__ = [
     "ChatEndpoints",
     "Identify",
     "Prepare",
+    "RequestBodies",
     "ServerLimits",
     "UIMessageStreamResponse",
     "app_around",
@@ -29,6 +31,7 @@ __all__ = [
     "local_user",
     "only_allowed_hosts",
     "plain_text_errors",
+    "read_small",
     "require_trusted_origin",
     "response_body",
     "run_server",

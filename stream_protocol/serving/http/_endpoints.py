@@ -17,20 +17,24 @@ from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
 from stream_protocol.serving.http._hooks import prepare_run, require_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
-from stream_protocol.serving.http._request_body import dropping_body_if_refused, read_json_body
+from stream_protocol.serving.http._request_body import (
+    MAX_BODY_BYTES,
+    MAX_BYTES_IN_FLIGHT,
+    RequestBodies,
+    dropping_body_if_refused,
+)
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import require_trusted_origin, trusted_origins
-from stream_protocol.wire import ChatRequestError, parse_chat_request
+from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
     from stream_protocol.serving._service import ChatService
     from stream_protocol.serving.http._hooks import Prepare
 
-MAX_BODY_BYTES: Final = 32 * 1024 * 1024
-"""The most bytes in a request body. Generous: the client sends its whole history again, attached files included."""
-
 MAX_CHANGES_BYTES: Final = 16 * 1024
 """The most bytes in the body of a ``PATCH``: a title is short, also in ``\\u`` escapes."""
+
+CHANGES_WAY_OUT: Final = "it may say only a title and archived."
 
 
 P = ParamSpec("P")
@@ -55,10 +59,12 @@ class ChatEndpoints:
     app says who the user is: ``await endpoints.respond(request, user_id=user.id)``. ``chat_routes`` makes routes of
     these methods.
 
-    ``max_body_bytes``: a larger request is refused (413). ``keep_alive``: seconds of silence in a stream before a
-    comment is sent; ``None`` for never. ``allow_origins``: origins of pages on other sites that may use the endpoint
-    (``https://app.example``, or ``*``); of others, what changes something is refused (403): ``respond``, ``stop``,
-    ``update`` and ``delete``. That a browser shows such a page the answer is up to the app's ``CORSMiddleware``.
+    ``max_body_bytes``: a larger request is refused (413). ``max_bytes_in_flight``: the memory that the bodies of all
+    requests may take while they are read and planned; what does not fit is refused (503, or 429 if one user takes more
+    than half). ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never. ``allow_origins``:
+    origins of pages on other sites that may use the endpoint (``https://app.example``, or ``*``); of others, what
+    changes something is refused (403): ``respond``, ``stop``, ``update`` and ``delete``. That a browser shows such a
+    page the answer is up to the app's ``CORSMiddleware``.
 
     No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
     shows. Any other failure is logged, and the response is a 500 with the text of the
@@ -71,11 +77,12 @@ class ChatEndpoints:
         service: ChatService,
         *,
         max_body_bytes: int = MAX_BODY_BYTES,
+        max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT,
         keep_alive: float | None = KEEP_ALIVE,
         allow_origins: Sequence[str] = (),
     ) -> None:
         self._service = service
-        self._max_body_bytes = max_body_bytes
+        self._bodies = RequestBodies(max_body_bytes, max_bytes_in_flight)
         self._keep_alive = keep_alive
         self._trusted_origins = trusted_origins(allow_origins)
 
@@ -96,11 +103,11 @@ class ChatEndpoints:
         agent's files go as links there. ``None``: they go as bytes.
         """
         await self._admit_change(request, user_id)
-        chat_request = parse_chat_request(await read_json_body(request, self._max_body_bytes))
-        prepared = await prepare_run(overrides, request, chat_request)
-        if prepared.artifact_base is None:
-            prepared = replace(prepared, artifact_base=artifact_base(request, artifact_path))
-        return self._stream(await self._service.respond(chat_request, user_id=user_id, overrides=prepared))
+        async with self._bodies.read_chat_request(request, user_id) as chat_request:
+            prepared = await prepare_run(overrides, request, chat_request)
+            if prepared.artifact_base is None:
+                prepared = replace(prepared, artifact_base=artifact_base(request, artifact_path))
+            return self._stream(await self._service.respond(chat_request, user_id=user_id, overrides=prepared))
 
     @_answers_errors
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
@@ -158,7 +165,7 @@ class ChatEndpoints:
         The chat as in ``chats``; 404 if this user has no such chat, 422 for another body.
         """
         await self._admit_change(request, user_id)
-        body = await read_json_body(request, min(MAX_CHANGES_BYTES, self._max_body_bytes))
+        body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_WAY_OUT)
         return JSONResponse(await self._service.update(chat_id, user_id=user_id, changes=parse_changes(body)))
 
     @_answers_errors

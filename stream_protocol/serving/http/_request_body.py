@@ -1,19 +1,21 @@
-"""Reads the body of a request, up to a limit.
+"""Reads the bodies of requests, each up to a limit and all of them together up to another.
 
 A server that answers before it has read the body closes the connection while the client still sends. A browser then
 reports a network error and does not show the answer. So the body of a refused request is read to its end and dropped.
 Bounds keep a hostile client from holding a connection for ever: what is beyond them is answered without being read.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager, suppress
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import Final
 
 import anyio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import WAY_OUT, ChatRequest, ChatRequestError, parse_chat_request_in_slices
 
 MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
 """The most bytes of a refused body that are read: a video that somebody attached by mistake."""
@@ -21,32 +23,136 @@ MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
 DROPPING_SECONDS: Final = 30.0
 """How long a refused body is read: nginx's ``lingering_time``."""
 
-WAY_OUT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
-"""For a body that is too large: clients send the whole chat again, with all of its files. The README says more."""
+MAX_BODY_BYTES: Final = 32 * 1024 * 1024
+"""The most bytes in a request body. Generous: the client sends its whole history again, attached files included."""
+
+MAX_BYTES_IN_FLIGHT: Final = 256 * 1024 * 1024
+"""The most bytes of memory for all bodies that are read and planned at one time: eight of the largest."""
+
+UNCOUNTED_BYTES: Final = 64 * 1024
+"""The first bytes of a body are not counted: a message without files has room in them, however full the server is."""
+
+USER_SHARE: Final = 2
+"""One user gets at most this part of the bytes in flight: a half. So no one can fill it with slow uploads alone."""
+
+BUSY_SECONDS: Final = 5
+"""After how many seconds a client may try again: a large body is read and planned in less."""
 
 
-async def read_json_body(request: Request, limit: int) -> bytes:
-    """Returns the body of a request with JSON.
+class RequestBodies:
+    """Reads the JSON bodies of an app's requests. What all of them take together is bounded.
 
-    Raises ``ChatRequestError``: 415 for another media type, 413 for more than ``limit`` bytes. The body has been read
+    ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: what bodies take while they arrive, are
+    parsed and planned; what does not fit is refused (503, and 429 if it is more than half for one user). What has
+    arrived counts, not what is announced, and what the values of a body take when it is parsed.
+    """
+
+    def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:
+        self._max_body_bytes = max_body_bytes
+        self._max_in_flight = max_bytes_in_flight
+        self._taken: Counter[str] = Counter()
+        """User id -> the bytes that the user's bodies take."""
+        self._turn = asyncio.Lock()
+
+    @property
+    def bytes_in_flight(self) -> int:
+        """The bytes that all bodies take now."""
+        return self._taken.total()
+
+    @asynccontextmanager
+    async def read_chat_request(self, request: Request, user_id: str) -> AsyncIterator[ChatRequest]:
+        """Reads and parses what a chat client posts, for a block in which it is planned; it counts up to the end of that.
+
+        Raises ``ChatRequestError``: as ``parse_chat_request``, 413, 415, 429 and 503.
+        """
+        async with dropping_body_if_refused(request):
+            _require_json(request)
+        with self._share(user_id) as take:
+            body = await _read(request, self._max_body_bytes, WAY_OUT, take)
+            parsing = parse_chat_request_in_slices(body)
+            del body
+            yield await self._parse(parsing, take)
+
+    async def read_small_json(self, request: Request, limit: int, way_out: str) -> bytes:
+        """Returns the JSON body of another request. ``way_out``: what is said of one with more than ``limit`` bytes.
+
+        Raises ``ChatRequestError`` (413, 415).
+        """
+        async with dropping_body_if_refused(request):
+            _require_json(request)
+        return await read_small(request, min(limit, self._max_body_bytes), way_out)
+
+    @contextmanager
+    def _share(self, user_id: str) -> Iterator[Callable[[int], None]]:
+        """A function that counts so many bytes more for a body of the user, until the block ends."""
+        size = 0
+
+        def take(count: int) -> None:
+            nonlocal size
+            counted = max(0, size + count - UNCOUNTED_BYTES) - max(0, size - UNCOUNTED_BYTES)
+            if counted and self._taken.total() + counted > self._max_in_flight:
+                raise ChatRequestError(
+                    "The server is busy with other large requests. Try again in some seconds.",
+                    status=503,
+                    retry_after=BUSY_SECONDS,
+                )
+            if counted and self._taken[user_id] + counted > self._max_in_flight // USER_SHARE:
+                raise ChatRequestError(
+                    "You have sent several large requests at once. Try again in some seconds.",
+                    status=429,
+                    retry_after=BUSY_SECONDS,
+                )
+            self._taken[user_id] += counted
+            size += count
+
+        try:
+            yield take
+        finally:
+            self._taken[user_id] -= max(0, size - UNCOUNTED_BYTES)
+            if not self._taken[user_id]:
+                del self._taken[user_id]
+
+    async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
+        """Parses a body. Of all bodies one slice is parsed at a time, in turn, and everything else goes on between."""
+        while True:
+            async with self._turn:
+                try:
+                    take(next(parsing))
+                except StopIteration as end:
+                    request: ChatRequest = end.value
+                    return request
+                await asyncio.sleep(0)
+
+
+async def read_small(request: Request, limit: int, way_out: str) -> bytes:
+    """Returns the body of a request, whatever its media type. Raises ``ChatRequestError`` (413) with ``way_out``."""
+    return bytes(await _read(request, limit, way_out, lambda _: None))
+
+
+async def _read(request: Request, limit: int, way_out: str, take: Callable[[int], None]) -> bytearray:
+    """Returns the body of a request. ``take``: called with the size of each piece.
+
+    Raises ``ChatRequestError``: 413 for more than ``limit`` bytes, and what ``take`` raises. The body has been read
     then, within the bounds.
     """
-    async with dropping_body_if_refused(request):
-        _require_json(request)
-    declared = _declared_length(request)
+    too_large = ChatRequestError(f"The request is larger than {_in_words(limit)}: {way_out}", status=413)
     body = bytearray()
+    read = 0
     async with aclosing(request.stream()) as pieces:
-        if declared <= limit:
+        try:
+            if _declared_length(request) > limit:
+                raise too_large
             async for piece in pieces:
+                read += len(piece)
+                if read > limit:
+                    raise too_large
+                take(len(piece))
                 body += piece
-                if len(body) > limit:
-                    break
-            else:
-                return bytes(body)
-        read = len(body)
-        body.clear()
-        await _drop(pieces, request, read)
-    raise ChatRequestError(f"The request is larger than {_in_words(limit)}: {WAY_OUT}", status=413)
+        except ChatRequestError:
+            body.clear()
+            await _drop(pieces, request, read)
+            raise
+    return body
 
 
 @asynccontextmanager
@@ -86,7 +192,9 @@ def _declared_length(request: Request) -> int:
 
 
 def _require_json(request: Request) -> None:
-    """Refuses other media types: only for JSON does a browser ask the server (CORS) before it posts across origins."""
+    """Refuses other media types and compressed bodies: only for JSON does a browser ask the server (CORS) before it posts across origins."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise ChatRequestError("The request body must be application/json.", status=415)
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise ChatRequestError("The request body must not be compressed.", status=415)

@@ -9,10 +9,10 @@ from starlette.routing import BaseRoute, Route
 from stream_protocol.serving._overrides import NO_OVERRIDES
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.adk_runner import Target
-from stream_protocol.serving.http._endpoints import MAX_BODY_BYTES, ChatEndpoints
+from stream_protocol.serving.http._endpoints import ChatEndpoints
 from stream_protocol.serving.http._hooks import Identify, Prepare, identify_user, local_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
-from stream_protocol.serving.http._request_body import dropping_body_if_refused
+from stream_protocol.serving.http._request_body import MAX_BODY_BYTES, MAX_BYTES_IN_FLIGHT, dropping_body_if_refused
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE
 
 
@@ -23,6 +23,7 @@ def chat_routes(
     identify: Identify = local_user,
     prepare: Prepare | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
+    max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT,
     keep_alive: float | None = KEEP_ALIVE,
     allow_origins: Sequence[str] = (),
 ) -> list[BaseRoute]:
@@ -37,6 +38,8 @@ def chat_routes(
     ``prepare``: says how a request is run: its agent, run config, state and secrets. Without it only the user's words
     reach the agent.
     ``max_body_bytes``: a larger request is refused (413).
+    ``max_bytes_in_flight``: the memory that the bodies of all requests may take while they are read and planned. What
+    does not fit is refused (503, or 429 if one user takes more than half); a body of up to 64 KiB is never.
     ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
     ``allow_origins``: origins of pages on other sites that may use the endpoint (``https://app.example``, or ``*``);
     what others send is refused (403) if it changes something. That a browser shows such a page the answer is up to the
@@ -47,7 +50,11 @@ def chat_routes(
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
     endpoints = ChatEndpoints(
-        service, max_body_bytes=max_body_bytes, keep_alive=keep_alive, allow_origins=allow_origins
+        service,
+        max_body_bytes=max_body_bytes,
+        max_bytes_in_flight=max_bytes_in_flight,
+        keep_alive=keep_alive,
+        allow_origins=allow_origins,
     )
     overrides = prepare or NO_OVERRIDES
 

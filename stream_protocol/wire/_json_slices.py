@@ -1,0 +1,305 @@
+"""Parsing a large JSON text in slices, so that other work of the same thread can go on between them.
+
+A parser in C holds the interpreter until it has read the whole text, whatever thread it runs in: seconds for 30 MiB of
+brackets. So only commas and brackets are read here, and orjson gets what lies between some of them. A list or an object
+that is larger than ``PIECE`` is put together from pieces, and so is a long string.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from typing import Any, Final
+
+from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, FORBIDDEN, rename_forbidden_keys, safe_key
+from stream_protocol.wire._json_parsing import parse_json
+
+PIECE: Final = 64 * 1024
+"""About how many bytes are parsed at once. 64 KiB of empty objects, which take longest, take 2 ms."""
+
+SLICE: Final = 512 * 1024
+"""How much is read between two pauses: bytes, and ``VALUE_COST`` for each value. It takes 3 to 5 ms."""
+
+VALUE_COST: Final = 64
+"""How many bytes of a long string are read in the time that one value takes."""
+
+MAX_VALUES: Final = 1_000_000
+"""The most values in a text: texts, numbers, lists, objects. 5,000 messages with four tool calls each have 400,000."""
+
+MAX_CONTAINERS: Final = 400_000
+"""How many of the values may be lists and objects; those 5,000 messages have 175,000. Each takes up to 240 bytes, and
+Python's garbage collector looks at all of them at once: 30 to 50 ms."""
+
+MAX_LEVELS: Final = 254
+"""The most levels of lists and objects: what orjson can write again."""
+
+CONTAINER_BYTES: Final = 200
+VALUE_BYTES: Final = 50
+"""About how many bytes of memory a list or an object takes, and any other value, besides its text."""
+
+_TO_MARK: Final = re.compile(rb'[^"\[\]{},]*+(?:"(?:[^"\\]++|\\.)*+"[^"\[\]{},]*+)*+([\[\]{},])?+', re.DOTALL)
+"""Whole strings, numbers and blanks, and the comma or bracket behind them."""
+
+_STRING_END: Final = re.compile(rb'(?:[^"\\]++|\\.)*+"', re.DOTALL)
+
+_STRING_PIECE: Final = re.compile(rb'(?:[^"\\]++|\\(?=.{12})(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|.))*+', re.DOTALL)
+"""A part of a string that is cut off nowhere within an escape: one is taken only if there is room behind it for the
+other half of a surrogate pair."""
+
+_TO_LAST_VALUE: Final = re.compile(rb'(?:[^"]*+("(?:[^"\\]++|\\.)*+"))*+[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
+"""Members of an object up to the value of the last; the group is the last key."""
+
+_COMMA, _LIST, _OBJECT = b",[{"
+_BLANKS: Final = b" \t\n\r"
+_PAIRS: Final = frozenset({b"[]", b"{}"})
+
+
+_PARTS_OF_FORBIDDEN_KEYS: Final = (FORBIDDEN.encode(), CONSTRUCTOR.encode(), b"\\u00")
+"""One of these is in each text with a forbidden key: as it is, or with escapes."""
+
+MAX_CONTINUATION_BYTES: Final = 3
+"""Bytes of a UTF-8 character after its first."""
+
+
+class TooManyValuesError(ValueError):
+    """The text has more than ``MAX_VALUES`` values, or more than ``MAX_CONTAINERS`` lists and objects."""
+
+
+def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
+    """``parse_json``, but pauses after each slice of its work. The generator returns the value, and yields about how
+    many bytes of memory the lists, objects and other values of the slice take, besides the texts in them.
+
+    The keys that kill a page are renamed, as ``rename_forbidden_keys`` does. Raises ``ValueError`` for what
+    ``parse_json`` refuses, for more than ``MAX_LEVELS`` levels, for too many values (``TooManyValuesError``), and, in a
+    text of more than ``PIECE`` bytes, for keys, numbers and blanks of that size and for a string alone.
+    """
+    return (yield from _SlicedParser(text).parse())
+
+
+class _Open:
+    """A list or an object that has begun."""
+
+    __slots__ = ("follows_value", "items", "key", "parent", "start", "unparsed")
+
+    def __init__(self, start: int, parent: _Open | None) -> None:
+        self.start = start
+        self.parent = parent
+        self.unparsed: int | None = start + 1
+        """Where what is not parsed yet begins; ``None`` while a large value in it is read."""
+        self.items: list[Any] | dict[str, Any] | None = None
+        """What has been parsed of it, if that was done in pieces."""
+        self.key = ""
+        """In an object, the key of the large value that is read."""
+        self.follows_value = False
+        """Whether the unparsed text is what follows a large value: blanks, then a comma or the end."""
+
+    @property
+    def in_constructor(self) -> bool:
+        return self.parent is not None and self.parent.key == CONSTRUCTOR
+
+    def add(self, items: list[Any] | dict[str, Any]) -> None:
+        """Takes items that were parsed."""
+        if isinstance(self.items, dict):
+            self.items.update(items)
+        elif self.items is not None:
+            self.items.extend(items)
+        else:
+            self.items = items
+
+    def put(self, value: Any, end: int) -> None:
+        """Takes the large value, which ends before ``end``."""
+        if isinstance(self.items, dict):
+            self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value
+        elif self.items is not None:
+            self.items.append(value)
+        self.key, self.unparsed, self.follows_value = "", end, True
+
+
+class _SlicedParser:
+    def __init__(self, text: bytes | bytearray) -> None:
+        self._text = text
+        self._stack: list[_Open] = []
+        self._unparsed = 0
+        """Where the text begins of which nothing is parsed."""
+        self._read = 0
+        """Bytes that have been read since the last pause, and ``VALUE_COST`` for each value."""
+        self._commas = self._containers = self._counted = 0
+        self._results: list[Any] = []
+        """The value of the whole text, when it has been read."""
+
+    def parse(self) -> Generator[int, None, Any]:
+        position = last_mark = 0
+        text, match = self._text, _TO_MARK.match
+        while position < len(text):
+            found = match(text, position, position + PIECE)
+            assert found is not None  # it matches the empty text, too
+            before, position = position, found.end()
+            self._read += position - before + VALUE_COST
+            if self._read >= SLICE:
+                yield self._end_slice()
+            if found.lastindex is not None:
+                last_mark = position
+                self._pass_mark(position - 1)
+            elif position == before:  # at a string that does not end within a piece
+                position = last_mark = yield from self._read_long_string(position)
+            elif position - last_mark > 4 * PIECE:  # two strings and what is around them may be as long
+                raise ValueError("a number or blanks without an end")
+        if self._stack:
+            raise ValueError("unexpected end")
+        if not self._results:
+            return _parse(text)
+        self._require_blanks(self._unparsed, len(text))
+        return self._results[0]
+
+    def _end_slice(self) -> int:
+        """Returns about how many bytes of memory the values of the slice take."""
+        before = self._counted
+        self._counted = self._containers * CONTAINER_BYTES + self._commas * VALUE_BYTES
+        self._read = 0
+        return self._counted - before
+
+    def _pass_mark(self, position: int) -> None:
+        mark = self._text[position]
+        if mark == _COMMA:
+            self._commas += 1
+            self._pass_comma(position)
+        elif mark in (_LIST, _OBJECT):
+            self._containers += 1
+            self._open(position)
+        else:
+            self._close(position)
+        if self._containers > MAX_CONTAINERS or self._commas + self._containers > MAX_VALUES:
+            raise TooManyValuesError("too many values")
+
+    def _pass_comma(self, position: int) -> None:
+        top = self._top()
+        if top.follows_value:
+            assert top.unparsed is not None
+            self._require_blanks(top.unparsed, position)
+            top.follows_value = False
+        elif position - self._unparsed < PIECE:
+            return
+        else:
+            self._parse_outer(len(self._stack) - 1)
+            self._parse_rest(top, position)
+        top.unparsed = self._unparsed = position + 1
+
+    def _open(self, position: int) -> None:
+        if not self._stack:
+            self._require_blanks(self._unparsed, position)
+            if self._results:
+                raise ValueError("a second value")
+        elif self._top().follows_value:
+            raise ValueError("a comma is missing")
+        elif position - self._unparsed >= PIECE:
+            self._begin_large_value(position)
+        self._stack.append(_Open(position, self._stack[-1] if self._stack else None))
+        if len(self._stack) > MAX_LEVELS:
+            raise ValueError("nested too deeply")
+
+    def _close(self, position: int) -> None:
+        top = self._top()
+        if len(self._stack) > 1 and top.items is None and position - self._unparsed < PIECE:
+            self._stack.pop()
+            return
+        if bytes((self._text[top.start], self._text[position])) not in _PAIRS:
+            raise ValueError("the wrong bracket")
+        self._parse_outer(len(self._stack) - 1)
+        self._stack.pop()
+        if top.items is None:
+            value = _parse(self._text[top.start : position + 1], in_constructor=top.in_constructor)
+        else:
+            assert top.unparsed is not None
+            if top.follows_value:
+                self._require_blanks(top.unparsed, position)
+            else:
+                self._parse_rest(top, position)
+            value = top.items
+        self._unparsed = position + 1
+        if self._stack:
+            self._stack[-1].put(value, position + 1)
+        else:
+            self._results.append(value)
+
+    def _read_long_string(self, start: int) -> Generator[int, None, int]:
+        """Reads the string at this position, which must be a value. Returns where it ends."""
+        top = self._top()
+        if top.follows_value:
+            raise ValueError("a comma is missing")
+        self._begin_large_value(start)
+        pieces: list[str] = []
+        position, text = start + 1, self._text
+        while (rest := _STRING_END.match(text, position, position + PIECE)) is None:
+            end = self._cut_string(position)
+            pieces.append(parse_json(b'"%b"' % text[position:end]))
+            position = end
+            self._read += 2 * PIECE
+            if self._read >= SLICE:
+                yield self._end_slice()
+        pieces.append(parse_json(b'"%b' % text[position : rest.end()]))
+        self._unparsed = rest.end()
+        top.put("".join(pieces), rest.end())
+        return rest.end()
+
+    def _top(self) -> _Open:
+        if not self._stack:
+            raise ValueError("no list or object")
+        return self._stack[-1]
+
+    def _begin_large_value(self, position: int) -> None:
+        """Parses what comes before the value at this position in all lists and objects that it is in."""
+        self._parse_outer(len(self._stack) - 1)
+        self._parse_before_value(self._stack[-1], position)
+
+    def _parse_outer(self, count: int) -> None:
+        """Parses what the ``count`` outermost lists and objects have before the one that is open in them."""
+        for outer, inner in zip(self._stack[:count], self._stack[1:], strict=False):
+            if outer.unparsed is not None:
+                self._parse_before_value(outer, inner.start)
+
+    def _parse_before_value(self, one: _Open, position: int) -> None:
+        """Parses what is left of ``one`` before its large value at this position."""
+        assert one.unparsed is not None
+        piece = self._text[one.unparsed : position]
+        one.unparsed = None
+        if self._text[one.start] == _LIST:
+            one.add(_parse(b"[%bnull]" % piece)[:-1])
+            return
+        before = _TO_LAST_VALUE.fullmatch(piece)
+        if before is None:
+            raise ValueError("a key is missing")
+        one.add(_parse(b"{%bnull}" % piece, in_constructor=one.in_constructor))
+        one.key = parse_json(before[1])
+
+    def _parse_rest(self, one: _Open, position: int) -> None:
+        """Parses what is left of ``one`` before the comma or the end at this position: one item or more."""
+        assert one.unparsed is not None
+        piece = self._text[one.unparsed : position]
+        wrapped = b"[%b]" % piece if self._text[one.start] == _LIST else b"{%b}" % piece
+        items = _parse(wrapped, in_constructor=one.in_constructor)
+        if not items:
+            raise ValueError("a value is missing")
+        one.add(items)
+
+    def _cut_string(self, position: int) -> int:
+        """Where a piece of the string ends that begins at this position: between two characters."""
+        found = _STRING_PIECE.match(self._text, position, position + PIECE)
+        assert found is not None  # it matches the empty text, too
+        end = found.end()
+        for _ in range(MAX_CONTINUATION_BYTES):
+            if end < len(self._text) and 0x80 <= self._text[end] < 0xC0:
+                end -= 1
+        if end <= position:
+            raise ValueError("a string without an end")
+        return end
+
+    def _require_blanks(self, start: int, end: int) -> None:
+        if self._text[start:end].strip(_BLANKS):
+            raise ValueError("a comma or a bracket is missing")
+
+
+def _parse(piece: bytes | bytearray, *, in_constructor: bool = False) -> Any:
+    value = parse_json(piece)
+    if in_constructor or any(name in piece for name in _PARTS_OF_FORBIDDEN_KEYS):
+        return rename_forbidden_keys(value, in_constructor=in_constructor)
+    return value
