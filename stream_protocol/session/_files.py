@@ -197,18 +197,20 @@ def _unquote(text: bytes) -> bytes:
 
 
 def _decode_base64(text: bytes) -> bytes:
-    decoded: list[bytes] = []
     try:
-        for start in range(0, len(text), DECODED_PIECE):
-            piece = text[start : start + DECODED_PIECE].translate(FROM_BASE64URL)
-            if start + DECODED_PIECE >= len(text):
-                piece += b"=" * (-len(piece) % 4)
-            elif b"=" in piece:
-                raise binascii.Error
-            decoded.append(base64.b64decode(piece, validate=True))
+        pieces = [_decode_base64_piece(text, start) for start in range(0, len(text), DECODED_PIECE)]
     except binascii.Error:
         raise ChatRequestError("The data URL of an attached file is not valid base64.", status=422) from None
-    return b"".join(decoded)
+    return b"".join(pieces)
+
+
+def _decode_base64_piece(text: bytes, start: int) -> bytes:
+    piece = text[start : start + DECODED_PIECE].translate(FROM_BASE64URL)
+    if start + DECODED_PIECE >= len(text):
+        piece += b"=" * (-len(piece) % 4)
+    elif b"=" in piece:
+        raise binascii.Error("padding before the end")
+    return base64.b64decode(piece, validate=True)
 
 
 def _media_type(*candidates: str) -> str:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from stream_protocol.wire import FilePart, TextPart, UIMessage
 
 
-MAX_FILES: Final = 1_000
-"""Files of one message; no provider takes more than a few thousand pictures in a whole chat."""
+MAX_TEXTS_AND_FILES: Final = 1_000
+"""Texts and files of a user's message: a page sends one text, and no model takes more pictures at once."""
 
 
 def texts_and_files(
@@ -38,10 +38,10 @@ def texts_and_files(
     """What a UI message says; empty texts and parts of other types are left out.
 
     ``find_saved_file``: URL of a file part -> the artifact that the URL is a link to, if it is one.
-    Raises ``ChatRequestError`` for a file that is refused, and for more than ``MAX_FILES`` (413).
+    Raises ``ChatRequestError`` for a file that is refused, and for more than ``MAX_TEXTS_AND_FILES`` (413).
     """
-    if sum(part["type"] == "file" for part in message["parts"]) > MAX_FILES:
-        raise ChatRequestError(f"A message may have {MAX_FILES:,} files.", status=413)
+    if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
+        raise ChatRequestError(f"The message has more than {MAX_TEXTS_AND_FILES:,} texts and files.", status=413)
     for part in message["parts"]:
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
             yield text

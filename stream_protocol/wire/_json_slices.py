@@ -17,8 +17,8 @@ from stream_protocol.wire._json_parsing import parse_json
 PIECE: Final = 64 * 1024
 """About how many bytes are parsed at once. 64 KiB of empty objects, which take longest, take 2 ms."""
 
-SLICE: Final = 512 * 1024
-"""How much is read between two pauses: bytes, and ``VALUE_COST`` for each value. It takes 3 to 5 ms."""
+SLICE: Final = 256 * 1024
+"""How much is read between two pauses: bytes, and ``VALUE_COST`` for each value. It takes 2 to 4 ms."""
 
 VALUE_COST: Final = 64
 """How many bytes of a long string are read in the time that one value takes."""
@@ -108,9 +108,10 @@ class _Open:
 
     def put(self, value: Any, end: int) -> None:
         """Takes the large value, which ends before ``end``."""
+        assert self.items is not None  # what came before the value was added, even if it was nothing
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value
-        elif self.items is not None:
+        else:
             self.items.append(value)
         self.key, self.unparsed, self.follows_value = "", end, True
 
@@ -147,7 +148,7 @@ class _SlicedParser:
         if self._stack:
             raise ValueError("unexpected end")
         if not self._results:
-            return _parse(text)
+            return _parse(self._between(0, len(text)))
         self._require_blanks(self._unparsed, len(text))
         return self._results[0]
 
@@ -207,7 +208,7 @@ class _SlicedParser:
         self._parse_outer(len(self._stack) - 1)
         self._stack.pop()
         if top.items is None:
-            value = _parse(self._text[top.start : position + 1], in_constructor=top.in_constructor)
+            value = _parse(self._between(top.start, position + 1), in_constructor=top.in_constructor)
         else:
             assert top.unparsed is not None
             if top.follows_value:
@@ -231,12 +232,12 @@ class _SlicedParser:
         position, text = start + 1, self._text
         while (rest := _STRING_END.match(text, position, position + PIECE)) is None:
             end = self._cut_string(position)
-            pieces.append(parse_json(b'"%b"' % text[position:end]))
+            pieces.append(parse_json(b'"%b"' % self._between(position, end)))
             position = end
             self._read += 2 * PIECE
             if self._read >= SLICE:
                 yield self._end_slice()
-        pieces.append(parse_json(b'"%b' % text[position : rest.end()]))
+        pieces.append(parse_json(b'"%b' % self._between(position, rest.end())))
         self._unparsed = rest.end()
         top.put("".join(pieces), rest.end())
         return rest.end()
@@ -260,7 +261,7 @@ class _SlicedParser:
     def _parse_before_value(self, one: _Open, position: int) -> None:
         """Parses what is left of ``one`` before its large value at this position."""
         assert one.unparsed is not None
-        piece = self._text[one.unparsed : position]
+        piece = self._between(one.unparsed, position)
         one.unparsed = None
         if self._text[one.start] == _LIST:
             one.add(_parse(b"[%bnull]" % piece)[:-1])
@@ -274,7 +275,7 @@ class _SlicedParser:
     def _parse_rest(self, one: _Open, position: int) -> None:
         """Parses what is left of ``one`` before the comma or the end at this position: one item or more."""
         assert one.unparsed is not None
-        piece = self._text[one.unparsed : position]
+        piece = self._between(one.unparsed, position)
         wrapped = b"[%b]" % piece if self._text[one.start] == _LIST else b"{%b}" % piece
         items = _parse(wrapped, in_constructor=one.in_constructor)
         if not items:
@@ -293,12 +294,15 @@ class _SlicedParser:
             raise ValueError("a string without an end")
         return end
 
+    def _between(self, start: int, end: int) -> bytes:
+        return bytes(self._text[start:end])
+
     def _require_blanks(self, start: int, end: int) -> None:
-        if self._text[start:end].strip(_BLANKS):
+        if self._between(start, end).strip(_BLANKS):
             raise ValueError("a comma or a bracket is missing")
 
 
-def _parse(piece: bytes | bytearray, *, in_constructor: bool = False) -> Any:
+def _parse(piece: bytes, *, in_constructor: bool = False) -> Any:
     value = parse_json(piece)
     if in_constructor or any(name in piece for name in _PARTS_OF_FORBIDDEN_KEYS):
         return rename_forbidden_keys(value, in_constructor=in_constructor)

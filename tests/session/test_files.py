@@ -1,9 +1,11 @@
 import base64
+from random import Random
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from stream_protocol.session import FilePolicy, InlineFile, read_file
-from stream_protocol.session._files import MAX_FILE_BYTES, LinkedFile
+from stream_protocol.session import FilePolicy, InlineFile, _files, read_file
+from stream_protocol.session._files import DECODED_PIECE, MAX_FILE_BYTES, MAX_LINK_LENGTH, LinkedFile
 from stream_protocol.wire import ChatRequestError, FilePart, StreamProtocolError
 
 
@@ -26,6 +28,19 @@ def part(url: str, media_type: str = "image/png") -> FilePart:
 )
 def test_a_data_url_is_read_in_each_of_its_forms(url: str, data: bytes) -> None:
     assert read_file(part(url)) == InlineFile(media_type="image/png", data=data, name="a.png")
+
+
+def test_a_data_url_is_decoded_in_pieces_as_python_decodes_it(rng: Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(300):
+        monkeypatch.setattr(_files, "DECODED_PIECE", rng.choice([4, 8, 64]))
+        text = "".join(rng.choice("%%%%0aAfFgG=\n\r \t_+zé\x00") for _ in range(rng.randrange(30)))
+        data = read_file(part(f"data:,{text}"))
+        assert isinstance(data, InlineFile)
+        assert data.data == unquote_to_bytes(text)
+        there = rng.randbytes(rng.randrange(40))
+        data = read_file(part(f"data:;base64,{base64.b64encode(there).decode()}"))
+        assert isinstance(data, InlineFile)
+        assert data.data == there
 
 
 @pytest.mark.parametrize("url", ["https://example.com/a.png?x=1", "http://example.com/a.png"])
@@ -56,6 +71,10 @@ def test_the_media_type_is_the_declared_one_or_else_the_urls(declared: str, url:
         ("", "image/png", 422),
         ("https://", "image/png", 422),
         ("https://[", "image/png", 422),
+        ("https://example.com/" + "a" * MAX_LINK_LENGTH, "image/png", 422),
+        ("data:,x", "image/" + "a" * 1000, 415),
+        ("data:," + "%41" * (MAX_FILE_BYTES + 1), "image/png", 413),
+        ("data:;base64," + "A" * (DECODED_PIECE - 4) + "AA==" + "AAAA", "image/png", 422),
         ("data:image/png;base64", "image/png", 422),
         ("data:image/png;base64,%%%", "image/png", 422),
         ("data:image/png;base64,aGk=aGk=", "image/png", 422),

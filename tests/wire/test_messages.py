@@ -5,8 +5,16 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part, parse_chat_request, tool_name
-from stream_protocol.wire._messages import MAX_CHAT_ID_LENGTH, parse_chat_id
+from stream_protocol.wire import (
+    ChatRequest,
+    ChatRequestError,
+    is_tool_part,
+    parse_chat_request,
+    parse_chat_request_in_slices,
+    tool_name,
+)
+from stream_protocol.wire._json_slices import MAX_CONTAINERS
+from stream_protocol.wire._messages import MAX_CHAT_ID_LENGTH, MAX_KEYS, MAX_MESSAGES, MAX_PARTS, parse_chat_id
 
 HI: dict[str, Any] = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
 
@@ -199,6 +207,36 @@ def test_a_body_that_is_no_chat_is_unprocessable_and_says_where(data: bytes, tex
     with pytest.raises(ChatRequestError) as caught:
         parse_chat_request(data)
     assert (str(caught.value), caught.value.status) == (text, 422)
+
+
+def test_a_request_has_no_more_messages_parts_and_keys_than_a_chat_has() -> None:
+    step = {"type": "step-start"}
+    way_out = "send only the last message (prepareSendMessagesRequest), and files as links."
+    parse_chat_request(body(messages=[HI] * MAX_MESSAGES))
+    refused = {
+        body(messages=[HI] * (MAX_MESSAGES + 1)): f"The request has more than 20,000 messages: {way_out}",
+        body(messages=[HI, {**HI, "parts": [step] * (MAX_PARTS + 1)}]): "Message 2 has more than 5,000 parts.",
+        body(**{f"k{number}": 1 for number in range(MAX_KEYS)}): "The request body has more than 1,000 keys.",
+        body(x=[[]] * (MAX_CONTAINERS + 1)): f"The request holds too many values: {way_out}",
+    }
+    for data, text in refused.items():
+        with pytest.raises(ChatRequestError) as caught:
+            parse_chat_request(data)
+        assert (str(caught.value), caught.value.status) == (text, 413)
+
+
+def test_a_request_knows_the_size_of_its_body() -> None:
+    assert parse_chat_request(body()).size == len(body())
+    assert ChatRequest(id="c1", messages=()).size == 0
+
+
+def test_checking_messages_pauses_too() -> None:
+    calls = [{"type": "step-start"}] * 4000
+    small = parse_chat_request_in_slices(body())
+    with pytest.raises(StopIteration):
+        next(small)
+    pauses = list(parse_chat_request_in_slices(body(messages=[{**HI, "parts": calls}] * 3)))
+    assert pauses.count(0) >= 3
 
 
 def test_lone_surrogates_that_a_browser_escapes_are_replaced() -> None:

@@ -61,7 +61,7 @@ class RequestBodies:
 
     @asynccontextmanager
     async def read_chat_request(self, request: Request, user_id: str) -> AsyncIterator[ChatRequest]:
-        """Reads and parses what a chat client posts, for a block in which it is planned; it counts up to the end of that.
+        """Reads and parses what a chat client posts, for a block in which it is planned: it counts until that ends.
 
         Raises ``ChatRequestError``: as ``parse_chat_request``, 413, 415, 429 and 503.
         """
@@ -192,7 +192,10 @@ def _declared_length(request: Request) -> int:
 
 
 def _require_json(request: Request) -> None:
-    """Refuses other media types and compressed bodies: only for JSON does a browser ask the server (CORS) before it posts across origins."""
+    """Refuses other media types, and compressed bodies.
+
+    Only for JSON does a browser ask the server (CORS) before it posts across origins.
+    """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise ChatRequestError("The request body must be application/json.", status=415)
