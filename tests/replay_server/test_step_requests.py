@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from stream_protocol.replay_server import HELD
 from tests.replay_server.fixture_recordings import replay_app, write_recordings
-from tests.serving.support import Exchange, approval, begin, chat, client, said, types
+from tests.serving.support import JSON_TYPE, Exchange, approval, begin, chat, client, said, types
 
 WEATHER = chat(said("weather?"), chat_id="streamed_arguments--1")
 STEP = "/__replay/streamed_arguments--1/step"
@@ -112,6 +112,17 @@ async def test_a_step_that_says_nonsense_releases_nothing(app: Starlette, query:
         assert (await http.post(STEP, params=dict(query))).status_code == 422
         assert (await http.post(STEP, content=b"[]")).status_code == 422
         assert types((await step(http))["released"]) == ["start"]
+
+
+async def test_bodies_are_bounded_as_those_of_the_chat_endpoint(app: Starlette) -> None:
+    async with client(app) as http, begin(app, WEATHER):
+        refused = await http.post(STEP, content=b" " * 20_000)
+        assert (refused.status_code, "larger than 16 KiB" in refused.text) == (413, True)
+        assert types((await step(http))["released"]) == ["start"]
+        declared = {**JSON_TYPE, "content-length": str(10**12)}
+        assert (await http.post("/api/chat", content=b"", headers=declared)).status_code == 413
+        assert (await http.post("/api/chat", content=b"{}", headers={"content-type": "text/plain"})).status_code == 415
+        assert (await http.post("/api/chat", content=b"[" * 10_000, headers=JSON_TYPE)).status_code == 400
 
 
 async def test_a_server_that_does_not_hold_says_so(tmp_path: Path) -> None:

@@ -83,6 +83,12 @@ async def test_what_else_is_in_a_change_is_refused(body: Any, status: int) -> No
         assert await titles(http) == [("c1", "hello")]
 
 
+async def test_a_change_that_is_too_large_is_told_what_it_may_say() -> None:
+    async with client(app_for(talking(InMemorySessionService()))) as http:
+        refused = await patch(http, {"title": "x" * 20_000})
+    assert refused.text == "The request is larger than 16 KiB: it may say only a title and archived."
+
+
 async def test_a_change_that_is_no_json_is_refused() -> None:
     async with client(app_for(talking(InMemorySessionService()))) as http:
         await say(http, "c1", "hello")

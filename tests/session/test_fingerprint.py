@@ -1,4 +1,6 @@
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -109,3 +111,19 @@ def test_payloads_that_are_no_object_are_refused() -> None:
     with pytest.raises(ChatRequestError, match="approvalPayloads must be an object") as refusal:
         of(answered(), approvalPayloads=[1])
     assert refusal.value.status == 422
+
+
+def test_a_payload_that_many_parts_name_is_read_once() -> None:
+    class Payload(dict[str, Any]):
+        reads = 0
+
+        def __iter__(self) -> Iterator[str]:
+            Payload.reads += 1
+            return super().__iter__()
+
+    parts = answered()["parts"] * 50
+    message = {**answered(), "parts": parts}
+    request = parse_chat_request({"id": "c1", "messages": [message], "approvalPayloads": {"p1": {"amount": 5}}})
+    payloads = {"p1": Payload(amount=5)}
+    fingerprint(replace(request, body={"approvalPayloads": payloads}))
+    assert Payload.reads == 1

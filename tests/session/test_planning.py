@@ -9,6 +9,7 @@ from google.genai import types
 
 from stream_protocol.session import AnsweredCalls, InlineFile, NewUserTurn, NothingToRun, Transcript, fingerprint, plan
 from stream_protocol.session._planning import CallAnswer
+from stream_protocol.session._user_message import MAX_TEXTS_AND_FILES
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.wire import ChatRequest, ChatRequestError, parse_chat_request
 
@@ -78,6 +79,18 @@ def refusal(asked: ChatRequest, events: list[Event]) -> ChatRequestError:
     with pytest.raises(ChatRequestError) as refused:
         plan(asked, Transcript(events))
     return refused.value
+
+
+def test_a_message_has_no_more_texts_and_files_than_a_page_sends() -> None:
+    parts = [{"type": "text", "text": "hi"}] * (MAX_TEXTS_AND_FILES + 1)
+    for count, is_refused in ((MAX_TEXTS_AND_FILES, False), (MAX_TEXTS_AND_FILES + 1, True)):
+        body = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": parts[:count]}]}
+        try:
+            plan(parse_chat_request(body), Transcript())
+            refusal = None
+        except ChatRequestError as error:
+            refusal = (error.status, str(error))
+        assert refusal == ((413, "The message has more than 1,000 texts and files.") if is_refused else None)
 
 
 def test_the_users_last_message_is_a_new_text_with_its_files_in_order() -> None:

@@ -90,16 +90,16 @@ class RequestBodies:
         def take(count: int) -> None:
             nonlocal size
             counted = max(0, size + count - UNCOUNTED_BYTES) - max(0, size - UNCOUNTED_BYTES)
-            if counted and self._taken.total() + counted > self._max_in_flight:
-                raise ChatRequestError(
-                    "The server is busy with other large requests. Try again in some seconds.",
-                    status=503,
-                    retry_after=BUSY_SECONDS,
-                )
             if counted and self._taken[user_id] + counted > self._max_in_flight // USER_SHARE:
                 raise ChatRequestError(
                     "You have sent several large requests at once. Try again in some seconds.",
                     status=429,
+                    retry_after=BUSY_SECONDS,
+                )
+            if counted and self._taken.total() + counted > self._max_in_flight:
+                raise ChatRequestError(
+                    "The server is busy with other large requests. Try again in some seconds.",
+                    status=503,
                     retry_after=BUSY_SECONDS,
                 )
             self._taken[user_id] += counted
@@ -182,7 +182,10 @@ async def _drop(pieces: AsyncIterator[bytes], request: Request, read: int) -> No
 
 
 def _in_words(size: int) -> str:
-    return f"{size} bytes" if size % 2**20 else f"{size // 2**20} MiB"
+    for unit, name in ((2**20, "MiB"), (2**10, "KiB")):
+        if size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size} bytes"
 
 
 def _declared_length(request: Request) -> int:
