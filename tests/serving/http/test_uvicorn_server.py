@@ -19,6 +19,16 @@ class _Service:
 
 async def _app(scope: Scope, receive: Receive, send: Send) -> None:
     pass
+import gc
+import socket
+
+import pytest
+from google.adk.agents import LlmAgent
+from starlette.applications import Starlette
+
+from stream_protocol.serving import ChatService
+from stream_protocol.serving.http._uvicorn_server import ChatServer, bind_socket, run_server
+from stream_protocol.testing import ScriptedLlm
 
 
 def test_a_chunk_does_not_wait_until_the_one_before_is_acknowledged() -> None:
@@ -63,3 +73,13 @@ async def test_a_server_without_files_logs_one_line(caplog: pytest.LogCaptureFix
         finally:
             loop.set_exception_handler(None)
             await server.shutdown(sockets=[listener])
+def test_what_is_loaded_before_the_first_request_is_never_looked_at_by_the_garbage_collector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    frozen: list[int] = []
+    monkeypatch.setattr(ChatServer, "run", lambda *_, **__: frozen.append(gc.get_freeze_count()))
+    before = gc.get_freeze_count()
+    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."])))
+    with bind_socket("127.0.0.1", 0) as listener:
+        run_server(Starlette(), service, listener, lambda _url: None)
+    assert frozen[0] > before
