@@ -12,6 +12,7 @@ import re
 from base64 import b64decode
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import count
 from typing import Any, Final, cast
 
 from google.adk.events import Event
@@ -85,8 +86,14 @@ class _HistoryBuilder:
         self._agents = agents
         self._root = root
         self._start = start
-        self._invocations: list[str] = []
+        self._invocations: set[str] = set()
+        self._begun = 0
+        """How many invocations have begun."""
+        self._invocation = ""
+        """The id of the last one."""
         self._call_ids: set[str] = set()
+        self._numbers = count(1)
+        """For the calls whose ids cannot stay: a number is tried once, or long histories would take minutes."""
         self._author = root
         self._parts: list[types.Part] = []
         self._results: list[types.FunctionResponse] = []
@@ -97,7 +104,9 @@ class _HistoryBuilder:
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
-        self._invocations.append(name if usable else f"imported.{len(self._invocations) + 1}")
+        self._begun += 1
+        self._invocation = name if usable else f"imported.{self._begun}"
+        self._invocations.add(self._invocation)
 
     def add(self, author: str, role: str, parts: list[types.Part], *, message_id: str = "") -> None:
         if not parts:
@@ -106,7 +115,7 @@ class _HistoryBuilder:
             Event(
                 id=f"imported-{len(self.events) + 1}",
                 timestamp=self._start + EVENT_INTERVAL * len(self.events),
-                invocation_id=self._invocations[-1],
+                invocation_id=self._invocation,
                 author=author,
                 content=types.Content(role=role, parts=parts),
                 custom_metadata=EventMetadata(message_id=message_id).to_custom(),
@@ -176,7 +185,7 @@ class _HistoryBuilder:
     def _call_id(self, client_id: str) -> str:
         wanted = client_id if client_id.startswith("adk-") else f"adk-{client_id}"
         if not CALL_ID.fullmatch(wanted) or wanted in self._call_ids:
-            wanted = next(name for n in range(1, len(self._call_ids) + 2) if (name := f"adk-{n}") not in self._call_ids)
+            wanted = next(name for n in self._numbers if (name := f"adk-{n}") not in self._call_ids)
         self._call_ids.add(wanted)
         return wanted
 
