@@ -1,13 +1,23 @@
 import asyncio
 import errno
+import gc
 import resource
 import socket
 
 import pytest
 import uvicorn
+from google.adk.agents import LlmAgent
+from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
-from stream_protocol.serving.http._uvicorn_server import ChatServer, bind_socket, connections_within_files
+from stream_protocol.serving import ChatService
+from stream_protocol.serving.http._uvicorn_server import (
+    ChatServer,
+    bind_socket,
+    connections_within_files,
+    run_server,
+)
+from stream_protocol.testing import ScriptedLlm
 
 LIMITED_HTTP = "stream_protocol.serving.http._limited_http"
 
@@ -19,16 +29,6 @@ class _Service:
 
 async def _app(scope: Scope, receive: Receive, send: Send) -> None:
     pass
-import gc
-import socket
-
-import pytest
-from google.adk.agents import LlmAgent
-from starlette.applications import Starlette
-
-from stream_protocol.serving import ChatService
-from stream_protocol.serving.http._uvicorn_server import ChatServer, bind_socket, run_server
-from stream_protocol.testing import ScriptedLlm
 
 
 def test_a_chunk_does_not_wait_until_the_one_before_is_acknowledged() -> None:
@@ -73,6 +73,8 @@ async def test_a_server_without_files_logs_one_line(caplog: pytest.LogCaptureFix
         finally:
             loop.set_exception_handler(None)
             await server.shutdown(sockets=[listener])
+
+
 def test_what_is_loaded_before_the_first_request_is_never_looked_at_by_the_garbage_collector(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
