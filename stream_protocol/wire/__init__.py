@@ -1,9 +1,9 @@
 """The AI SDK's language: chunks, messages, server-sent events, JSON values. Knows nothing of ADK."""
 
 from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk, Chunk, FinishReason, ProviderMetadata
-from stream_protocol.wire._coalesce import JoinedStream, coalesce
 from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, StreamProtocolError
 from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, safe_key
+from stream_protocol.wire._joined_stream import JoinedStream
 from stream_protocol.wire._json_parsing import parse_client_json, parse_json
 from stream_protocol.wire._json_values import (
     MAX_DEPTH,
@@ -62,7 +62,6 @@ __all__ = [
     "UIPart",
     "UnrepresentableValueError",
     "WriteDelta",
-    "coalesce",
     "encode_sse",
     "is_too_large",
     "is_tool_part",

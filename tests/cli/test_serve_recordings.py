@@ -18,7 +18,7 @@ from tests.conformance.fixtures import FOLDER
 from tests.documents import block
 from tests.processes import HANG, serving
 from tests.replay_server.fixture_recordings import write_recordings
-from tests.serving.support import chat, chunks, said, text
+from tests.serving.support import JSON_TYPE, chat, chunks, said, text
 
 SEVERAL = json.dumps(
     {
@@ -71,7 +71,7 @@ def test_a_folder_is_served_and_nothing_is_written(tmp_path: Path) -> None:
         assert http.post("/api/chat/c1/stop").status_code == 202
         assert http.delete("/api/chat/c1").status_code == 204
         assert "<html" in http.get("/").text
-        assert http.post("/api/chat", content=b"{").status_code == 400
+        assert http.post("/api/chat", content=b"{", headers=JSON_TYPE).status_code == 400
         process.send_signal(signal.SIGTERM)
         process.wait()
         assert "README.md is skipped: " in process.log.read_text()

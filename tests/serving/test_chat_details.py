@@ -190,10 +190,10 @@ async def test_a_session_with_details_is_no_chat() -> None:
         await say(http, "c1", "hello")
         await patch(http, {"title": "Mine"})
         (details,) = sessions.sessions["root"]["ann"].keys() - {"c1"}
-        for chat_id in (details, f"%20{details}"):
-            assert (await http.get(f"/api/chat/{chat_id}")).status_code == 404
-            assert (await delete(http, chat_id)).status_code == 404
-            assert (await patch(http, {"title": "Mine"}, chat_id)).status_code == 404
+        for chat_id, status in ((details, 404), (f"%20{details}", 400)):
+            assert (await http.get(f"/api/chat/{chat_id}")).status_code == status
+            assert (await delete(http, chat_id)).status_code == status
+            assert (await patch(http, {"title": "Mine"}, chat_id)).status_code == status
         assert (await http.post("/api/chat", json=chat(said("hi"), chat_id=details))).status_code == 400
         assert await titles(http) == [("c1", "Mine")]
 

@@ -1,10 +1,11 @@
 import random
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import example, given, strategies as st
 
-from stream_protocol.wire import SSE_DONE, JoinedStream, SseSink, coalesce, encode_sse
-from stream_protocol.wire._coalesce import MAX_JOINED
+from stream_protocol.wire import SSE_DONE, JoinedStream, SseSink, encode_sse
+from stream_protocol.wire._joined_stream import MAX_JOINED
 from stream_protocol.wire.client import parse_sse
 from stream_protocol.wire.client._reducer import reduce_chunks
 from tests.examples import examples
@@ -16,23 +17,29 @@ def text(part_id: str, delta: str, **more: Any) -> bytes:
     return encode_sse(chunk)
 
 
+def joined(events: Iterable[bytes]) -> list[bytes]:
+    stream = JoinedStream()
+    stream.add(events)
+    return [*stream.complete, *stream.growing]
+
+
 def test_the_deltas_of_a_part_are_joined() -> None:
-    assert coalesce([text("1", "a"), text("1", "b"), text("1", "c")]) == [text("1", "abc")]
+    assert joined([text("1", "a"), text("1", "b"), text("1", "c")]) == [text("1", "abc")]
 
 
 def test_deltas_of_parts_that_are_spoken_at_once_are_joined_each_with_its_own() -> None:
     spoken = [text("1", "a"), text("2", "x"), text("1", "b"), text("2", "y")]
-    assert coalesce(spoken) == [text("1", "ab"), text("2", "xy")]
+    assert joined(spoken) == [text("1", "ab"), text("2", "xy")]
 
 
 def test_nothing_is_joined_across_another_event() -> None:
     done = [text("1", "a"), encode_sse({"type": "text-end", "id": "1"}), text("1", "b"), SSE_DONE]
-    assert coalesce(done) == done
+    assert joined(done) == done
 
 
 def test_a_delta_with_metadata_of_its_own_is_left_alone() -> None:
     alone = [text("1", "a", providerMetadata={"p": {"k": 1}}), text("1", "b")]
-    assert coalesce(alone) == alone
+    assert joined(alone) == alone
 
 
 def test_escapes_stay_as_they_are() -> None:
@@ -41,8 +48,8 @@ def test_escapes_stay_as_they_are() -> None:
     write = sink.text_start("1", None)
     for piece in odd:
         write(piece)
-    (start, joined) = coalesce(sink.take())
-    assert list(parse_sse([start, joined])) == [
+    (start, delta) = joined(sink.take())
+    assert list(parse_sse([start, delta])) == [
         {"type": "text-start", "id": "1"},
         {"type": "text-delta", "id": "1", "delta": "".join(odd)},
     ]
@@ -57,9 +64,9 @@ def test_the_input_of_a_call_stays_in_pieces_after_the_step_that_it_began_in() -
     write(",2")
     write(",3")
     written = sink.take()
-    joined = coalesce(written)
-    assert len(joined) == len(written) - 1
-    assert reduce_chunks(parse_sse(joined)) == reduce_chunks(parse_sse(written))
+    fewer = joined(written)
+    assert len(fewer) == len(written) - 1
+    assert reduce_chunks(parse_sse(fewer)) == reduce_chunks(parse_sse(written))
 
 
 @given(st.integers(0, 2**32))
@@ -68,20 +75,19 @@ def test_the_input_of_a_call_stays_in_pieces_after_the_step_that_it_began_in() -
 def test_a_client_makes_the_same_message_of_both(seed: int) -> None:
     stream: Any = legal_stream(random.Random(seed), 6)
     events = [encode_sse(chunk) for chunk in stream]
-    assert reduce_chunks(parse_sse(coalesce(events))) == reduce_chunks(parse_sse(events))
+    assert reduce_chunks(parse_sse(joined(events))) == reduce_chunks(parse_sse(events))
 
 
 def test_any_number_of_deltas_becomes_one() -> None:
     events = [text("1", "word ")] * 10_000
-    assert coalesce(coalesce(events[:9_000]) + events[9_000:]) == [text("1", "word " * 10_000)]
+    assert joined(joined(events[:9_000]) + events[9_000:]) == [text("1", "word " * 10_000)]
 
 
 def test_a_joined_delta_has_a_most_of_text_and_what_is_longer_alone_is_left_alone() -> None:
     long = text("1", "x" * 2 * MAX_JOINED)
     events = [text("1", "w" * 1000)] * 100 + [long, text("1", "y")]
-    joined = coalesce(events)
-    assert [len(event) <= MAX_JOINED + 100 or event is long for event in joined] == [True] * 4
-    said = [chunk.get("delta") for chunk in parse_sse(joined)]
+    assert [len(event) <= MAX_JOINED + 100 or event is long for event in joined(events)] == [True] * 4
+    said = [chunk.get("delta") for chunk in parse_sse(joined(events))]
     assert "".join(map(str, said)) == "w" * 100_000 + "x" * 2 * MAX_JOINED + "y"
 
 

@@ -87,10 +87,3 @@ class _Delta:
 
     def event(self) -> bytes:
         return self.front + b"".join(self.texts) + _END
-
-
-def coalesce(events: Iterable[bytes]) -> list[bytes]:
-    """The stream of these events, from the beginning of the response, in as few as ``JoinedStream`` makes of them."""
-    joined = JoinedStream()
-    joined.add(events)
-    return [*joined.complete, *joined.growing]
