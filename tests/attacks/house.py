@@ -1,0 +1,137 @@
+"""The servers that are attacked: real processes on loopback, each kind with stores of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from tests.processes import ROOT, PythonModule
+from tests.redis_server import redis_server
+
+HouseName = Literal["memory", "SQLite", "Redis", "loopback", "256 files", "replay"]
+HOUSES: Final[Sequence[HouseName]] = get_args(HouseName)
+
+AGENT: Final = "tests.attacks.agent:root_agent"
+PROXIED: Final = ("--user-header", "x-user")
+"""As behind a proxy that names the users: each attack has its own."""
+
+FEW_FILES: Final = 256
+RECORDING: Final = ROOT / "frontend-fixtures" / "fixtures"
+
+
+class Server:
+    """``adk-ui-stream serve``. ``start`` after ``kill`` begins anew, on another port."""
+
+    def __init__(self, folder: Path, arguments: Sequence[str], files: int | None = None) -> None:
+        self._folder = folder
+        self._command = ["stream_protocol.cli", "serve", *arguments, "--port", "0"]
+        if files is not None:
+            self._command[:1] = ["tests.attacks.few_files", str(files)]
+        self.log = folder / f"log-{id(self)}"
+        self.port = 0
+        self._process: PythonModule | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and Path(f"/proc/{self.pid}/exe").exists()
+
+    def start(self) -> None:
+        module, *arguments = self._command
+        env = {**os.environ, "ATTACK_FOLDER": str(self._folder)}
+        self._process = PythonModule(module, *arguments, cwd=ROOT, log=self.log, env=env)
+        line = self._process.read_line()
+        assert "http://" in line, self.log.read_text()
+        self.port = int(line.rpartition(":")[2])
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+    def forget_peak(self) -> None:
+        """Its peak of memory begins anew."""
+        Path(f"/proc/{self.pid}/clear_refs").write_text("5")
+
+    def memory(self, key: Literal["VmRSS", "VmHWM"]) -> int:
+        """MiB that it has, or had at most."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.partition(f"{key}:")[2].split()[0]) // 1024
+
+    def files(self) -> int:
+        """Open file descriptors: sockets, mostly."""
+        return len([*Path(f"/proc/{self.pid}/fd").iterdir()])
+
+
+@dataclass(frozen=True)
+class House:
+    """``servers``: the first is attacked; others share its store, or only its Redis."""
+
+    name: HouseName
+    folder: Path
+    servers: Sequence[Server]
+
+    @property
+    def attacked(self) -> Server:
+        return self.servers[0]
+
+    @property
+    def has_agent(self) -> bool:
+        return self.name != "replay"
+
+    def mend(self) -> None:
+        """Starts again what an attack has killed."""
+        for server in self.servers:
+            if not server.alive:
+                server.start()
+
+    def close(self) -> None:
+        for server in self.servers:
+            server.kill()
+
+
+def _knows(option: str) -> bool:
+    command = [sys.executable, "-m", "stream_protocol.cli", "serve", "--help"]
+    return option in subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
+
+
+@contextmanager
+def open_house(name: HouseName, folder: Path) -> Iterator[House]:
+    with ExitStack() as stack:
+        database = ("--session-service-uri", f"sqlite:///{folder}/chats.db")
+        match name:
+            case "memory":
+                servers = [Server(folder, [AGENT, *PROXIED])]
+            case "SQLite":
+                servers = [Server(folder, [AGENT, *PROXIED, *database])]
+            case "Redis":
+                shared = ("--redis", stack.enter_context(redis_server(folder)).url)
+                worker = (AGENT, *PROXIED, *shared, *database)
+                other = (AGENT, *PROXIED, *shared)
+                apart = ("--redis-prefix", "another") if _knows("--redis-prefix") else ()
+                servers = [
+                    Server(folder, worker),
+                    Server(folder, worker),
+                    Server(folder, other),
+                    Server(folder, (*other, *apart)),
+                ]
+            case "loopback":
+                servers = [Server(folder, [AGENT])]
+            case "256 files":
+                servers = [Server(folder, [AGENT, *PROXIED], files=FEW_FILES)]
+            case "replay":
+                servers = [Server(folder, ["--replay", str(RECORDING)])]
+        house = House(name, folder, servers)
+        try:
+            house.mend()
+            yield house
+        finally:
+            house.close()

@@ -1,0 +1,192 @@
+"""Requests of other pages, users, chats and deployments."""
+
+from contextlib import ExitStack
+from typing import Final
+
+from tests.attacks.attacker import Answer, Attacker
+from tests.attacks.registry import STORES, attack
+
+REFUSED: Final = (400, 403, 404, 421, 422)
+
+ROUTES: Final = (
+    ("GET", "/api/chat/{}"),
+    ("GET", "/api/chat/{}/stream"),
+    ("POST", "/api/chat/{}/stop"),
+    ("PATCH", "/api/chat/{}"),
+    ("GET", "/api/chat/{}/artifacts/a.txt"),
+    ("DELETE", "/api/chat/{}"),
+)
+
+IDS: Final = (
+    "%20x",
+    "x%20",
+    "x%09",
+    "%00",
+    "x%00",
+    "%0a",
+    "%2e%2e",
+    "%2e",
+    "a%2Fb",
+    "a%5Cb",
+    "%ff",
+    "%ed%a0%80",
+    "a" * 10_240,
+)
+
+
+@attack("other names of this machine, which DNS can give to any page", ["loopback", "replay"])
+def rebinding(attacker: Attacker) -> None:
+    port = attacker.ports[0]
+    for host in (
+        "evil.example",
+        f"evil.example:{port}",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "169.254.169.254",
+        "localhost@evil.example",
+        "[::1].evil.example",
+        "",
+        "LOCALHOST.evil",
+        "127.0.0.1, evil.example",
+    ):
+        for path in ("/api/chats", "/", "/healthz"):
+            answer = _with_host(attacker, path, f"host: {host}")
+            attacker.note(answer, (400, 403, 421), f"{path} at {host!r}")
+    twice = _with_host(attacker, "/api/chats", "host: 127.0.0.1", "host: evil.example")
+    attacker.note(twice, (400, 403, 421), "two hosts")
+    for host in (f"127.0.0.1:{port}", "127.0.0.1", "localhost", f"localhost:{port}", f"[::1]:{port}"):
+        attacker.note(_with_host(attacker, "/healthz", f"host: {host}"), [200], f"/healthz at {host}")
+
+
+def _with_host(attacker: Attacker, path: str, *lines: str) -> Answer:
+    with attacker.connect() as connection:
+        connection.sendall(("\r\n".join([f"GET {path} HTTP/1.1", *lines]) + "\r\n\r\n").encode())
+        return attacker.read_status(connection)
+
+
+@attack("a page of another site that stops, answers, deletes or frames", ["loopback"])
+def foreign_pages(attacker: Attacker) -> None:
+    foreign = {"sec-fetch-site": "cross-site", "origin": "https://evil.example", "sec-fetch-mode": "no-cors"}
+    door = f"{attacker.user}-foreign"
+    with ExitStack() as stack:
+        attacker.note(attacker.begin(stack, f"hold {door}", "framed"), [200], "the run")
+        for headers in (foreign, {"sec-fetch-site": "cross-site"}, {**foreign, "origin": "null"}):
+            answer = attacker.ask("POST", "/api/chat/framed/stop", headers=headers)
+            attacker.note(answer, [403], f"a stop with {headers}")
+        running = attacker.ask("GET", "/api/chats").json["chats"]
+        attacker.expect(
+            any(chat["id"] == "framed" and chat["running"] for chat in running), "a foreign page stopped a run"
+        )
+        plain = attacker.ask(
+            "POST", "/api/chat", b'{"id":"csrf","messages":[]}', headers={**foreign, "content-type": "text/plain"}
+        )
+        attacker.note(plain, (400, 403, 415), "a form")
+        same = attacker.ask("POST", "/api/chat/framed/stop", headers={"sec-fetch-site": "same-site"})
+        attacker.note(same, [202], "a stop of the same site")
+        attacker.open_door(door)
+    page = attacker.ask("GET", "/")
+    attacker.note(page, [200], "the page")
+    policy = page.headers.get("content-security-policy", "")
+    for directive in ("frame-ancestors 'none'", "img-src 'self' data: blob:"):
+        attacker.expect(directive in policy, f"no {directive} in the policy of the page")
+    attacker.expect(page.headers.get("x-content-type-options") == "nosniff", "no nosniff")
+    attacker.expect("referrer-policy" in page.headers, "no Referrer-Policy")
+    attacker.expect("permissions-policy" in page.headers, "no Permissions-Policy")
+
+
+@attack("ids that are paths, blanks, zero bytes, half characters or 10 KiB, on every route", STORES)
+def path_ids(attacker: Attacker) -> None:
+    attacker.note(attacker.say("say hello", "x"), [200], "the chat x")
+    for chat in IDS:
+        for method, route in ROUTES:
+            body = b'{"title":"evil"}' if method == "PATCH" else None
+            answer = attacker.ask(method, route.format(chat), body)
+            attacker.note(answer, (400, 404, 405, 414, 422), f"{method} {route.format(chat)[:60]}")
+            attacker.expect(len(answer.body) < 300, "a long refusal")
+    attacker.expect(attacker.messages("x"), "the chat x is gone")
+
+
+@attack("cursors, limits and searches of the list that no list gave", STORES)
+def forged_cursors(attacker: Attacker) -> None:
+    for query in (
+        "cursor=x",
+        "cursor=",
+        "cursor=" + "A" * 10_000,
+        "cursor=%00",
+        "cursor=bnVsbA",
+        "cursor=W10",
+        "cursor=W251bGwsbnVsbF0",
+        "cursor=eyJhIjoxfQ==",
+        "cursor=WzFlOTk5LCJ4Il0",
+        "limit=0",
+        "limit=-1",
+        "limit=1e9",
+        "limit=٣",
+        "limit=",
+        "archived=2",
+        "search=" + "x" * 10_000,
+    ):
+        answer = attacker.ask("GET", f"/api/chats?{query}".encode().decode("latin-1"))
+        attacker.note(answer, (200, 400, 422), query[:40])
+        attacker.expect(answer.status != 200 or query in ("cursor=", "limit="), f"{query[:40]} was taken")
+
+
+@attack("names and versions of artifacts that lead elsewhere")
+def artifact_names(attacker: Attacker) -> None:
+    attacker.note(attacker.say("say hello", "files"), [200], "the chat")
+    for name in (
+        "..%2f..%2f..%2fetc%2fpasswd",
+        "../../etc/passwd",
+        "user:secret",
+        "user%3Asecret",
+        "%00",
+        "a%0d%0ax",
+        "%ff",
+        "a" * 10_240,
+        "/etc/passwd",
+        "a?version=-1",
+        "a?version=99999999999999999999",
+        "a?version=x",
+    ):
+        answer = attacker.ask("GET", f"/api/chat/files/artifacts/{name}")
+        attacker.note(answer, (400, 404, 414, 422), f"the artifact {name[:40]}")
+
+
+@attack("the chats of one user, asked for by another", STORES)
+def other_users(attacker: Attacker) -> None:
+    door = f"{attacker.user}-mine"
+    with ExitStack() as stack:
+        attacker.note(attacker.begin(stack, f"hold {door}", "mine"), [200], "the run")
+        for method, route in ROUTES:
+            body = b'{"title":"evil"}' if method == "PATCH" else None
+            mine = attacker.ask(method, route.format("mine"), body, user=f"{attacker.user}-other")
+            never = attacker.ask(method, route.format("never"), body, user=f"{attacker.user}-other")
+            attacker.note(mine, (204, 404) if route.endswith("stream") else (404,), f"{method} {route}")
+            attacker.expect(
+                (mine.status, mine.body) == (never.status, never.body), f"{method} {route} tells that the chat is there"
+            )
+        for header in ({"x-user": ""},):
+            attacker.note(attacker.ask("GET", "/api/chats", headers=header), [401], f"a user {header}")
+        attacker.open_door(door)
+
+
+@attack(
+    "the same user and chat in two other deployments with the same Redis, one of them with a prefix of its own",
+    ["Redis"],
+)
+def two_deployments(attacker: Attacker) -> None:
+    door = f"{attacker.user}-deployed"
+    with ExitStack() as stack:
+        attacker.note(attacker.begin(stack, f"hold {door}", "shared"), [200], "the run")
+        for server, whose in ((2, "with the same prefix"), (3, "with another prefix")):
+            read = attacker.ask("GET", "/api/chat/shared/stream", server=server, patience=2)
+            attacker.note(read, (204, 404), f"a reader of the deployment {whose}")
+            stop = attacker.ask("POST", "/api/chat/shared/stop", server=server)
+            attacker.note(stop, [404], f"a stop of the deployment {whose}")
+        beside = attacker.say("say hello", "shared", server=3)
+        attacker.note(beside, [200], "the same chat in the deployment with another prefix")
+        listed = attacker.ask("GET", "/api/chats").json["chats"]
+        attacker.expect(
+            any(chat["id"] == "shared" and chat["running"] for chat in listed), "another deployment stopped the run"
+        )
+        attacker.open_door(door)

@@ -1,0 +1,97 @@
+"""Long outputs, and readers that do not read."""
+
+import time
+from contextlib import ExitStack
+from functools import partial
+from typing import Final
+
+from tests.attacks.attacker import Answer, Attacker
+from tests.attacks.registry import STORES, attack
+
+READERS: Final = 120
+ENDLESS_SECONDS: Final = 5.0
+HOLD_SECONDS: Final = 2.0
+
+READ: Final = (200, 204, 409, 429, 503)
+
+
+@attack("a tool that returns 80 MB", STORES, memory=1024)
+def long_tool_output(attacker: Attacker) -> None:
+    answer = attacker.say("fetch 80", "long", patience=25)
+    attacker.note(answer, [200], "the turn")
+    attacker.expect(answer.text.endswith("data: [DONE]\n\n"), "its stream did not end")
+    attacker.note(attacker.ask("GET", "/api/chat/long"), (200, 413), "its history")
+
+
+@attack("a model that says tiny chunks for ever, five times at once, until it is stopped")
+def endless_chunks(attacker: Attacker) -> None:
+    def begin(number: int) -> Answer:
+        connection = attacker.connect(patience=ENDLESS_SECONDS)
+        connection.sendall(attacker.saying("endless x", f"e{number}"))
+        until = time.monotonic() + ENDLESS_SECONDS
+        status = attacker.read_status(connection)
+        while time.monotonic() < until and connection.recv(2**16):
+            pass
+        connection.close()
+        return status
+
+    for answer in attacker.together([partial(begin, number) for number in range(5)]):
+        attacker.note(answer, [200, 429], "an endless run")
+    for number in range(5):
+        attacker.note(attacker.ask("POST", f"/api/chat/e{number}/stop"), [202], "its stop")
+
+
+@attack("an agent that calls its model for ever")
+def endless_model_calls(attacker: Attacker) -> None:
+    answer = attacker.say("loop x", "loop", patience=25)
+    attacker.note(answer, [200], "the turn")
+    attacker.expect('"type":"error"' in answer.text and answer.text.endswith("data: [DONE]\n\n"), "its stream goes on")
+
+
+@attack("120 readers of one response of 9 MB that never read", ("memory", "Redis"), files=300)
+def silent_readers(attacker: Attacker) -> None:
+    door = f"{attacker.user}-silent"
+    with ExitStack() as stack:
+        first = stack.enter_context(attacker.connect(receive=4096))
+        first.sendall(attacker.saying(f"big 9 {door}", "nine"))
+        attacker.note(attacker.read_status(first), [200], "the response")
+        server = len(attacker.ports) > 1  # where there is another worker, its readers are others of the same run
+        for _ in range(READERS):
+            reader = stack.enter_context(attacker.connect(int(server), receive=4096))
+            reader.sendall(attacker.head("GET", "/api/chat/nine/stream"))
+            attacker.note(attacker.read_status(reader), READ, "a reader")
+        time.sleep(HOLD_SECONDS)
+        attacker.open_door(door)
+    attacker.note(attacker.ask("POST", "/api/chat/nine/stop"), [202], "its stop")
+
+
+@attack("200 readers at once of a response of 1 MB, who read it all", ("memory", "Redis"), files=300)
+def many_readers(attacker: Attacker) -> None:
+    door = f"{attacker.user}-many"
+
+    def read() -> Answer:
+        with attacker.connect() as connection:
+            connection.sendall(attacker.head("GET", "/api/chat/one/stream"))
+            status = attacker.read_status(connection)
+            size = len(status.body)
+            while status.status == 200 and size < 2**20 and (piece := connection.recv(2**16)):
+                size += len(piece)
+            return status
+
+    with attacker.connect() as first:
+        first.sendall(attacker.saying(f"big 1 {door}", "one"))
+        attacker.note(attacker.read_status(first), [200], "the response")
+        for answer in attacker.together([read] * 200, at_once=200):
+            attacker.note(answer, READ, "a reader")
+        attacker.open_door(door)
+    attacker.note(attacker.ask("POST", "/api/chat/one/stop"), [202], "its stop")
+
+
+@attack("300 requests of 300 chats whose clients leave before the answer", STORES, files=400)
+def leaving(attacker: Attacker) -> None:
+    def leave(number: int) -> None:
+        with attacker.connect() as connection:
+            connection.sendall(attacker.saying("say x", f"l{number}")[: None if number % 3 else 150])
+
+    attacker.together([partial(leave, number) for number in range(300)])
+    attacker.note(attacker.say("say hello", "stayed"), (200, 429), "the one who stays")

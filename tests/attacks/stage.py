@@ -1,0 +1,135 @@
+"""One attack on one house, beside a victim: what it took, and what must not be."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from threading import Event, Thread
+from typing import Final
+
+from tests.attacks.attacker import Attacker, Outcome
+from tests.attacks.house import House, HouseName, Server
+from tests.attacks.registry import Attack
+from tests.attacks.victim import Seen, stand_by
+from tests.processes import FORKS
+
+HANG: Final = 60.0
+"""Seconds after which an attack that waits for answers has hung the server."""
+
+SETTLING: Final = 8.0
+"""Seconds in which a server gives back what an attack took: connections that are kept last 5."""
+
+SPARE_FILES: Final = 24
+"""Files that may stay open: the connections of the pools of stores, and of the page's last visitors."""
+
+LOOK_SECONDS: Final = 0.02
+
+
+@dataclass(frozen=True)
+class Row:
+    """``delay`` in milliseconds, the longest of another chat's words and of ``/healthz``; ``memory`` in MiB on top of
+    what was there before; ``files``: the most that were open; ``log`` in bytes; ``broken``: sentences."""
+
+    attack: Attack
+    house: HouseName
+    statuses: Mapping[int, int]
+    delay: float
+    memory: int
+    files: int
+    log: int
+    broken: Sequence[str]
+
+
+def play(attack: Attack, house: House) -> Row:
+    """Runs it, with a victim beside it, and looks at the server during and after."""
+    house.mend()
+    server = house.attacked
+    user = attack.name.replace("_", "-")
+    ports = [each.port for each in house.servers]
+    door = f"victim-{user}"
+    victim, victim_says = _started(stand_by, server.port, "victim", door, house.has_agent)
+    assert victim_says.poll(HANG), "the victim's stream does not begin"
+    victim_says.recv()
+    logged = _logged(house)
+    before, files_before = server.memory("VmRSS"), server.files()
+    server.forget_peak()
+    over, seen_files = Event(), [files_before]
+    watch = Thread(target=_watch, args=(server, over, seen_files))
+    watch.start()
+    process, says = _started(_attack, attack.run, ports, user, house.folder)
+    outcome = says.recv() if says.poll(HANG) else Outcome({}, [f"the attack was not over after {HANG:.0f} s"])
+    process.kill()
+    over.set()
+    watch.join()
+    broken = list(outcome.broken)
+    if not server.alive:
+        victim.kill()
+        return Row(attack, house.name, outcome.statuses, 0.0, 0, max(seen_files), 0, [*broken, "the server is dead"])
+    memory = server.memory("VmHWM") - before
+    (house.folder / door).touch()
+    victim_says.send("over")
+    seen = victim_says.recv() if victim_says.poll(HANG) else Seen(HANG, HANG, whole=False)
+    victim.kill()
+    broken += _left_behind(house, user, files_before)
+    log = _logged(house)[len(logged) :]
+    for holds, sentence in (
+        (seen.whole, "the victim's stream was cut"),
+        (memory <= attack.memory, f"{memory} MiB more than before, of at most {attack.memory}"),
+        (max(seen_files) <= attack.files, f"{max(seen_files)} files open, of at most {attack.files}"),
+        (len(log) <= attack.log * 1024, f"{len(log)} bytes logged, of at most {attack.log} KiB: {log[:300]!r}"),
+        ("Traceback" not in log, f"a traceback in the log: {log[-1500:]}"),
+    ):
+        if not holds:
+            broken.append(sentence)
+    delay = max(seen.pause, seen.healthz) * 1000
+    return Row(attack, house.name, outcome.statuses, delay, memory, max(seen_files), len(log), broken)
+
+
+def _started(target: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
+    ours, theirs = FORKS.Pipe()
+    process = FORKS.Process(target=target, args=(*arguments, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    return process, ours
+
+
+def _attack(run: Callable[[Attacker], None], ports: Sequence[int], user: str, folder: Path, result: Connection) -> None:
+    attacker = Attacker(ports, user, folder)
+    try:
+        run(attacker)
+    except Exception as error:  # noqa: BLE001 - what stops an attack is a finding of it
+        attacker.expect(False, f"the attack ended with {error!r}")
+    result.send(attacker.outcome)
+
+
+def _watch(server: Server, over: Event, seen: list[int]) -> None:
+    while not over.wait(LOOK_SECONDS):
+        try:
+            seen.append(server.files())
+        except OSError:  # it is dead
+            return
+
+
+def _logged(house: House) -> str:
+    return "".join(server.log.read_text(errors="replace") for server in house.servers if server.log.exists())
+
+
+def _left_behind(house: House, user: str, files_before: int) -> list[str]:
+    """What an attack must not leave: a server that does not answer, runs, slots, descriptors."""
+    attacker = Attacker([house.attacked.port], user, house.folder)
+    if house.has_agent:
+        turn = attacker.say("say hello", f"after-{user}", user="ann")
+        attacker.expect(turn.status == 200 and "hello." in turn.text, f"a turn after it: {turn.status}")
+    else:
+        attacker.expect(attacker.ask("GET", "/healthz").status == 200, "no answer after it")
+    until = time.monotonic() + SETTLING
+    while (files := house.attacked.files()) > files_before + SPARE_FILES and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+    attacker.expect(files <= files_before + SPARE_FILES, f"{files} files are open after it, {files_before} were before")
+    if house.has_agent:
+        listed = attacker.ask("GET", "/api/chats?limit=100")
+        running = [chat["id"] for chat in listed.json["chats"] if chat["running"]] if listed.status == 200 else []
+        attacker.expect(not running, f"runs are left behind: {running}")
+    return list(attacker.outcome.broken)

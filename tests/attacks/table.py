@@ -1,0 +1,35 @@
+"""The table of docs/trust.md: the rows are those of the registry, the figures those of one run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from tests.attacks.registry import ATTACKS
+from tests.attacks.stage import Row
+
+HEAD: Final = (
+    "| What is tried | Against | Answers | Longest delay, ms | Memory, MiB | Open files |\n|---|---|---|---:|---:|---:|"
+)
+LONG: Final = 100.0
+"""Milliseconds: a longer delay of another chat is marked."""
+
+CLOSED: Final[Mapping[int, str]] = {0: "closed", -1: "none in time"}
+
+
+def keys() -> list[tuple[str, str]]:
+    """The first two cells of each row, in order."""
+    return [(attack.sentence, house) for attack in ATTACKS for house in attack.houses]
+
+
+def table(rows: Iterable[Row]) -> str:
+    by_key = {(row.attack.sentence, row.house): row for row in rows}
+    return "\n".join([HEAD, *(_line(by_key[key]) for key in keys() if key in by_key)])
+
+
+def _line(row: Row) -> str:
+    answers = ", ".join(f"{CLOSED.get(status, status)}: {count}" for status, count in sorted(row.statuses.items()))
+    delay = f"**{row.delay:,.0f}**" if row.delay > LONG else f"{row.delay:.0f}"
+    return f"| {row.attack.sentence} | {row.house} | {answers} | {delay} | {max(row.memory, 0)} | {row.files} |"
+
+
+def broken(rows: Sequence[Row]) -> str:
+    return "\n".join(f"- {row.attack.name} against {row.house}: {sentence}" for row in rows for sentence in row.broken)

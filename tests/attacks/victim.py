@@ -1,0 +1,96 @@
+"""Somebody else's chat beside an attack: a stream that says a number each 20 ms, and a probe of ``/healthz``."""
+
+import json
+import threading
+import time
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from multiprocessing.connection import Connection
+from typing import Final
+
+from tests.attacks.attacker import JSON, said
+
+PROBE_SECONDS: Final = 0.01
+PATIENCE: Final = 60.0
+WORDS_BEFORE: Final = 10
+"""Of the stream, before the attack begins."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the victim noticed. Delays in seconds: the longest pause between two words, and until ``/healthz`` answered.
+    ``whole``: every word came, once and in order, and then the end."""
+
+    pause: float
+    healthz: float
+    whole: bool
+
+
+def stand_by(port: int, user: str, door: str, has_agent: bool, attack: Connection) -> None:
+    """Tells when it is ready, then watches until told to end, and says what it saw."""
+    stop = threading.Event()
+    ready = threading.Event()
+    healthz: list[float] = [0.0]
+    stream: list[tuple[float, bool]] = []
+    probe = threading.Thread(target=lambda: healthz.append(_probe(port, stop)), daemon=True)
+    reader = threading.Thread(target=lambda: stream.append(_read(port, user, door, ready)), daemon=True)
+    probe.start()
+    if has_agent:
+        reader.start()
+        ready.wait(PATIENCE)
+    attack.send("ready")
+    attack.recv()
+    stop.set()
+    probe.join(PATIENCE)
+    if has_agent:
+        reader.join(PATIENCE)
+    pause, whole = stream[0] if stream else (0.0, not has_agent)
+    attack.send(Seen(pause, max(healthz), whole))
+
+
+def _probe(port: int, stop: threading.Event) -> float:
+    """The longest that an answer took; a connection that is refused counts as no answer, and is made again."""
+    longest = 0.0
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    while not stop.is_set():
+        began = time.monotonic()
+        try:
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+        except (OSError, HTTPException):
+            connection.close()
+        longest = max(longest, time.monotonic() - began)
+        time.sleep(PROBE_SECONDS)
+    connection.close()
+    return longest
+
+
+def _read(port: int, user: str, door: str, ready: threading.Event) -> tuple[float, bool]:
+    """The longest pause between two pieces after the attack began, and whether all of it came."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection.request("POST", "/api/chat", json.dumps(said(f"tick {door}", door)), {**JSON, "x-user": user})
+    response = connection.getresponse()
+    assert connection.sock is not None or response.status != 200
+    longest, last, received = 0.0, None, b""
+    try:
+        while piece := response.read1():
+            now = time.monotonic()
+            if last is not None and ready.is_set():
+                longest = max(longest, now - last)
+            last = now
+            received += piece
+            if received.count(b"text-delta") >= WORDS_BEFORE:
+                ready.set()
+    except (TimeoutError, OSError, HTTPException):
+        pass
+    connection.close()
+    return longest, _is_whole(received.decode(errors="replace"))
+
+
+def _is_whole(stream: str) -> bool:
+    events = [event.removeprefix("data: ") for event in stream.split("\n\n") if event.startswith("data: ")]
+    if events[-1:] != ["[DONE]"]:
+        return False
+    chunks = [json.loads(event) for event in events[:-1]]
+    words = "".join(chunk["delta"] for chunk in chunks if chunk["type"] == "text-delta").split()
+    return words == [*map(str, range(len(words) - 1)), "whole"]
