@@ -20,7 +20,7 @@ PROXIED: Final = ("--user-header", "x-user")
 """As behind a proxy that names the users: each attack has its own."""
 
 FEW_FILES: Final = 256
-RECORDING: Final = ROOT / "frontend-fixtures" / "fixtures"
+RECORDING: Final = ROOT / "frontend-fixtures" / "fixtures" / "approval_then_tool_raises" / "turn1.jsonl"
 
 
 class Server:

@@ -1,6 +1,6 @@
 """The table of docs/trust.md: the rows are those of the registry, the figures those of one run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tests.attacks.registry import ATTACKS
@@ -29,7 +29,3 @@ def _line(row: Row) -> str:
     answers = ", ".join(f"{CLOSED.get(status, status)}: {count}" for status, count in sorted(row.statuses.items()))
     delay = f"**{row.delay:,.0f}**" if row.delay > LONG else f"{row.delay:.0f}"
     return f"| {row.attack.sentence} | {row.house} | {answers} | {delay} | {max(row.memory, 0)} | {row.files} |"
-
-
-def broken(rows: Sequence[Row]) -> str:
-    return "\n".join(f"- {row.attack.name} against {row.house}: {sentence}" for row in rows for sentence in row.broken)

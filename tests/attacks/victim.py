@@ -28,16 +28,17 @@ class Seen:
 
 def stand_by(port: int, user: str, door: str, has_agent: bool, attack: Connection) -> None:
     """Tells when it is ready, then watches until told to end, and says what it saw."""
-    stop = threading.Event()
+    began, stop = threading.Event(), threading.Event()
     ready = threading.Event()
     healthz: list[float] = [0.0]
     stream: list[tuple[float, bool]] = []
-    probe = threading.Thread(target=lambda: healthz.append(_probe(port, stop)), daemon=True)
-    reader = threading.Thread(target=lambda: stream.append(_read(port, user, door, ready)), daemon=True)
+    probe = threading.Thread(target=lambda: healthz.append(_probe(port, began, stop)), daemon=True)
+    reader = threading.Thread(target=lambda: stream.append(_read(port, user, door, began, ready)), daemon=True)
     probe.start()
     if has_agent:
         reader.start()
         ready.wait(PATIENCE)
+    began.set()
     attack.send("ready")
     attack.recv()
     stop.set()
@@ -48,24 +49,25 @@ def stand_by(port: int, user: str, door: str, has_agent: bool, attack: Connectio
     attack.send(Seen(pause, max(healthz), whole))
 
 
-def _probe(port: int, stop: threading.Event) -> float:
-    """The longest that an answer took; a connection that is refused counts as no answer, and is made again."""
+def _probe(port: int, began: threading.Event, stop: threading.Event) -> float:
+    """The longest that an answer took since the attack began; a connection that is refused counts as no answer, and is made again."""
     longest = 0.0
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     while not stop.is_set():
-        began = time.monotonic()
+        asked = time.monotonic()
         try:
             connection.request("GET", "/healthz")
             connection.getresponse().read()
         except (OSError, HTTPException):
             connection.close()
-        longest = max(longest, time.monotonic() - began)
+        if began.is_set():
+            longest = max(longest, time.monotonic() - asked)
         time.sleep(PROBE_SECONDS)
     connection.close()
     return longest
 
 
-def _read(port: int, user: str, door: str, ready: threading.Event) -> tuple[float, bool]:
+def _read(port: int, user: str, door: str, began: threading.Event, ready: threading.Event) -> tuple[float, bool]:
     """The longest pause between two pieces after the attack began, and whether all of it came."""
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.request("POST", "/api/chat", json.dumps(said(f"tick {door}", door)), {**JSON, "x-user": user})
@@ -75,7 +77,7 @@ def _read(port: int, user: str, door: str, ready: threading.Event) -> tuple[floa
     try:
         while piece := response.read1():
             now = time.monotonic()
-            if last is not None and ready.is_set():
+            if last is not None and began.is_set():
                 longest = max(longest, now - last)
             last = now
             received += piece
