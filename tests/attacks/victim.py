@@ -50,7 +50,7 @@ def stand_by(port: int, user: str, door: str, has_agent: bool, attack: Connectio
 
 
 def _probe(port: int, began: threading.Event, stop: threading.Event) -> float:
-    """The longest that an answer took since the attack began; a connection that is refused counts as no answer, and is made again."""
+    """The longest that an answer took since the attack began. What is refused counts, too, and is asked again."""
     longest = 0.0
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     while not stop.is_set():

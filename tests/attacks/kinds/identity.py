@@ -121,12 +121,12 @@ def forged_cursors(attacker: Attacker) -> None:
         "limit=0",
         "limit=-1",
         "limit=1e9",
-        "limit=٣",
+        "limit=%D9%A3",
         "limit=",
         "archived=2",
         "search=" + "x" * 10_000,
     ):
-        answer = attacker.ask("GET", f"/api/chats?{query}".encode().decode("latin-1"))
+        answer = attacker.ask("GET", f"/api/chats?{query}")
         attacker.note(answer, (200, 400, 422), query[:40])
         attacker.expect(answer.status != 200 or query in ("cursor=", "limit="), f"{query[:40]} was taken")
 
