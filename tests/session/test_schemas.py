@@ -79,6 +79,8 @@ HOSTILE: list[tuple[str, Any, Any, Any]] = [
     ("a large schema", {"enum": list(range(10**5))}, 5, None),
     ("a long reference", {"$ref": "#" + "/a" * 10**5}, 5, None),
     ("a reference out for each item", {"items": {"$ref": "http://x/" + "y" * 10**4}}, list(range(9_000)), TOO_LARGE),
+    ("a reference of many escapes", {"items": {"$ref": "#/" + "%41" * 330}}, list(range(N)), None),
+    ("patterns to read", {"allOf": [{"pattern": r"\d" * 490 + rf"{n}\A"} for n in range(200)]}, "a", None),
     ("a long text at many levels", {"enum": [nested(90)]}, [["x" * 10**6] * 9] * 9, ()),
 ]
 
@@ -117,6 +119,11 @@ NOT_RUN: list[Any] = [
     {"patternProperties": {"(?=a)": True}, "unevaluatedProperties": False},
     {"$ref": "http://127.0.0.1:9/x"},
     {"$ref": "#/nowhere"},
+    {"$defs": {"b": {"$id": "urn:b", "$defs": {"x": True}, "$ref": "#/$defs/x"}, "x": False}, "$ref": "#/$defs/b"},
+    {"pattern": r"\Ab"},
+    {"pattern": r"\ud83d"},
+    {"pattern": r"\p{Script=Greek}"},
+    {"pattern": "^.{9,999}$"},
     {"$ref": "#nowhere"},
     {"not": {"$ref": "other.json"}},
     {"type": "STRING"},
@@ -174,6 +181,43 @@ def test_a_short_answer_is_judged_by_any_schema() -> None:
     widest = {"allOf": [{"type": "string", "minLength": 1, "maxLength": 3}] * 140, "not": chain("anyOf", 10)}
     for answer in ("a", ["a", "b"], {"a": "b"}):
         first_misfit(widest, answer, Budget())
+
+
+PATTERNS: list[tuple[str, str, str]] = [  # each as ECMAScript reads it, a text that it finds, and one that it does not
+    (r"^[\u3040-\u30ff\u4e00-\u9fff]+$", "漢字かな", "kanji"),
+    (r"^\u{1F600}\x41$", "\U0001f600A", "A"),
+    (r"^[\w\s]+$", "a\u3000b\xa0c", "a-b"),
+    (r"^[^\S\n]$", "\ufeff", "\n"),
+    (r"^\S+$", "é", "a\u2009b"),
+    (r"^\cA$", "\x01", "A"),
+    (r"^[\s\S]$", "\u2028", ""),
+    ("^[^]$", "\n", ""),
+    ("a[]|b", "b", "a]"),
+    ("^[[:alpha:]]$", ":]", "a"),
+    (r"^[\]\[a]$", "]", "b"),
+    (r"^a\/\d$", "a/1", "a/x"),
+    ("^a$", "a", "a\n"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "found", "other"), PATTERNS)
+def test_patterns_are_those_of_ecmascript(pattern: str, found: str, other: str) -> None:
+    assert first_misfit({"pattern": pattern}, found, Budget()) is None
+    assert first_misfit({"pattern": pattern}, other, Budget()) == ()
+
+
+def test_a_form_of_many_fields_with_long_texts_is_judged() -> None:
+    fields = {f"f{n}": {"type": "string", "pattern": f"^[\\w\\s.,]{{{n},100}}$"} for n in range(10)}
+    answer = {f"f{n}": "a b " * 20 for n in range(10)}
+    assert first_misfit({"properties": fields}, answer, Budget()) is None
+    assert first_misfit({"properties": fields}, answer | {"f9": "-"}, Budget()) == ("f9",)
+
+
+def test_a_condition_without_a_consequence_is_no_fault_of_the_schema(caplog: pytest.LogCaptureFixture) -> None:
+    schema = {"if": {"required": ["a"]}, "properties": {"a": True}, "unevaluatedProperties": False}
+    assert first_misfit(schema, {"a": 1}, Budget()) is None
+    assert first_misfit(schema, {}, Budget()) is None
+    assert not caplog.records
 
 
 FITTING: list[tuple[Any, Any]] = [

@@ -36,7 +36,7 @@ class Budget:
     schema_values: int = SCHEMA_VALUES
     answer_values: int = ANSWER_VALUES
     pattern_text: int = MAX_PATTERN_TEXT
-    """Characters of patterns that may still be compiled."""
+    """Characters of patterns that may still be read and compiled."""
     patterns: dict[str, Any] = field(default_factory=dict)
     """Pattern -> the compiled pattern; ``None`` for one that is not run."""
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from stream_protocol.session.schemas._budget import Budget
-from stream_protocol.session.schemas._patterns import compile_pattern, is_found, search_steps
+from stream_protocol.session.schemas._patterns import MAX_PATTERN, compile_pattern, is_found, search_steps, translated
 from stream_protocol.session.schemas._rules import UNKNOWN, Path, Rule, Steps, judge
 from stream_protocol.wire import short_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +47,7 @@ def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
     return judgement if isinstance(judgement, tuple) else None
 
 
-@dataclass(slots=True)
+@dataclass
 class Check:
     """The check of one answer. Schema and answer must not change meanwhile."""
 
@@ -57,7 +61,8 @@ class Check:
     _numbers: dict[int, int] = field(default_factory=dict)
     """Value, by identity -> the number of its form."""
     _forms: dict[str, int] = field(default_factory=dict)
-    _anchors: dict[str, Any] | None = None
+    _targets: dict[str, Any] = field(default_factory=dict)
+    """Reference -> what it leads to."""
 
     def run(self, answer: Any) -> Any:
         """The judgement of the whole answer."""
@@ -93,14 +98,25 @@ class Check:
         """Whether the pattern is found in the text; ``None`` if that cannot be told."""
         patterns = self.budget.patterns
         if pattern not in patterns:
-            self.budget.pattern_text -= len(pattern)
-            patterns[pattern] = compile_pattern(pattern) if self.budget.pattern_text >= 0 else None
+            patterns[pattern] = self._compiled(pattern)
         compiled = patterns[pattern]
         if compiled is None:
             self.skip("pattern", pattern)
             return None
         self.budget.spend(search_steps(compiled, text))
         return is_found(compiled, text)
+
+    def _compiled(self, pattern: str) -> Any:
+        """The compiled pattern; ``None`` for one that cannot be run, or if too many others came before it."""
+        budget = self.budget
+        if len(pattern) > min(MAX_PATTERN, budget.pattern_text):
+            return None
+        budget.pattern_text -= len(pattern)
+        written = translated(pattern)
+        if written is None or len(written) > budget.pattern_text:
+            return None
+        budget.pattern_text -= len(written)
+        return compile_pattern(written)
 
     def equal(self, value: Any) -> int:
         """The number that equal values share, and no others."""
@@ -123,8 +139,15 @@ class Check:
         return str(value)
 
     def target(self, reference: str) -> Any:
-        """The schema that a reference leads to; ``None`` if it is not in this document."""
+        """The schema that a reference leads to; ``None`` if it is not in this document, or if that cannot be told."""
         if len(reference) > _MAX_REFERENCE:
+            return None
+        if reference not in self._targets:
+            self._targets[reference] = self._find(reference)
+        return self._targets[reference]
+
+    def _find(self, reference: str) -> Any:
+        if self.holds_documents:
             return None
         base = self.root.get("$id") if isinstance(self.root, dict) else None
         document, _, fragment = reference.partition("#")
@@ -145,20 +168,30 @@ class Check:
                     return None
         return schema
 
-    @property
+    @cached_property
+    def holds_documents(self) -> bool:
+        """Whether a schema in this one has an id of its own, from which its references count."""
+        return any(isinstance(value.get("$id"), str) for value in self._objects() if value is not self.root)
+
+    @cached_property
     def anchors(self) -> dict[str, Any]:
         """Name -> the schema that has it."""
-        if self._anchors is None:
-            self._anchors = {}
-            values = [self.root]
-            for value in values:  # which grows
-                if isinstance(value, dict):
-                    names = (value.get(keyword) for keyword in ("$anchor", "$dynamicAnchor"))
-                    self._anchors |= {name: value for name in names if isinstance(name, str)}
-                    values.extend(value.values())
-                elif isinstance(value, list):
-                    values.extend(value)
-        return self._anchors
+        return {
+            name: value
+            for value in self._objects()
+            for keyword in ("$anchor", "$dynamicAnchor")
+            if isinstance(name := value.get(keyword), str)
+        }
+
+    def _objects(self) -> Iterator[dict[str, Any]]:
+        """All objects in the whole schema."""
+        values = [self.root]
+        for value in values:  # which grows
+            if isinstance(value, dict):
+                yield value
+                values.extend(value.values())
+            elif isinstance(value, list):
+                values.extend(value)
 
 
 _NEW: Final = object()

@@ -290,7 +290,7 @@ def _evaluated(check: Check, schema: Any, value: Any) -> Steps:
     parts = _in_place(check, schema, value)
     if "if" in schema:
         condition = yield judge, schema["if"], value
-        parts += [schema["if"], schema.get("then")] if condition is None else [schema.get("else")]
+        parts += [schema["if"], schema.get("then", True)] if condition is None else [schema.get("else", True)]
         evaluated |= everything if condition == UNKNOWN else frozenset()
     own = "unevaluatedProperties" if isinstance(value, dict) else "unevaluatedItems"
     for part in parts:
