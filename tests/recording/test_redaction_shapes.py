@@ -2,7 +2,8 @@
 
 import copy
 import json
-from base64 import b64encode
+from base64 import b64decode, b64encode, urlsafe_b64encode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -145,6 +146,17 @@ GO: list[Any] = [
     {"x": f"db:\n  host: h\n  password: {S}\n"},
     {"x": f"HOST=h\nexport API_KEY={S}\n"},
     {"x": f"Accept: */*\r\nAuthorization: Digest {S}\r\n"},
+    {"stripeKey": S},
+    {"app_key": S},
+    {"id_token_hint": S},
+    {"securityAnswer": S},
+    {"connect.sid": S},
+    {"webhook": f"https://hooks.slack.com/services/T00000000/B00000000/{S}"},
+    {"x": f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n{S}\n-----END PGP PRIVATE KEY BLOCK-----"},
+    {"x": f"GOCSPX-{'a' * 16}{S}"},
+    {"x": f"xapp-1-{'a' * 16}{S}"},
+    {"x": f"hvs.{'a' * 16}{S}"},
+    {"x": f"dop_v1_{'a' * 16}{S}"},
 ]
 
 STAY: list[Any] = [
@@ -172,6 +184,9 @@ STAY: list[Any] = [
     {"x": "Password: it must have eight letters.\nToken: a piece of text"},
     {"session": "morning", "sessionId": "s-1", "session_title": "Hello"},
     {"signature": "def f()", "thoughtSignature": "CpYB", "design": "x"},
+    {"nextPageToken": "p2", "page_token": "p1", "syncToken": "s", "continuation_token": "c", "cancellationToken": "x"},
+    {"tokenAddress": "0x1", "token_symbol": "ETH", "accountKeyFigures": "many", "storage_key": "theme"},
+    b64encode(b'{"city": "Oslo"}').decode(),
     {"state": "Texas", "nonce": "n", "hash": "abc", "salt": "sea"},
     {"required": ["password", "email"], "fields": ["token", "name"]},
     {"name": "password", "type": "field"},
@@ -238,6 +253,14 @@ def test_what_stands_around_a_secret_stays() -> None:
     assert redacted({"headers": [["Accept", "*/*"], ["Cookie", S]]}) == {
         "headers": [["Accept", "*/*"], ["Cookie", REDACTED]]
     }
+
+
+@pytest.mark.parametrize("encoded", [b64encode, urlsafe_b64encode], ids=["plain", "url-safe"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_in_base64_is_cleaned_like_json(encoded: Callable[[bytes], bytes], indent: int | None) -> None:
+    text = encoded(json.dumps({"city": "Zürich?>", "password": S}, indent=indent, ensure_ascii=False).encode()).decode()
+    for form in (text, text.rstrip("=")):
+        assert json.loads(b64decode(redacted({"x": form})["x"])) == {"city": "Zürich?>", "password": REDACTED}
 
 
 def event(*parts: types.Part, author: str = "root") -> Event:

@@ -13,6 +13,8 @@ What people and models say is not searched, nor are arguments that a model strea
 function (``Redact``) must remove secrets from these.
 """
 
+from base64 import b64encode, urlsafe_b64decode
+from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
@@ -60,6 +62,9 @@ _VALUE_KEYS: Final = frozenset({"value", "values", "val", "v", "content", "data"
 """Keys of an object that holds a name and its value."""
 
 _JSON_BEGINNINGS: Final = frozenset('{["')
+_ENCODED_BEGINNINGS: Final = ("eyJ", "ewo", "ew0", "W3s", "WyJ")
+"""``{"``, ``{`` at the end of a line, ``[{`` and ``["`` in Base64."""
+
 _MAX_INDENT: Final = 100
 """Characters of white space before a JSON text."""
 
@@ -227,7 +232,18 @@ def _clean_text(text: str) -> str:
     if text[:_MAX_INDENT].lstrip()[:1] in _JSON_BEGINNINGS and (json := _parsed(text)) is not None:
         cleaned = _clean(json)
         return text if cleaned == json else orjson.dumps(cleaned).decode()
+    if text.startswith(_ENCODED_BEGINNINGS) and (json := _decoded(text)) is not None:
+        cleaned = _clean(json)
+        return text if cleaned == json else b64encode(orjson.dumps(cleaned)).decode()
     return without_secrets(text)
+
+
+def _decoded(text: str) -> Any:
+    """The JSON value that a text has in Base64; ``None`` if it has none."""
+    try:
+        return _parsed(urlsafe_b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)).decode())
+    except (Base64Error, UnicodeError):
+        return None
 
 
 def _parsed(text: str) -> Any:

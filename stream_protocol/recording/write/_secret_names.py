@@ -40,11 +40,13 @@ _SECRETS: Final = (
     r"\b(?:pin|[ht]?otp|cvv|cvc|csrf|xsrf|sessid|phpsessid|jsessionid|mnemonic)\b",
     r"\b(?:api|access|secret|private|signing|encryption|ssh|master|auth|account|shared|subscription) ?keys?\b",
     r"\b(?:decryption|session|consumer|license|hmac|aes|rsa|pgp|gpg|deploy|admin|webhook|functions) keys?\b",
+    r"\b(?:app|application|client|service|server|stripe|openai|anthropic|gemini|google|azure|github|slack) keys?$",
     r"\b(?:auth|authorization|verification|recovery|backup|security|access|mfa|sms|device|login) ?codes?\b",
     r"\b(?:fa|factor|one time) codes?\b",
     r"\b(?:access|refresh|id|auth|api|bearer|session|device|push|csrf) ?tokens?\b",
     r"\b(?:db|database|user|smtp|imap|mail|root|admin|redis|proxy|ftp|pg)pass\b",
-    r"\b(?:(?:seed|recovery) phrase|code ?verifier|client assertion|connection ?string|auth ?response ?uri)\b",
+    r"\b(?:(?:seed|recovery) phrase|security answer|connect sid)\b",
+    r"\b(?:code ?verifier|client assertion|connection ?string|auth ?response ?uri)\b",
     r"(?:^|\b(?:basic|http|proxy|x) )auth(?: header)?$",
     # Words that others are put before without a gap.
     r"(?:password|passwd|apikey|secretkey|accesstoken|refreshtoken|authtoken|csrf\w*token|clientsecret)s?\b",
@@ -56,11 +58,15 @@ _ABOUT: Final = re.compile(
     r" (?:counts?|counter|types?|limits?|length|size|ur[il]s?|endpoint|expires(?: in| at)?|expiry|expiration|ttl|at|age"
     r"|polic(?:y|ies)|budget|usage|used|price|cost|rate|ratio|format|scheme|kind|fields?|status|required|enabled|date"
     r"|supported|strength|label|placeholder|hint|prompt|errors?|message|help|index|position|details?|servers?|issuer"
-    r"|colou?r|icon|names?|title|description|banner|consent|recipe|algorithm|audience|scopes?|rules)$"
+    r"|colou?r|address|symbol|icon|names?|title|description|banner|consent|recipe|algorithm|audience|scopes?|rules)$"
 )
 """Found at the end of a name that tells something about a secret, and does not hold it."""
 
-_HOLDS_CODE: Final = re.compile(r"\bauth ?response ?uri$")
+_HOLDS_SECRET: Final = re.compile(r"\b(?:auth ?response ?uri|id token hint)$")
+"""Holds one, though its end says otherwise."""
+
+_PLACE: Final = re.compile(r"\b(?:page|continuation|sync|cancellation|cursor|resume) ?token$|\baccount key (?!s?$)")
+"""A place in a list or the like is called a token, too."""
 
 
 class Meaning(Enum):
@@ -81,7 +87,7 @@ def meaning(name: str) -> Meaning:
 @lru_cache(maxsize=4096)
 def _meaning(name: str) -> Meaning:
     words = " ".join(_WORD.findall(_plain(name))).lower()
-    if _ABOUT.search(words) and not _HOLDS_CODE.search(words):
+    if (_ABOUT.search(words) and not _HOLDS_SECRET.search(words)) or _PLACE.search(words):
         return Meaning.PLAIN
     if _SECRET.search(words):
         return Meaning.SECRET

@@ -27,13 +27,16 @@ _TOKEN: Final = re.compile(
     r"(?<![\w-])(?:eyJ[\w-]{5,}\.eyJ[\w-]{5,}\.[\w-]*"
     r"|[sr]k[-_][\w-]{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}"
     r"|ASIA[A-Z0-9]{16}|AIza[\w-]{30,}|ya29\.[\w.-]{10,}|SG\.[\w-]{10,}\.[\w-]{10,}|hf_\w{20,}|npm_\w{20,}"
-    r"|pypi-[\w-]{20,}|whsec_[\w+/=]{16,}|(?:Bearer|bearer)\s+[\w.~+/=-]{16,})"
+    r"|pypi-[\w-]{20,}|dop_v1_\w{16,}|GOCSPX-[\w-]{16,}|1//0[\w-]{20,}|xapp-[\w-]{16,}|hvs\.[\w-]{16,}"
+    r"|AGE-SECRET-KEY-1\w+|whsec_[\w+/=]{16,}|(?:Bearer|bearer)\s+[\w.~+/=-]{16,})"
 )
 """Tokens that are known by their beginnings: JSON Web Tokens, those of providers, and long ones behind ``Bearer``."""
 
 _BASIC: Final = re.compile(r"Basic\s+([A-Za-z0-9+/]{4,}={0,2})", re.IGNORECASE)
-_PEM: Final = re.compile(r"-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]*(?:-----END \1-----)?")
+_PEM: Final = re.compile(r"-----BEGIN ([A-Z ]*PRIVATE KEY(?: BLOCK)?)-----[^-]*(?:-----END \1-----)?")
 _URL: Final = re.compile(r"(?<![\w+.-])[a-zA-Z][\w+.-]{0,30}(?::[a-zA-Z][\w+.-]{0,30})?://[^\s\"'<>`]+")
+_WEBHOOK: Final = re.compile(r"(://(?:hooks\.slack(?:-gov)?\.com|discord(?:app)?\.com/api/webhooks)/)[^\s?#]+")
+"""Addresses that are a credential by themselves."""
 _USER: Final = re.compile(r"(://)([^/?#@\s]*)@(?=[^/?#@]*)")
 _PARAMETER: Final = re.compile(r"(?<=[?&#;])([^?&#;=]{1,200})=([^&#;]*)")
 _HEADER: Final = re.compile(
@@ -72,7 +75,7 @@ def without_secrets(text: str) -> str:
         text = _USER_OPTION.sub(rf"\1{REDACTED}", _HEADER.sub(rf"\1{REDACTED}", text))
     if "</" in text:
         text = _ELEMENT.sub(lambda found: _clean_value(found, found[2]), text)
-    if "PRIVATE KEY-----" in text:
+    if "PRIVATE KEY" in text:
         text = _PEM.sub(REDACTED, text)
     return _URL.sub(lambda found: _clean_url(found[0]), text) if "://" in text else text
 
@@ -102,7 +105,7 @@ def _is_basic(text: str) -> bool:
 
 
 def _clean_url(url: str) -> str:
-    return _clean_parameters(_USER.sub(_clean_user, url, count=1))
+    return _clean_parameters(_WEBHOOK.sub(rf"\1{REDACTED}", _USER.sub(_clean_user, url, count=1)))
 
 
 def _clean_user(match: re.Match[str]) -> str:
