@@ -18,6 +18,7 @@ from stream_protocol.serving._chat_details import (
     find_details,
     is_details_id,
 )
+from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._sessions import find_session
 from stream_protocol.session import STATE_PREFIX, AnsweredCalls, Transcript
 from stream_protocol.wire import ChatRequestError
@@ -156,8 +157,13 @@ async def _titles(
     titles = {chat.id: _stored_title(chat, details[chat.id]) for chat in chats}
     for chat in [chat for chat in chats if titles[chat.id] is None][:MAX_LOADED]:
         loaded = await find_session(runner, chat.user_id, chat.id)
-        titles[chat.id] = _first_title(Transcript(loaded.events)) if loaded is not None else None
+        titles[chat.id] = await _said_title(loaded) if loaded is not None else None
     return titles
+
+
+async def _said_title(chat: Session) -> str | None:
+    """The title that the user's first message gives; ``None`` if there is no such message."""
+    return await long_work(lambda: _first_title(Transcript(chat.events)), events=chat.events)
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:

@@ -18,10 +18,10 @@ from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, ListedCh
 from stream_protocol.serving._job import Job
 from stream_protocol.serving._late_response import late_response, refusal_as_events
 from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, ServiceLimits, UserReads
+from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._loop_guard import with_error, without_loop
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
-from stream_protocol.serving._planning_thread import Planning
 from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
 from stream_protocol.serving._run import RUN_TIMEOUT, Run, RunLimits
 from stream_protocol.serving._sessions import (
@@ -182,7 +182,6 @@ class ChatService:
         self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait)
         self._slots = RunSlots(limits.max_runs_per_user, limits.max_runs, patience=stopping_wait)
         self._waiting = RunSlots(limits.max_waiting_per_user, limits.max_runs)
-        self._planning = Planning()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def count_request(self, user_id: str) -> None:
@@ -219,7 +218,7 @@ class ChatService:
         """``respond``. Raises ``_StillRunningError`` if an answer has to wait for longer than ``patience`` seconds."""
         key = chat_key(user_id, request.id)
         was_busy = False
-        digest = await self._planning.do(request, fingerprint, request)
+        digest = await long_work(lambda: fingerprint(request), request=request)
         with ExitStack() as held:
             slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
             held.callback(slot.free)
@@ -275,9 +274,14 @@ class ChatService:
         session = await self._in_time(self._find_session(key))
         if session is None:
             return None
-        transcript = Transcript(session.events)
-        running = request is not None and transcript.is_answering(request)
-        return transcript_to_messages(transcript, running=running, **self._options_for(chat_id, artifact_base))
+        events, options = session.events, self._options_for(chat_id, artifact_base)
+
+        def messages() -> list[UIMessage]:
+            transcript = Transcript(events)
+            running = request is not None and transcript.is_answering(request)
+            return transcript_to_messages(transcript, running=running, **options)
+
+        return await long_work(messages, events=events)
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
         """Returns an artifact of a chat; the newest version by default.
@@ -409,7 +413,9 @@ class ChatService:
         session = session or await create_session(planned.runner, *key)
         for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
-        return self._job(request, turn, session, overrides, planned.runner)
+        job = self._job(request, turn, session, overrides, planned.runner)
+        await long_work(lambda: job.transcript, events=session.events)
+        return job
 
     async def _plan_turn(
         self, key: ChatKey, request: ChatRequest, digest: str, overrides: RunOverrides, *, chat_was_busy: bool
@@ -418,22 +424,19 @@ class ChatService:
         nothing. ``chat_was_busy`` as for ``plan``."""
         runner = runner_for(overrides.agent, self.runner)
         if self._history != "server":
-            planned = _Planned(
-                *await restore_session(runner, request, self._planning, user_id=key[0], mode=self._history)
-            )
+            planned = _Planned(*await restore_session(runner, request, user_id=key[0], mode=self._history))
         else:
             session = await self._find_session(key)
-            transcript = Transcript(session.events if session else ())
+            events = session.events if session is not None else []
             planning = partial(
                 plan,
                 request,
-                transcript,
                 resumed_agent=partial(resumed_agent, runner),
                 chat_was_busy=chat_was_busy,
                 history_cut=self._history_cut,
                 digest=digest,
             )
-            turn = await self._planning.do(request, planning)
+            turn = await long_work(lambda: planning(Transcript(events)), request=request, events=events)
             planned = _Planned(runner, session, turn)
         turn = planned.turn
         if isinstance(turn, NewUserTurn):

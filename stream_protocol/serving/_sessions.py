@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
-from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving._chat_details import delete_details, is_details_id
-from stream_protocol.serving.adk_runner import agent_names
+from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.adk_runner import MemorySessionService, agent_names
 from stream_protocol.session import Transcript, completing_events, restore_client_history
 from stream_protocol.wire import ChatRequestError
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import GetSessionConfig
 
     from stream_protocol.convert import Ending
-    from stream_protocol.serving._planning_thread import Planning
     from stream_protocol.session import AnsweredCalls, NewUserTurn, RunOutput
     from stream_protocol.wire import ChatRequest
 
@@ -98,35 +97,31 @@ async def complete_session(runner: Runner, before: Session, output: RunOutput, o
     session = await find_session(runner, before.user_id, before.id)
     if session is None:
         return
-    for event in completing_events(
-        Transcript(session.events),
-        output,
-        outcome,
-        events_before_run=len(before.events),
-        agent=agent,
-        now=time.time(),
-    ):
+    now = time.time()
+
+    def missing() -> list[Event]:
+        transcript = Transcript(session.events)
+        before_run = len(before.events)
+        return [*completing_events(transcript, output, outcome, events_before_run=before_run, agent=agent, now=now)]
+
+    for event in await long_work(missing, events=session.events):
         await runner.session_service.append_event(session, event)
 
 
 async def restore_session(
-    runner: Runner, request: ChatRequest, planning: Planning, *, user_id: str, mode: Literal["client", "text"]
+    runner: Runner, request: ChatRequest, *, user_id: str, mode: Literal["client", "text"]
 ) -> tuple[Runner, Session, NewUserTurn | AnsweredCalls]:
     """Makes a session, in memory and for this request only, from the history that the client sends.
 
     Returns a runner like ``runner`` with this one session, the session, and the request's turn. Raises
     ``ChatRequestError`` for a request that is refused.
     """
-    restored = await planning.do(
-        request,
-        restore_client_history,
-        request,
-        agent=runner.agent.name,
-        agents=agent_names(runner.agent),
-        mode=mode,
+    agents = agent_names(runner.agent)
+    restored = await long_work(
+        lambda: restore_client_history(request, agent=runner.agent.name, agents=agents, mode=mode), request=request
     )
     own = copy(runner)
-    own.session_service = InMemorySessionService()
+    own.session_service = MemorySessionService()
     session = await create_session(own, user_id, request.id)
     for number, event in enumerate(restored.events):
         await own.session_service.append_event(session, event)

@@ -1,6 +1,7 @@
 """Makes an ADK ``Runner`` of an agent or app that is given or named, and the session service of a URI."""
 
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target
+from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._runner import (
     Target,
     agent_names,
@@ -14,6 +15,7 @@ from stream_protocol.serving.adk_runner._runner import (
 from stream_protocol.serving.adk_runner._session_services import SessionServiceError, load_session_service
 
 __all__ = [
+    "MemorySessionService",
     "SessionServiceError",
     "Target",
     "TargetError",

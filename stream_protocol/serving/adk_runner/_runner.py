@@ -11,10 +11,11 @@ from google.adk.artifacts import InMemoryArtifactService
 from google.adk.memory import InMemoryMemoryService
 from google.adk.models import Gemini
 from google.adk.runners import Runner
-from google.adk.sessions import BaseSessionService, InMemorySessionService
+from google.adk.sessions import BaseSessionService
 from google.adk.utils.model_name_utils import extract_model_name
 from google.adk.workflow import BaseNode, Workflow
 
+from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.wire import StreamProtocolError
 
 Target: TypeAlias = BaseNode | App | Runner
@@ -60,7 +61,7 @@ def _runner(
     return Runner(
         app=app,
         node=node,
-        session_service=session_service or InMemorySessionService(),
+        session_service=session_service or MemorySessionService(),
         artifact_service=InMemoryArtifactService(),
         memory_service=InMemoryMemoryService(),
     )

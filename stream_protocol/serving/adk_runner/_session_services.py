@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from google.adk.cli.service_registry import get_service_registry
+from google.adk.sessions import InMemorySessionService
+
+from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 
 if TYPE_CHECKING:
     from google.adk.sessions import BaseSessionService
@@ -105,7 +108,7 @@ def _make(uri: str) -> BaseSessionService:
     service = get_service_registry().create_session_service(uri)
     if service is None:
         raise ValueError("no such kind of session service")
-    return service
+    return MemorySessionService() if type(service) is InMemorySessionService else service
 
 
 def _names_driver(uri: str) -> bool:

@@ -1,0 +1,67 @@
+"""ADK's session service in memory, but for reading: other chats go on meanwhile.
+
+ADK copies all that it returns: 5,000 events, or the sessions of a user with 5,000 chats, hold the event loop for
+hundreds of milliseconds (ADK 2.13). Here they are copied in pieces. A thread would not do: what it copies changes under
+it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from copy import deepcopy
+from typing import TYPE_CHECKING, Final
+
+from google.adk.sessions import InMemorySessionService
+from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.adk.sessions import Session
+
+AT_ONCE: Final = 25
+"""Events or sessions that are copied before others have their turn: one to two milliseconds."""
+
+_WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
+
+
+class MemorySessionService(InMemorySessionService):
+    """Sessions in the memory of this process, as ``InMemorySessionService`` of ADK has them.
+
+    A session is as it was when the reading began. The sessions of a list are each as they were at some moment of it.
+    """
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """Returns a copy of the session; ``None`` if there is none."""
+        key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
+        stored = self.sessions.get(app_name, {}).get(user_id, {}).get((session_id or "").strip())
+        if config is not None or stored is None or len(stored.events) <= AT_ONCE:
+            return await super().get_session(**key, config=config)
+        events = list(stored.events)  # these are never changed, and below nothing waits before the state is copied, too
+        session = await super().get_session(**key, config=_WITHOUT_EVENTS)
+        if session is not None:
+            session.events = await _copied(events)
+        return session
+
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        """Returns copies of the sessions, without events, by the time of their last change."""
+        if user_id is None:
+            return await super().list_sessions(app_name=app_name)
+        sessions: list[Session] = []
+        for number, session_id in enumerate(list(self.sessions.get(app_name, {}).get(user_id, {}))):
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+            key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
+            session = await super().get_session(**key, config=_WITHOUT_EVENTS)
+            if session is not None:  # it may be deleted meanwhile
+                sessions.append(session)
+        return ListSessionsResponse(sessions=sorted(sessions, key=lambda one: (one.last_update_time, one.id)))
+
+
+async def _copied(events: list[Event]) -> list[Event]:
+    copies: list[Event] = []
+    for begin in range(0, len(events), AT_ONCE):
+        await asyncio.sleep(0)
+        copies += deepcopy(events[begin : begin + AT_ONCE])
+    return copies

@@ -1,0 +1,137 @@
+"""Long sessions and long lists are read in pieces or beside the event loop: other chats go on meanwhile."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.events import Event, EventActions
+from google.adk.sessions import InMemorySessionService
+from google.adk.sessions.base_session_service import GetSessionConfig
+from google.genai import types
+
+from stream_protocol import parse_chat_request
+from stream_protocol.serving import ChatService
+from stream_protocol.serving.adk_runner import MemorySessionService, load_session_service
+from stream_protocol.testing import ScriptedLlm
+
+KEY: Final[dict[str, Any]] = {"app_name": "app", "user_id": "ann"}
+
+
+def said(number: int, author: str = "root") -> Event:
+    content = types.Content(role="user" if author == "user" else "model", parts=[types.Part(text=f"text {number}")])
+    return Event(invocation_id=f"e-{number // 2}", author=author, content=content, timestamp=float(number))
+
+
+async def with_events(store: InMemorySessionService, count: int, app: str = "app") -> None:
+    session = await store.create_session(app_name=app, user_id="ann", session_id="long")
+    for number in range(count):
+        await store.append_event(session, said(number, "root" if number % 2 else "user"))
+
+
+@asynccontextmanager
+async def turns() -> AsyncIterator[list[int]]:
+    """Counts the turns that another task of the loop has."""
+    count = [0]
+
+    async def others() -> None:
+        while True:
+            await asyncio.sleep(0)
+            count[0] += 1
+
+    task = asyncio.create_task(others())
+    try:
+        yield count
+    finally:
+        task.cancel()
+
+
+async def test_a_long_session_in_memory_is_copied_in_pieces() -> None:
+    store = MemorySessionService()
+    await with_events(store, 260)
+    async with turns() as count:
+        session = await store.get_session(**KEY, session_id="long")
+    assert count[0] >= 10
+    assert session is not None
+    stored = store.sessions["app"]["ann"]["long"]
+    assert session.events == stored.events
+    assert all(copy is not event for copy, event in zip(session.events, stored.events, strict=True))
+
+
+async def test_a_long_session_is_as_it_was_when_its_reading_began() -> None:
+    store = MemorySessionService()
+    await with_events(store, 100)
+    reading = asyncio.create_task(store.get_session(**KEY, session_id="long"))
+    await asyncio.sleep(0)
+    writer = await store.get_session(**KEY, session_id="long", config=GetSessionConfig(num_recent_events=0))
+    assert writer is not None
+    await store.append_event(writer, Event(author="user", actions=EventActions(state_delta={"new": 1})))
+    session = await reading
+    assert session is not None
+    assert (len(session.events), session.state, session.last_update_time) == (100, {}, 99.0)
+
+
+async def test_reading_in_pieces_gives_what_adk_gives() -> None:
+    ours, adks = MemorySessionService(), InMemorySessionService()
+    for store in (ours, adks):
+        for number in range(60):
+            state: dict[str, Any] = {"n": number, "user:u": {"a": [number]}, "app:x": 1}
+            await store.create_session(**KEY, session_id=f"c{number}", state=state)
+        await with_events(store, 40)
+        for session in store.sessions["app"]["ann"].values():
+            session.last_update_time = 5.0
+    events = [event.model_copy() for event in adks.sessions["app"]["ann"]["long"].events]
+    ours.sessions["app"]["ann"]["long"].events[:] = events
+    assert await ours.list_sessions(**KEY) == await adks.list_sessions(**KEY)
+    assert await ours.list_sessions(app_name="app") == await adks.list_sessions(app_name="app")
+    for session_id in ("long", " long ", "c1", "none"):
+        for config in (None, GetSessionConfig(num_recent_events=3), GetSessionConfig(after_timestamp=30.0)):
+            key = {**KEY, "session_id": session_id}
+            assert await ours.get_session(**key, config=config) == await adks.get_session(**key, config=config)
+
+
+async def test_a_long_list_in_memory_is_copied_in_pieces() -> None:
+    store = MemorySessionService()
+    for number in range(260):
+        await store.create_session(**KEY, session_id=f"c{number}")
+    async with turns() as count:
+        listing = asyncio.create_task(store.list_sessions(**KEY))
+        await asyncio.sleep(0)
+        await store.delete_session(**KEY, session_id="c259")
+        listed = await listing
+    assert count[0] >= 10
+    assert {session.id for session in listed.sessions} == {f"c{number}" for number in range(259)}
+
+
+def test_stores_in_memory_are_of_this_kind() -> None:
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["hello"]))
+    assert isinstance(ChatService(agent).runner.session_service, MemorySessionService)
+    assert isinstance(load_session_service("memory://"), MemorySessionService)
+
+
+@pytest.mark.parametrize(("events", "in_thread"), [(4, False), (260, True)])
+async def test_only_a_long_session_is_read_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, events: int, in_thread: bool
+) -> None:
+    threads: set[threading.Thread] = set()
+
+    def note(_metadata: dict[str, Any]) -> None:
+        threads.add(threading.current_thread())
+
+    store = MemorySessionService()
+    service = ChatService(
+        LlmAgent(name="root", model=ScriptedLlm(turns=["hello"])), session_service=store, message_metadata=note
+    )
+    await with_events(store, events, service.runner.app_name)
+    messages = await service.history("long", user_id="ann")
+    assert messages is not None
+    assert len(messages) == events
+    assert (threading.current_thread() not in threads) is in_thread
+    request = parse_chat_request(
+        {"id": "long", "messages": [{"id": "u", "role": "user", "parts": [{"type": "text", "text": "Go on."}]}]}
+    )
+    response = b"".join([chunk async for chunk in await service.respond(request, user_id="ann")])
+    assert b"hello" in response
