@@ -1,7 +1,7 @@
 """Work in memory alone that may be long: done in a thread then, so that other chats go on meanwhile.
 
 What a request asks for is found, and a stored session is read, in less than a millisecond as a rule. With 20 MiB of
-files or thousands of events it takes a second, made of short steps: between two of them Python lets the event loop go on.
+files or thousands of events it takes a second, in short steps: between two of them Python lets the event loop go on.
 """
 
 from __future__ import annotations
