@@ -1,5 +1,6 @@
 """Bodies that are legal in size and expensive in shape."""
 
+import gzip
 import json
 import random
 from collections.abc import Iterator
@@ -182,3 +183,21 @@ def wrong_types(attacker: Attacker) -> None:
         attacker.note(answer, (200, 400, 404, 409, 413, 422), json.dumps(body)[:300])
         if answer.status != 200:
             attacker.expect(answer.text and "\n" not in answer.text and len(answer.text) < 300, answer.text[:400])
+
+
+@attack("bodies that are compressed, of another encoding, or no JSON at all")
+def other_encodings(attacker: Attacker) -> None:
+    plain = json.dumps(said("say hello", "encoded")).encode()
+    bomb = gzip.compress(b" " * 200 * MEBIBYTE + plain, 9)
+    for body, headers in (
+        (bomb, {"content-encoding": "gzip"}),
+        (bomb, {}),
+        (plain.decode().encode("utf-16"), {}),
+        (plain.decode().encode("utf-32"), {"content-type": "application/json; charset=utf-32"}),
+        (b"\xff\xfe" + plain, {}),
+        (plain, {"content-type": "text/plain"}),
+        (plain, {"content-type": "application/x-www-form-urlencoded"}),
+        (plain, {"content-type": "multipart/form-data; boundary=" + "a" * 5000}),
+    ):
+        answer = attacker.ask("POST", "/api/chat", body, headers=headers)
+        attacker.note(answer, (400, 415), f"a body with {headers}")

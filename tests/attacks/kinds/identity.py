@@ -165,9 +165,21 @@ def other_users(attacker: Attacker) -> None:
             attacker.expect(
                 (mine.status, mine.body) == (never.status, never.body), f"{method} {route} tells that the chat is there"
             )
-        for header in ({"x-user": ""},):
-            attacker.note(attacker.ask("GET", "/api/chats", headers=header), [401], f"a user {header}")
         attacker.open_door(door)
+
+
+@attack("no user, two users, and users whose names are paths, control characters, or 8 KiB", STORES)
+def odd_users(attacker: Attacker) -> None:
+    attacker.note(attacker.ask("GET", "/api/chats", headers={"x-user": ""}), [401], "no user")
+    with attacker.connect() as connection:
+        connection.sendall(attacker.head("GET", "/api/chats", f"x-user: {attacker.user}-other"))
+        attacker.note(attacker.read_status(connection), [401], "two users")
+    attacker.note(attacker.say("say hello", "own"), [200], "a chat")
+    for name in ("../" + attacker.user, "%2e%2e", "user:x", "a\x01b", "\xff\xfe", "{}", "*", "a" * 8192, "'; --"):
+        for method, path in (("GET", "/api/chats"), ("GET", "/api/chat/own"), ("POST", "/api/chat/own/stop")):
+            answer = attacker.ask(method, path, user=name)
+            attacker.note(answer, (200, 400, 401, 404, 431), f"{method} {path} of {name[:20]!r}")
+            attacker.expect(b'"own"' not in answer.body, f"{name[:20]!r} sees the chats of another")
 
 
 @attack(

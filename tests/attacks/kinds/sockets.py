@@ -123,3 +123,22 @@ def tiny_pieces(attacker: Attacker) -> None:
             attacker.note(attacker.read_status(connection), (0, 400, 408, 413, 422), "a body in bytes")
 
     attacker.together([send] * 4)
+
+
+@attack("other protocols: HTTP/2, TLS, a WebSocket, CONNECT, TRACE, HTTP/0.9, and a body that waits to be asked for")
+def other_protocols(attacker: Attacker) -> None:
+    upgrade = ("connection: upgrade", "upgrade: websocket", "sec-websocket-key: AAAA", "sec-websocket-version: 13")
+    for first in (
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500),
+        attacker.head("GET", "/api/chats", "connection: close", *upgrade),
+        attacker.head("CONNECT", "127.0.0.1:9", "connection: close"),
+        attacker.head("TRACE", "/api/chats", "connection: close"),
+        attacker.head("GET", "http://evil.example/healthz", "connection: close"),
+        b"GET /healthz\r\n\r\n",
+        attacker.head("PUT", "/api/chat", "connection: close", "expect: 100-continue", "content-length: 0"),
+    ):
+        with attacker.connect(patience=5) as connection:
+            with suppress(OSError):
+                connection.sendall(first)
+            attacker.note(attacker.read_status(connection), (0, 200, 400, 404, 405, 421, 426, 501), f"{first[:40]!r}")
