@@ -8,6 +8,8 @@ from tests.attacks.attacker import Attacker
 from tests.attacks.house import HouseName
 
 MEMORY: Final[Sequence[HouseName]] = ("memory",)
+SHARED: Final[Sequence[HouseName]] = ("memory", "Redis")
+"""Where what runs is kept, which is all that matters to most."""
 STORES: Final[Sequence[HouseName]] = ("memory", "SQLite", "Redis")
 
 

@@ -25,6 +25,7 @@ SPARE_FILES: Final = 24
 """Files that may stay open: the connections of the pools of stores, and of the page's last visitors."""
 
 LOOK_SECONDS: Final = 0.02
+SETTLING_LOOK: Final = 0.2
 
 
 @dataclass(frozen=True)
@@ -125,11 +126,18 @@ def _left_behind(house: House, user: str, files_before: int) -> list[str]:
     else:
         attacker.expect(attacker.ask("GET", "/healthz").status == 200, "no answer after it")
     until = time.monotonic() + SETTLING
-    while (files := house.attacked.files()) > files_before + SPARE_FILES and time.monotonic() < until:
-        time.sleep(LOOK_SECONDS)
-    attacker.expect(files <= files_before + SPARE_FILES, f"{files} files are open after it, {files_before} were before")
-    if house.has_agent:
-        listed = attacker.ask("GET", "/api/chats?limit=100")
-        running = [chat["id"] for chat in listed.json["chats"] if chat["running"]] if listed.status == 200 else []
-        attacker.expect(not running, f"runs are left behind: {running}")
+    most = files_before + SPARE_FILES
+    while (house.attacked.files() > most or _running(attacker, house)) and time.monotonic() < until:
+        time.sleep(SETTLING_LOOK)
+    files, running = house.attacked.files(), _running(attacker, house)
+    attacker.expect(files <= most, f"{files} files are open after it, {files_before} were before")
+    attacker.expect(not running, f"runs are left behind: {running}")
     return list(attacker.outcome.broken)
+
+
+def _running(attacker: Attacker, house: House) -> list[str]:
+    """The attacker's chats that run."""
+    if not house.has_agent:
+        return []
+    listed = attacker.ask("GET", "/api/chats?limit=100")
+    return [chat["id"] for chat in listed.json["chats"] if chat["running"]] if listed.status == 200 else []

@@ -31,7 +31,7 @@ def _array(items: Any = None, **more: Any) -> dict[str, Any]:
     return {"type": "array", **({} if items is None else {"items": items}), **more}
 
 
-@attack("a question for 6,000 objects, each unlike the others", STORES)
+@attack("a question for 6,000 objects, each unlike the others")
 def unique_items(attacker: Attacker) -> None:
     schema = _array(uniqueItems=True)
     _ask(attacker, schema, [{"n": number, "a": [number]} for number in range(6_000)], after=[1])

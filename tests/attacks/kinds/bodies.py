@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from tests.attacks.attacker import Attacker, said
-from tests.attacks.registry import MEMORY, STORES, attack
+from tests.attacks.registry import MEMORY, SHARED, attack
 
 MEBIBYTE: Final = 2**20
 SIZE: Final = 30 * MEBIBYTE
@@ -49,7 +49,7 @@ def _post(attacker: Attacker, body: bytes, allowed: tuple[int, ...] = REFUSED) -
     attacker.note(attacker.ask("POST", "/api/chat", body), allowed, "a body")
 
 
-@attack("30 MiB of messages without a part", STORES, memory=BODY_MEMORY)
+@attack("30 MiB of messages without a part", SHARED, memory=BODY_MEMORY)
 def empty_messages(attacker: Attacker) -> None:
     _post(attacker, _filled(b'{"id":"b","messages":[', b'{"id":"u","role":"user","parts":[]},', b"]}"))
     _post(attacker, _filled(b'{"id":"b","messages":[', b"{},", b"]}"))
@@ -113,7 +113,7 @@ def real_chat(attacker: Attacker) -> None:
     attacker.note(attacker.ask("POST", "/api/chat", body), [200], "a chat of 5,000 messages")
 
 
-@attack("16 bodies of 30 MiB at once, of all these shapes, by one user and by four", STORES, memory=MANY_MEMORY)
+@attack("16 bodies of 30 MiB at once, of all these shapes, by one user and by four", SHARED, memory=MANY_MEMORY)
 def many_bodies(attacker: Attacker) -> None:
     shapes = [
         _filled(b'{"id":"b","messages":[', b'{"id":"u","role":"user","parts":[]},', b"]}"),

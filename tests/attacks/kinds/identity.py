@@ -28,10 +28,12 @@ IDS: Final = (
     "%2e",
     "a%2Fb",
     "a%5Cb",
-    "%ff",
-    "%ed%a0%80",
     "a" * 10_240,
 )
+
+
+NO_TEXT: Final = ("%ff", "%ed%a0%80")
+"""Ids of bytes that are no UTF-8: for the server each is one character that no chat's id holds."""
 
 
 @attack("other names of this machine, which DNS can give to any page", ["loopback", "replay"])
@@ -103,6 +105,10 @@ def path_ids(attacker: Attacker) -> None:
             answer = attacker.ask(method, route.format(chat), body)
             attacker.note(answer, (400, 404, 405, 414, 422), f"{method} {route.format(chat)[:60]}")
             attacker.expect(len(answer.body) < 300, "a long refusal")
+    for chat in NO_TEXT:
+        for method, route in ROUTES:
+            answer = attacker.ask(method, route.format(chat), b'{"title":"evil"}' if method == "PATCH" else None)
+            attacker.note(answer, (204, 400, 404) if route.endswith("stream") else (400, 404), f"{method} of {chat}")
     attacker.expect(attacker.messages("x"), "the chat x is gone")
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from tests.attacks.attacker import Answer, Attacker
-from tests.attacks.registry import STORES, attack
+from tests.attacks.registry import SHARED, STORES, attack
 
 READERS: Final = 120
 ENDLESS_SECONDS: Final = 5.0
@@ -48,7 +48,7 @@ def endless_model_calls(attacker: Attacker) -> None:
     attacker.expect('"type":"error"' in answer.text and answer.text.endswith("data: [DONE]\n\n"), "its stream goes on")
 
 
-@attack("120 readers of one response of 9 MB that never read", ("memory", "Redis"), files=300)
+@attack("120 readers of one response of 9 MB that never read", SHARED, files=300)
 def silent_readers(attacker: Attacker) -> None:
     door = f"{attacker.user}-silent"
     with ExitStack() as stack:
@@ -65,7 +65,7 @@ def silent_readers(attacker: Attacker) -> None:
     attacker.note(attacker.ask("POST", "/api/chat/nine/stop"), [202], "its stop")
 
 
-@attack("200 readers at once of a response of 1 MB, who read it all", ("memory", "Redis"), files=300)
+@attack("200 readers at once of a response of 1 MB, who read it all", SHARED, files=300)
 def many_readers(attacker: Attacker) -> None:
     door = f"{attacker.user}-many"
 

@@ -66,7 +66,7 @@ def few_files(attacker: Attacker) -> None:
     attacker.note(attacker.ask("GET", "/healthz", patience=5), [200], "somebody after them")
 
 
-@attack("1,300 connections that say nothing, more than the server takes", files=1100)
+@attack("1,300 connections that say nothing, more than the server takes", files=1200)
 def idle_connections(attacker: Attacker) -> None:
     with ExitStack() as stack:
         for _ in range(1300):
