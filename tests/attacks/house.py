@@ -1,6 +1,7 @@
 """The servers that are attacked: real processes on loopback, each kind with stores of its own."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ PROXIED: Final = ("--user-header", "x-user")
 """As behind a proxy that names the users: each attack has its own."""
 
 FEW_FILES: Final = 256
+PATIENCE: Final = 10.0
 RECORDING: Final = ROOT / "frontend-fixtures" / "fixtures" / "approval_then_tool_raises" / "turn1.jsonl"
 
 
@@ -78,6 +80,7 @@ class House:
     name: HouseName
     folder: Path
     servers: Sequence[Server]
+    redis_port: int | None = None
 
     @property
     def attacked(self) -> Server:
@@ -86,6 +89,14 @@ class House:
     @property
     def has_agent(self) -> bool:
         return self.name != "replay"
+
+    def pooled(self) -> int:
+        """Connections that Redis has: the servers' pools keep those that they once needed."""
+        if self.redis_port is None:
+            return 0
+        with socket.create_connection(("127.0.0.1", self.redis_port), timeout=PATIENCE) as connection:
+            connection.sendall(b"INFO clients\r\n")
+            return int(connection.recv(4096).partition(b"connected_clients:")[2].split()[0])
 
     def mend(self) -> None:
         """Starts again what an attack has killed."""
@@ -106,6 +117,7 @@ def _knows(option: str) -> bool:
 @contextmanager
 def open_house(name: HouseName, folder: Path) -> Iterator[House]:
     with ExitStack() as stack:
+        redis_port = None
         database = ("--session-service-uri", f"sqlite:///{folder}/chats.db")
         match name:
             case "memory":
@@ -113,7 +125,8 @@ def open_house(name: HouseName, folder: Path) -> Iterator[House]:
             case "SQLite":
                 servers = [Server(folder, [AGENT, *PROXIED, *database])]
             case "Redis":
-                shared = ("--redis", stack.enter_context(redis_server(folder)).url)
+                redis = stack.enter_context(redis_server(folder))
+                redis_port, shared = redis.port, ("--redis", redis.url)
                 worker = (AGENT, *PROXIED, *shared, *database)
                 other = (AGENT, *PROXIED, *shared)
                 apart = ("--redis-prefix", "another") if _knows("--redis-prefix") else ()
@@ -129,7 +142,7 @@ def open_house(name: HouseName, folder: Path) -> Iterator[House]:
                 servers = [Server(folder, [AGENT, *PROXIED], files=FEW_FILES)]
             case "replay":
                 servers = [Server(folder, ["--replay", str(RECORDING)])]
-        house = House(name, folder, servers)
+        house = House(name, folder, servers, redis_port)
         try:
             house.mend()
             yield house

@@ -6,7 +6,7 @@ from http.client import HTTPConnection
 from typing import Final
 
 from tests.attacks.attacker import Answer, Attacker
-from tests.attacks.registry import STORES, attack
+from tests.attacks.registry import SHARED, STORES, attack
 
 CHATS: Final = 1_000
 
@@ -22,7 +22,7 @@ def runs_of_a_user(attacker: Attacker) -> None:
     _refused_with_a_time(attacker, answers, 429)
 
 
-@attack("330 runs of 66 users at once", files=500, memory=512)
+@attack("330 runs of 66 users at once", SHARED, files=1000, memory=512)
 def runs_of_all(attacker: Attacker) -> None:
     door = f"{attacker.user}-all"
     with ExitStack() as stack:
