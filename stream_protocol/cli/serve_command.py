@@ -117,6 +117,13 @@ _BESIDE_REPLAY: Final = frozenset(
     show_default=True,
     help="Seconds until a worker that is dead loses its chats; with --redis.",
 )
+@click.option(
+    "--redis-prefix",
+    metavar="TEXT",
+    default="adk-ui-stream",
+    show_default=True,
+    help="Begins all keys in Redis; with --redis. Deployments that share a Redis need one each.",
+)
 @click.option("--user-header", help="Header in which a proxy in front names the user; 401 without it.")
 @click.option(
     "--record",
@@ -149,6 +156,7 @@ def serve(
     session_service_uri: str | None,
     redis_url: str | None,
     lease: float,
+    redis_prefix: str,
     user_header: str | None,
     record_folder: str | None,
     show_errors: bool,
@@ -181,7 +189,7 @@ def serve(
         refuse("serve takes a TARGET or --replay, one of them")
     refuse_without("--replay", {"session", "pace"})
     if redis_url is None:
-        refuse_without("--redis", {"lease"})
+        refuse_without("--redis", {"lease", "redis_prefix"})
     from stream_protocol.recording.write import ChatRecorder
     from stream_protocol.serving import ChatService, ServiceLimits, explain_error, log_to_terminal
     from stream_protocol.serving.adk_runner import SessionServiceError, TargetError, load_session_service, load_target
@@ -205,7 +213,7 @@ def serve(
         service = ChatService(
             load_target(target),
             session_service=load_session_service(session_service_uri) if session_service_uri else None,
-            run_log=_run_log(redis_url, lease) if redis_url else None,
+            run_log=_run_log(redis_url, redis_prefix, lease) if redis_url else None,
             disconnect_grace=disconnect_grace,
             limits=ServiceLimits(
                 max_runs=max_runs,
@@ -234,13 +242,13 @@ def serve(
     run_server(guarded, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"), limits=limits)
 
 
-def _run_log(url: str, lease: float) -> RunLog:
+def _run_log(url: str, prefix: str, lease: float) -> RunLog:
     try:
         from stream_protocol.serving.run_logs import RunLogError
         from stream_protocol.serving.run_logs.redis import load_redis_run_log
     except ImportError as error:  # the extra `redis` is not installed
         refuse(str(error))
     try:
-        return load_redis_run_log(url, lease=lease)
+        return load_redis_run_log(url, prefix=prefix, lease=lease)
     except RunLogError as error:
         refuse(str(error))

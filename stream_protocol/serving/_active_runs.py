@@ -70,16 +70,24 @@ class ActiveRuns:
     """The runs of this worker, by chat; and through the run log those of other workers.
 
     ``stopping_wait``: seconds that a request waits for a run that is stopping. Raises ``StreamProtocolError`` unless it
-    is 0 or more. Methods raise ``ChatRequestError`` (503) if the run log cannot be reached.
+    is 0 or more. ``chat_exists``: whether this deployment's session store has a chat. Methods raise
+    ``ChatRequestError`` (503) if the run log cannot be reached.
     """
 
-    def __init__(self, app_name: str, run_log: RunLog, stopping_wait: float) -> None:
+    def __init__(
+        self,
+        app_name: str,
+        run_log: RunLog,
+        stopping_wait: float,
+        chat_exists: Callable[[ChatKey], Awaitable[bool]],
+    ) -> None:
         if not stopping_wait >= 0:  # refuses NaN, too
             raise StreamProtocolError("`stopping_wait` must be 0 or more seconds.")
         self._app_name = app_name
         self._run_log = run_log
         self._stopping_wait = stopping_wait
-        self._runs: set[Run] = set()
+        self._chat_exists = chat_exists
+        self._runs: dict[Run, ChatKey] = {}
         """A chat may have two for a moment: one that has lost its lease and is ending, and its successor."""
         self._closed = False
 
@@ -90,8 +98,9 @@ class ActiveRuns:
         """Returns a new run, which holds the chat until ``release``; a reader if an equal request is being answered; or
         another run of the chat that goes on.
 
-        Waits for another run only if that one is stopping, or its worker may be dead; ``before_waiting`` may refuse
-        that. Raises ``ChatRequestError`` (503) if it does not end in time, and after ``close``.
+        Waits for another run only if that one is stopping, its worker may be dead, or its chat is not here (yet);
+        ``before_waiting`` may refuse that. Raises ``ChatRequestError`` (503) if it does not end in time, and after
+        ``close``.
         """
         deadline = _now() + self._stopping_wait
         # Asked before: a run log may wait by itself for a run that is about to end.
@@ -101,16 +110,19 @@ class ActiveRuns:
                 return await self._claim(key, request, limits, chat_was_busy=was_busy)
             except ChatTakenError as taken:
                 other = taken.run
-            same = other.request == request
-            if not same and other.healthy and other.phase != "closed":
-                return other
-            if same and request != DELETION and other.phase != "claimed":
-                reader = await self._run_log.read(self._name(key), other.run_id)
-                if reader is not None:
-                    return reader
+            if ours := await self._is_ours(key):
+                same = other.request == request
+                if not same and other.healthy and other.phase != "closed":
+                    return other
+                if same and request != DELETION and other.phase != "claimed":
+                    reader = await self._run_log.read(self._name(key), other.run_id)
+                    if reader is not None:
+                        return reader
             was_busy = True
             await before_waiting()
             if await self._wait_while(key, other.__eq__, deadline) == other:
+                if not ours and other.phase != "claimed":
+                    logger.error("A run in a chat that the session store lacks: give each deployment its own prefix.")
                 raise _not_ended_refusal()
 
     @_refuse_if_unreachable()
@@ -142,7 +154,7 @@ class ActiveRuns:
     async def resume(self, key: ChatKey) -> RunReader | None:
         """Returns a reader of the running response, for a page that has nothing of its message; else ``None``."""
         info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._stopping_wait)
-        if info is None or info.phase == "claimed":
+        if info is None or info.phase == "claimed" or not await self._is_ours(key):
             return None
         return await self._run_log.read(self._name(key), info.run_id, rebuild=True)
 
@@ -176,12 +188,19 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the run of this chat, whichever worker runs it. Returns whether there was one."""
-        return await self._run_log.stop(self._name(key))
+        """Stops the run of this chat, whichever worker runs it. Returns whether there was one.
+
+        A chat may be so new that another worker has not stored it yet: waits for that up to ``stopping_wait``.
+        """
+        ours = await self._is_ours(key)
+        if not ours:
+            await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._stopping_wait)
+            ours = await self._is_ours(key)
+        return ours and await self._run_log.stop(self._name(key))
 
     def release(self, run: Run) -> None:
         """Ends the claim of this run. Frees its chat, unless another run has taken that."""
-        self._runs.remove(run)
+        del self._runs[run]
         run.release()
 
     def close(self) -> None:
@@ -194,12 +213,19 @@ class ActiveRuns:
         run = Run(limits, self._run_log.bounds, chat_was_busy=chat_was_busy)
         if not self._closed:
             await run.claim(self._run_log, self._name(key), request)
-            self._runs.add(run)
+            self._runs[run] = key
         if self._closed:  # also while the chat was being claimed
             if run in self._runs:
                 self.release(run)
             raise closing_refusal()
         return run
+
+    async def _is_ours(self, key: ChatKey) -> bool:
+        """Whether the run of this chat is this deployment's: the run log may be shared with another one, which has
+        sessions of its own. A response is open only after its session was stored; a run of this worker is ours before.
+        """
+        here = any(run.holds_lease for run, chat in self._runs.items() if chat == key)
+        return here or await self._chat_exists(key)
 
     async def _wait_while(
         self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False

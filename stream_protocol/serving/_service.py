@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpa
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey, busy_refusal, chat_key
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
-from stream_protocol.serving._chat_details import ChatChanges, checked_changes
+from stream_protocol.serving._chat_details import WITHOUT_EVENTS, ChatChanges, checked_changes
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, ListedChat, change_chat, list_chats
 from stream_protocol.serving._job import Job
 from stream_protocol.serving._late_response import late_response, refusal_as_events
@@ -179,7 +179,7 @@ class ChatService:
             warn_of_other_workers()
         self._run_log = run_log or MemoryRunLog()
         self._stopping_wait = stopping_wait
-        self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait)
+        self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait, self._chat_exists)
         self._slots = RunSlots(limits.max_runs_per_user, limits.max_runs, patience=stopping_wait)
         self._waiting = RunSlots(limits.max_waiting_per_user, limits.max_runs)
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -526,6 +526,13 @@ class ChatService:
         except HookTimeoutError as error:
             logger.error("A request was refused: the session store took longer than %s seconds.", self._hook_timeout)  # noqa: TRY400 - as above
             raise ChatRequestError("The server cannot reach its chats just now. Try again.", status=503) from error
+
+    async def _chat_exists(self, key: ChatKey) -> bool:
+        """Whether this user has the chat here. Where the client has the history, nothing is stored: any may be."""
+        if self._history != "server":
+            return True
+        finding = find_session(self.runner, *key, config=WITHOUT_EVENTS)
+        return await self._in_time(self._read(key[0], finding)) is not None
 
     async def _find_session(self, key: ChatKey) -> Session | None:
         return await self._read(key[0], find_session(self.runner, *key))

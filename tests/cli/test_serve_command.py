@@ -221,9 +221,17 @@ def test_a_redis_that_cannot_be_reached_is_told_in_one_line_without_its_password
     assert "s3cret" not in done.stderr
 
 
+def test_a_prefix_that_redis_would_read_as_more_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    options = ("--redis", f"redis://127.0.0.1:{free_port()}/0", "--redis-prefix", "a{b}")
+    done = cli("serve", "agent:root_agent", *options, cwd=tmp_path)
+    told = "adk-ui-stream: The prefix in Redis must be 1 to 64 of these: ASCII letters, digits, and . _ : / @ -\n"
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", told)
+
+
 def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, shared_redis: RedisServer) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
-    options = ("agent:root_agent", "--no-page", "--redis", shared_redis.url)
+    options = ("agent:root_agent", "--no-page", "--session-service-uri", "sqlite:///c.db", "--redis", shared_redis.url)
     with (
         serving(*options, cwd=tmp_path) as (_, one),
         serving(*options, cwd=tmp_path) as (_, two),
@@ -237,7 +245,8 @@ def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, sha
 
 def test_the_readers_of_a_server_that_was_killed_are_told_by_another(tmp_path: Path, shared_redis: RedisServer) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
-    options = ("agent:root_agent", "--no-page", "--redis", shared_redis.url, "--lease", "5")
+    shared = ("--session-service-uri", "sqlite:///chat.db", "--redis", shared_redis.url)
+    options = ("agent:root_agent", "--no-page", *shared, "--lease", "5")
     body = {**BODY, "id": "killed"}
     with (
         serving(*options, cwd=tmp_path) as (process, one),

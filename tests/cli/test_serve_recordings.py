@@ -107,6 +107,7 @@ def test_one_of_several_conversations_in_a_file_is_served(tmp_path: Path) -> Non
         (["agent:root", "--pace", "held"], "--pace means nothing without --replay"),
         (["agent:root", "--session", "a"], "--session means nothing without --replay"),
         (["agent:root", "--lease", "5"], "--lease means nothing without --redis"),
+        (["agent:root", "--redis-prefix", "a"], "--redis-prefix means nothing without --redis"),
         (["--replay", "text.jsonl", "--user-header", "X-User"], "--user-header means nothing beside --replay"),
         (["--replay", "twins"], "twins: a.json and a.jsonl have the same name but for its ending"),
     ],

@@ -84,11 +84,12 @@ class Worker:
         *turns: Any,
         tools: Any = (),
         lease: float = ROOMY,
+        prefix: str = "adk-ui-stream",
         **options: Any,
     ) -> None:
         self.model = ScriptedLlm(turns=turns or ["Hello."])
         agent = LlmAgent(name="root", model=self.model, tools=list(tools))
-        log = RedisRunLog(server, lease=lease)
+        log = RedisRunLog(server, prefix=prefix, lease=lease)
         self.service = WatchedService(agent, session_service=sessions, run_log=log, **options)
         self.app: ASGIApp = create_app(self.service)
 

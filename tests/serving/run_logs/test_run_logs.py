@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from stream_protocol.serving import MemoryRunLog, RedisRunLog
+from stream_protocol.serving.run_logs.redis._store import MAX_PREFIX_LENGTH
 from stream_protocol.testing.run_log_conformance import RunLogConformance, Workers
 from tests.redis_server import RedisServer
 
@@ -19,7 +20,8 @@ class TestMemoryRunLog(RunLogConformance):
 class TestRedisRunLog(RunLogConformance):
     @pytest.fixture
     async def workers(self, shared_redis: RedisServer, request: pytest.FixtureRequest) -> AsyncIterator[Workers]:
-        first, second = (RedisRunLog(shared_redis.url, prefix=request.node.name, lease=3.0) for _ in range(2))
+        prefix = request.node.name.partition("[")[0][-MAX_PREFIX_LENGTH:]
+        first, second = (RedisRunLog(shared_redis.url, prefix=prefix, lease=3.0) for _ in range(2))
         yield first, second
         await first.aclose()
         await second.aclose()

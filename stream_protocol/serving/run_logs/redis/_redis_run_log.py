@@ -16,7 +16,7 @@ from stream_protocol.serving.run_logs.redis import _scripts as scripts
 from stream_protocol.serving.run_logs.redis._copier import RETRY_SECONDS
 from stream_protocol.serving.run_logs.redis._follower import Follower
 from stream_protocol.serving.run_logs.redis._lease import RENEWALS, LeaseTimes, OtherRunError, RedisLease, run_info
-from stream_protocol.serving.run_logs.redis._store import RedisStore
+from stream_protocol.serving.run_logs.redis._store import DEFAULT_PREFIX, RedisStore
 from stream_protocol.wire import StreamProtocolError
 
 if TYPE_CHECKING:
@@ -50,21 +50,23 @@ class RedisRunLog:
     ``server``: a URL (``redis://``, ``rediss://``, ``unix://``; for a cluster ``redis+cluster://`` or
     ``rediss+cluster://``), or a client made without ``decode_responses`` (``Redis`` or ``RedisCluster`` of
     ``redis.asyncio``), which the app closes. Redis 6.2 or later.
-    ``prefix``: begins all keys.
+    ``prefix``: begins all keys and channels. Deployments that share a Redis need one each: with the same, equal ids of
+    an app, a user and a chat are one chat. Up to 64 ASCII letters, digits, and ``. _ : / @ -``.
     ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
     for two thirds of that ends in an error. Must be the same for all workers.
     ``expiry``: seconds that a log is kept after its run has ended, for readers at other workers.
     ``bounds``: how large each log may become.
 
     No run starts while Redis cannot be reached. Runs that have started survive an outage of less than two thirds of a
-    lease. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL or client.
+    lease. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL, client
+    or prefix.
     """
 
     def __init__(
         self,
         server: str | Client,
         *,
-        prefix: str = "adk-ui-stream",
+        prefix: str = DEFAULT_PREFIX,
         lease: float = LEASE_SECONDS,
         expiry: float = EXPIRY_SECONDS,
         bounds: LogBounds | None = None,
@@ -245,14 +247,14 @@ class RedisRunLog:
                 await asyncio.sleep(RETRY_SECONDS)
 
 
-def load_redis_run_log(url: str, *, lease: float) -> RedisRunLog:
+def load_redis_run_log(url: str, *, prefix: str, lease: float) -> RedisRunLog:
     """Makes a ``RedisRunLog``, after it has checked that Redis answers: a server without its Redis must not start.
 
     ``lease``: seconds. To be called where no event loop runs. Raises ``RunLogError`` if Redis cannot be written to,
-    and ``StreamProtocolError`` for an unusable URL.
+    and ``StreamProtocolError`` for an unusable URL or prefix.
     """
-    asyncio.run(_probe(RedisRunLog(url, lease=lease)))
-    return RedisRunLog(url, lease=lease)  # a new one: connections belong to the loop that made them
+    asyncio.run(_probe(RedisRunLog(url, prefix=prefix, lease=lease)))
+    return RedisRunLog(url, prefix=prefix, lease=lease)  # a new one: connections belong to the loop that made them
 
 
 async def _probe(log: RedisRunLog) -> None:

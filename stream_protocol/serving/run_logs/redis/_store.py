@@ -7,6 +7,7 @@ adds the names of the keys, a time limit for each command, and one error, ``RunL
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -40,6 +41,16 @@ LISTEN_SECONDS: Final = 1.0
 
 ENTRIES_AT_ONCE: Final = 64
 """The most stream entries in one reply."""
+
+DEFAULT_PREFIX: Final = "adk-ui-stream"
+"""Begins all keys and channels of a deployment."""
+
+MAX_PREFIX_LENGTH: Final = 64
+"""Characters. The prefix is in every key, so Redis keeps it five times for each run."""
+
+_PREFIX: Final = re.compile(rf"[A-Za-z0-9._:/@-]{{1,{MAX_PREFIX_LENGTH}}}")
+"""Braces would be the hash tag, in place of the chat's; ``*``, ``?`` and brackets mean more than themselves in the
+patterns of ACL rules and ``SCAN``."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +110,15 @@ class RedisStore:
     """The connection of one worker.
 
     ``server``: a URL, or a client that the app made and closes. ``patience``: the seconds that a command may take.
-    Every method raises ``RunLogError`` for a command that fails or takes longer.
+    Raises ``StreamProtocolError`` for an unusable URL, client or prefix. Every method raises ``RunLogError`` for a
+    command that fails or takes longer.
     """
 
     def __init__(self, server: str | Client, *, prefix: str, patience: float) -> None:
+        if not _PREFIX.fullmatch(prefix):
+            raise StreamProtocolError(
+                f"The prefix in Redis must be 1 to {MAX_PREFIX_LENGTH} of these: ASCII letters, digits, and . _ : / @ -"
+            )
         self._prefix = prefix
         self._patience = patience
         self._owns = isinstance(server, str)
