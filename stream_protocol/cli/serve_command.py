@@ -18,6 +18,7 @@ from stream_protocol.cli._command_options import (
 
 if TYPE_CHECKING:
     from stream_protocol.convert import ConverterOptions
+    from stream_protocol.serving import OnAudit
     from stream_protocol.serving.run_logs import RunLog
     from stream_protocol.session import HistoryCut
 
@@ -132,6 +133,12 @@ _BESIDE_REPLAY: Final = frozenset(
     help="Record each chat in a file in DIR: see docs/recording.md. They are people's words.",
 )
 @click.option(
+    "--audit",
+    "audit_file",
+    metavar="FILE",
+    help="Append a line for each approval, denial, answer, sign-in, stop and deletion to FILE: see docs/trust.md.",
+)
+@click.option(
     "--show-errors", is_flag=True, help="Show the cause of an error on the page, too. Whoever chats reads it."
 )
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
@@ -159,6 +166,7 @@ def serve(
     redis_prefix: str,
     user_header: str | None,
     record_folder: str | None,
+    audit_file: str | None,
     show_errors: bool,
     verbose: bool,
     page: bool,
@@ -221,6 +229,7 @@ def serve(
                 max_requests_per_minute=requests_per_minute,
             ),
             history_cut=history_cut,
+            on_audit=_audit_file(audit_file) if audit_file else None,
             recorder=ChatRecorder(record_folder) if record_folder else None,
             **options,
         )
@@ -240,6 +249,15 @@ def serve(
     log_to_terminal(verbose=verbose)
     limits = ServerLimits(connections=max_connections)
     run_server(guarded, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"), limits=limits)
+
+
+def _audit_file(path: str) -> OnAudit:
+    from stream_protocol.serving import AuditFile
+
+    try:
+        return AuditFile(path)
+    except OSError as error:
+        refuse(f"cannot write {path}: {error.strerror}")
 
 
 def _run_log(url: str, prefix: str, lease: float) -> RunLog:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert import RunLimitError
 from stream_protocol.serving._agent_helpers import client_tool, emit_data
+from stream_protocol.serving._audit import AuditFile, AuditRecord, OnAudit
 from stream_protocol.serving._chat_details import ChatChanges
 from stream_protocol.serving._chat_list import ChatListPage, ListedChat
 from stream_protocol.serving._limits import ServiceLimits
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = [
     "WSGI_SSE_HEADERS",
     "AddressError",
+    "AuditFile",
+    "AuditRecord",
     "ChatChanges",
     "ChatEndpoints",
     "ChatListPage",
@@ -53,6 +56,7 @@ __all__ = [
     "ListedChat",
     "LogBounds",
     "MemoryRunLog",
+    "OnAudit",
     "OnFinish",
     "Outcome",
     "Prepare",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpa
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey, busy_refusal, chat_key
 from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
+from stream_protocol.serving._audit import Attempt, AuditTrail, OnAudit
 from stream_protocol.serving._chat_details import WITHOUT_EVENTS, ChatChanges, checked_changes
 from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, ListedChat, change_chat, list_chats
 from stream_protocol.serving._job import Job
@@ -126,6 +127,8 @@ class ChatService:
     ``files``: which attached files are accepted (by default all that a browser can send), and whether the agent's files
     are sent as links to artifacts.
     ``on_finish``: called when a run has ended, with the messages of the chat: see ``OnFinish``.
+    ``on_audit``: gets a record of each approval, denial, answer, sign-in, stop and deletion, refused ones as well: see
+    ``AuditRecord``. The logger ``stream_protocol.audit`` gets them, too.
     ``recorder``: records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``.
 
     Further options are the converter's. ``hidden_tools`` are hidden besides the calls of task-mode sub-agents.
@@ -149,6 +152,7 @@ class ChatService:
         hook_timeout: float | None = HOOK_TIMEOUT,
         files: FilePolicy | None = None,
         on_finish: OnFinish | None = None,
+        on_audit: OnAudit | None = None,
         recorder: Recorder | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
@@ -182,6 +186,7 @@ class ChatService:
         self._runs = ActiveRuns(self.runner.app_name, self._run_log, stopping_wait, self._chat_exists)
         self._slots = RunSlots(limits.max_runs_per_user, limits.max_runs, patience=stopping_wait)
         self._waiting = RunSlots(limits.max_waiting_per_user, limits.max_runs)
+        self._audit = AuditTrail(self.runner.app_name, on_audit, timeout=hook_timeout)
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def count_request(self, user_id: str) -> None:
@@ -216,6 +221,13 @@ class ChatService:
         self, request: ChatRequest, user_id: str, overrides: RunOverrides, *, patience: float | None
     ) -> AsyncIterator[bytes]:
         """``respond``. Raises ``_StillRunningError`` if an answer has to wait for longer than ``patience`` seconds."""
+        async with self._audit.answering(user_id, request) as attempt:
+            return await self._start_or_repeat(request, user_id, overrides, attempt, patience=patience)
+
+    async def _start_or_repeat(
+        self, request: ChatRequest, user_id: str, overrides: RunOverrides, attempt: Attempt, *, patience: float | None
+    ) -> AsyncIterator[bytes]:
+        """``_respond``, which records what becomes of the ``attempt``."""
         key = chat_key(user_id, request.id)
         was_busy = False
         digest = await long_work(lambda: fingerprint(request), request=request)
@@ -226,25 +238,28 @@ class ChatService:
             while not isinstance(claimed := await self._runs.claim(key, digest, self._run_limits, waiting.take), Run):
                 if isinstance(claimed, RunReader):
                     return claimed
-                turn = await self._plan_beside(key, request, digest, overrides)
+                turn = await self._plan_beside(key, request, digest, overrides, attempt)
                 if isinstance(turn, NothingToRun) and turn.repeats == "words":
                     return self._stored_response(turn, request, overrides)
                 await waiting.take()
                 if isinstance(turn, NewUserTurn):
                     await slot.take()
-                    await self._runs.interrupt(key, claimed)
+                    with self._audit.acting(user_id, request.id, "stop"):
+                        await self._runs.interrupt(key, claimed)
                 elif not await self._runs.wait_for_end(key, claimed, patience):
                     raise _StillRunningError
                 was_busy = True
             waiting.free()
             held.callback(self._runs.release, claimed)
             was_busy = was_busy or claimed.chat_was_busy
-            planned = await self._in_time(self._plan_turn(key, request, digest, overrides, chat_was_busy=was_busy))
+            planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=was_busy)
+            planned = await self._in_time(planning)
             if isinstance(planned.turn, NothingToRun):
                 return self._stored_response(planned.turn, request, overrides)
             await slot.take()
             job = await self._in_time(self._prepare_job(key, request, overrides, planned, planned.turn))
             claimed.open()
+            attempt.accept()
             slot.is_ending = lambda: claimed.log.closed
             self._start(claimed, job, held.pop_all())
             return claimed.log.read()
@@ -334,17 +349,18 @@ class ChatService:
         A client that only disconnects does not stop a run: it may be reloading the page. Raises ``ChatRequestError``
         (404) if this user has no such chat.
         """
-        key = chat_key(user_id, chat_id)
-        if not await self._runs.stop(key) and await self._in_time(self._find_session(key)) is None:
-            raise ChatRequestError("There is no such chat.", status=404)
+        with self._audit.acting(user_id, chat_id, "stop"):
+            key = chat_key(user_id, chat_id)
+            if not await self._runs.stop(key) and await self._in_time(self._find_session(key)) is None:
+                raise ChatRequestError("There is no such chat.", status=404)
 
     async def delete(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, then deletes the chat and its artifacts.
 
         Raises ``ChatRequestError``: 404 if this user has no such chat, 503 if the run does not end in time.
         """
-        key = chat_key(user_id, chat_id)
-        with ExitStack() as claim:
+        with self._audit.acting(user_id, chat_id, "delete"), ExitStack() as claim:
+            key = chat_key(user_id, chat_id)
             if await self._in_time(self._find_session(key)) is not None:
                 waiting = RunSlot(self._waiting, (user_id, object()))
                 claim.callback(waiting.free)
@@ -357,7 +373,7 @@ class ChatService:
                 claim.callback(self._runs.release, claimed)
                 if (session := await self._in_time(self._find_session(key))) is not None:
                     return await self._in_time(delete_session(self.runner, session))
-        raise ChatRequestError("There is no such chat.", status=404)
+            raise ChatRequestError("There is no such chat.", status=404)
 
     def error_text(self, error: BaseException) -> str:
         """Returns what a client sees of an error: the text of ``on_error``, by default a masked one."""
@@ -369,10 +385,11 @@ class ChatService:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
             self._tasks.clear()  # a second `aclose` does not wait again
+        await self._audit.aclose()
         await self._run_log.aclose()
 
     async def _plan_beside(
-        self, key: ChatKey, request: ChatRequest, digest: str, overrides: RunOverrides
+        self, key: ChatKey, request: ChatRequest, digest: str, overrides: RunOverrides, attempt: Attempt
     ) -> PlannedTurn:
         """Returns what the request asks for, while another run holds its chat.
 
@@ -380,7 +397,8 @@ class ChatService:
         """
         if self._on_busy == "reject":
             raise busy_refusal()
-        turn = (await self._in_time(self._plan_turn(key, request, digest, overrides, chat_was_busy=True))).turn
+        planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=True)
+        turn = (await self._in_time(planning)).turn
         if isinstance(turn, NothingToRun) and turn.repeats == "answers":
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         return turn
@@ -418,7 +436,14 @@ class ChatService:
         return job
 
     async def _plan_turn(
-        self, key: ChatKey, request: ChatRequest, digest: str, overrides: RunOverrides, *, chat_was_busy: bool
+        self,
+        key: ChatKey,
+        request: ChatRequest,
+        digest: str,
+        overrides: RunOverrides,
+        attempt: Attempt,
+        *,
+        chat_was_busy: bool,
     ) -> _Planned:
         """Plans what the request asks for, in the stored session or in the history that the client sends. Stores
         nothing. ``chat_was_busy`` as for ``plan``."""
@@ -427,7 +452,7 @@ class ChatService:
             planned = _Planned(*await restore_session(runner, request, user_id=key[0], mode=self._history))
         else:
             session = await self._find_session(key)
-            events = session.events if session is not None else []
+            events = attempt.events = session.events if session is not None else []
             planning = partial(
                 plan,
                 request,
@@ -439,6 +464,7 @@ class ChatService:
             turn = await long_work(lambda: planning(Transcript(events)), request=request, events=events)
             planned = _Planned(runner, session, turn)
         turn = planned.turn
+        attempt.plan(() if isinstance(turn, NothingToRun) else turn.answers)
         if isinstance(turn, NewUserTurn):
             if self._history == "server" and planned.session is not None:  # before a rewind, which removes artifacts
                 loaded = await load_saved_files(self.runner, planned.session, turn.texts_and_files)

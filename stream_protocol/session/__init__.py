@@ -7,6 +7,7 @@ asks for) and ``_run_input`` (what ADK is given for it), ``_page_messages`` and 
 
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
+from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
@@ -14,7 +15,7 @@ from stream_protocol.session._history_cut import HistoryCut
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events
 from stream_protocol.session._page_messages import PageMessages, fold_response
-from stream_protocol.session._planning import AnsweredCalls, NewUserTurn, NothingToRun, PlannedTurn, plan
+from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn, plan
 from stream_protocol.session._run_input import (
     RunInput,
     events_before_words,
@@ -54,8 +55,11 @@ __all__ = [
     "METADATA_KEY",
     "STATE_PREFIX",
     "AnsweredCalls",
+    "AttemptedDecisions",
     "BeginningFinder",
+    "CallAnswer",
     "CallReader",
+    "Decision",
     "Exchange",
     "FilePolicy",
     "HistoryCut",
@@ -77,6 +81,7 @@ __all__ = [
     "Transcript",
     "TranscriptReader",
     "artifact_path",
+    "attempted_decisions",
     "completing_events",
     "events_before_words",
     "external_calls",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from stream_protocol.convert.calls import CallIds
+from stream_protocol.session._decisions import Decision
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, plan
 from stream_protocol.session._submitted_answers import CONFLICT
@@ -66,7 +67,12 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
     if not results:
         raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
     answers = [
-        CallAnswer(id=result.id or "", name=result.name or "", response=dict(result.response or {}))
+        CallAnswer(
+            id=result.id or "",
+            name=result.name or "",
+            response=dict(result.response or {}),
+            decision=Decision(kind="answer", call_id=result.id, tool=result.name),
+        )
         for result in results
     ]
     turn = AnsweredCalls(answers=tuple(answers), message_id=last["id"], past=(), call_ids=_call_ids(messages))

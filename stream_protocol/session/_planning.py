@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from stream_protocol.convert import is_user_event
 from stream_protocol.convert.calls import NO_IDS, CallIds, CallKind, gated_call
+from stream_protocol.session._decisions import Decision, decision
 from stream_protocol.session._files import SavedFile
 from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history_cut import first_cut_off
@@ -67,6 +68,8 @@ class CallAnswer:
     """The stored event with the call; ``None`` in a history that the client brings."""
     resumes: str | None = field(default=None, compare=False)
     """The name of the agent that ADK resumes with it; ``None`` in a history that the client brings."""
+    decision: Decision | None = field(default=None, compare=False, repr=False)
+    """What the user decided with it; ``None`` if it is not the user's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,7 +316,14 @@ def _plan_continuation(
 
 
 def _call_answer(call: ExternalCall, response: dict[str, Any], *, resumes: str | None = None) -> CallAnswer:
-    return CallAnswer(id=call.answer_id, name=call.answer_name, response=response, event=call.event, resumes=resumes)
+    return CallAnswer(
+        id=call.answer_id,
+        name=call.answer_name,
+        response=response,
+        event=call.event,
+        resumes=resumes,
+        decision=decision(call, response),
+    )
 
 
 def _agent_waits_for(call: ExternalCall, answered: Iterable[ExternalCall], resumed: Mapping[str, str]) -> bool:

@@ -1,5 +1,6 @@
 """``adk-ui-stream serve``, in a process of its own."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -103,18 +104,23 @@ def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort_and_its_audit_trail_is_whole(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "agent.py").write_text(AGENT.format(pause=3600))
-    with serving("folder", "--no-page", cwd=tmp_path) as (process, url):
+    with serving("folder", "--no-page", "--audit", "audit.jsonl", cwd=tmp_path) as (process, url):
         with httpx.stream("POST", f"{url}/api/chat", json=BODY, timeout=HANG) as response:
             lines = (line for line in response.iter_lines() if line)
             while "text-delta" not in next(lines):
                 pass
+            assert httpx.delete(f"{url}/api/chat/none", timeout=HANG).status_code == 404
             process.send_signal(number)
             rest = list(lines)
         assert rest[-2:] == ['data: {"type":"abort"}', "data: [DONE]"]
         process.wait()
+    (record,) = map(json.loads, (tmp_path / "audit.jsonl").read_text().splitlines())
+    assert (record["action"], record["status"], record["chat_id"]) == ("delete", 404, "none")
 
 
 def test_an_allowed_host_that_is_no_name_is_one_line_on_stderr(tmp_path: Path) -> None:
@@ -221,17 +227,27 @@ def test_a_redis_that_cannot_be_reached_is_told_in_one_line_without_its_password
     assert "s3cret" not in done.stderr
 
 
-def test_a_prefix_that_redis_would_read_as_more_is_told_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            ("--redis", "redis://127.0.0.1:1/0", "--redis-prefix", "a{b}"),
+            "The prefix in Redis must be 1 to 64 of these: ASCII letters, digits, and . _ : / @ -",
+        ),
+        (("--audit", "nowhere/audit.jsonl"), "cannot write nowhere/audit.jsonl: No such file or directory"),
+        (("--audit", "."), "cannot write .: Is a directory"),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_one_line(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    options = ("--redis", f"redis://127.0.0.1:{free_port()}/0", "--redis-prefix", "a{b}")
     done = cli("serve", "agent:root_agent", *options, cwd=tmp_path)
-    told = "adk-ui-stream: The prefix in Redis must be 1 to 64 of these: ASCII letters, digits, and . _ : / @ -\n"
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", told)
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {told}\n")
 
 
 def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, shared_redis: RedisServer) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
-    options = ("agent:root_agent", "--no-page", "--session-service-uri", "sqlite:///c.db", "--redis", shared_redis.url)
+    shared = ("--session-service-uri", "sqlite:///chat.db", "--redis", shared_redis.url)
+    options = ("agent:root_agent", "--no-page", *shared)
     with (
         serving(*options, cwd=tmp_path) as (_, one),
         serving(*options, cwd=tmp_path) as (_, two),

@@ -111,8 +111,14 @@ async def test_a_run_of_one_worker_is_resumed_on_another_in_the_middle_of_an_arg
 
 async def test_a_run_of_one_worker_is_stopped_by_another(shared_redis: RedisServer) -> None:
     sessions = InMemorySessionService()
-    one = Worker(shared_redis.url, sessions, ["Half. ", Wait(asyncio.Event())])
-    two = Worker(shared_redis.url, sessions, "Whole.")
+    records: list[tuple[str, str]] = []
+    one = Worker(
+        shared_redis.url,
+        sessions,
+        ["Half. ", Wait(asyncio.Event())],
+        on_audit=lambda record: records.append(("one", record.action)),
+    )
+    two = Worker(shared_redis.url, sessions, "Whole.", on_audit=lambda record: records.append(("two", record.action)))
     async with fleet(one, two), client(two.app) as http:
         async with begin(one.app, chat(said("hi"), chat_id="stop")) as exchange:
             await exchange.status()
@@ -121,6 +127,7 @@ async def test_a_run_of_one_worker_is_stopped_by_another(shared_redis: RedisServ
             await exchange.until("abort")
         again = await stream(two.app, chat(said("go on", "u2"), chat_id="stop"))
         assert text(again) == "Whole."
+    assert records == [("two", "stop")]
 
 
 async def test_turns_go_round_the_workers_as_fast_as_they_come(shared_redis: RedisServer) -> None:

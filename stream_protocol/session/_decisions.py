@@ -1,0 +1,105 @@
+"""What a user decided about the agent's calls, as facts that somebody else records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from stream_protocol.convert.calls import CallKind, gated_call
+from stream_protocol.session._submitted_answers import calls_by_page_id, is_stored_answer, submitted_answers
+from stream_protocol.wire import ChatRequestError
+
+if TYPE_CHECKING:
+    from stream_protocol.session._submitted_answers import SubmittedAnswer
+    from stream_protocol.session.transcript import ExternalCall, Transcript
+    from stream_protocol.wire import ChatRequest
+
+DecisionKind: TypeAlias = Literal["approve", "deny", "answer", "sign-in"]
+
+MAX_ATTEMPTED: Final = 20
+"""The most answers of one refused request that are told apart: more than a model's response has calls. A request can
+hold 100,000."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """One answer of a user to one call of the agent."""
+
+    kind: DecisionKind
+    call_id: str | None = None
+    """The ``toolCallId``. Of a call that is not stored: the id that the client sent; ``None`` if it named none."""
+    tool: str | None = None
+    """``None`` for a call that is not stored."""
+    arguments: dict[str, Any] | None = field(default=None, repr=False)
+    """As stored; ``None`` for a call that is not stored."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptedDecisions:
+    """What a refused request would have decided."""
+
+    decisions: tuple[Decision, ...] = ()
+    """Up to ``MAX_ATTEMPTED``."""
+    omitted: int = 0
+    """How many there are beyond these."""
+
+
+def decision(call: ExternalCall, response: dict[str, Any]) -> Decision:
+    """What the answer decides about its call. ``response``: as ADK stores it."""
+    match call.kind:
+        case CallKind.APPROVAL:
+            gated = gated_call(call.args)
+            kind: DecisionKind = "approve" if response.get("confirmed") is True else "deny"
+            return Decision(
+                kind=kind, call_id=call.call_id, tool=gated.get("name", ""), arguments=gated.get("args", {})
+            )
+        case CallKind.CREDENTIAL:
+            kind = "sign-in"
+        case CallKind.INPUT | CallKind.CLIENT_TOOL:
+            kind = "answer"
+    return Decision(kind=kind, call_id=call.call_id, tool=call.answer_name, arguments=call.args)
+
+
+def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
+    """What the request would decide: its answers, without those that are stored already and only come along.
+
+    A request that answers, though nothing can be answered so, counts as one answer to no call.
+    """
+    message = request.target if request.target["role"] == "assistant" else request.message_before_words
+    if message is None or request.trigger == "regenerate-message":
+        return AttemptedDecisions()
+    says_words = message is not request.target
+    calls = calls_by_page_id(transcript.current)
+    found: dict[tuple[str, DecisionKind], Decision] = {}
+    omitted = 0
+    for answer in submitted_answers(message, transcript.current):
+        call = calls.get(answer.page_id)
+        if call is not None and answer.is_approval is not (call.kind is CallKind.APPROVAL):
+            call = None
+        if says_words and (call is None or not call.is_pending or answer.response.get("confirmed") is True):
+            continue
+        key = answer.page_id, _claimed_kind(answer)
+        if key in found or (call is not None and not call.is_pending and _is_repeated(answer, call)):
+            continue
+        if len(found) == MAX_ATTEMPTED:
+            omitted += 1
+        elif call is None:
+            found[key] = Decision(kind=key[1], call_id=answer.page_id)
+        else:
+            found[key] = decision(call, answer.response)
+    if not found and not says_words:
+        return AttemptedDecisions(decisions=(Decision(kind="answer"),))
+    return AttemptedDecisions(decisions=tuple(found.values()), omitted=omitted)
+
+
+def _claimed_kind(answer: SubmittedAnswer) -> DecisionKind:
+    if not answer.is_approval:
+        return "answer"
+    return "approve" if answer.response["confirmed"] is True else "deny"
+
+
+def _is_repeated(answer: SubmittedAnswer, call: ExternalCall) -> bool:
+    try:
+        return is_stored_answer(answer, call)
+    except ChatRequestError:  # credentials that do not fit the call
+        return False
