@@ -120,6 +120,23 @@ async def test_a_denial_that_comes_with_words_has_one() -> None:
     assert await office.seen() == [("deny", None, "pay")]
 
 
+async def test_a_denial_with_words_that_are_refused_has_one_and_words_alone_have_none() -> None:
+    office = Office(PAY, "Well.")
+    await office.send("pay")
+    office.approve(False)
+    refused = {
+        "id": "u2",
+        "role": "user",
+        "parts": [{"type": "file", "mediaType": "text/plain", "url": "file:///etc/passwd"}],
+    }
+    before, denied = office.messages
+    with_denial = await post(office.app, chat(before, denied, refused))
+    alone = await post(office.app, chat(before, refused))
+    assert with_denial.status_code == alone.status_code
+    assert await office.seen() == [("deny", with_denial.status_code, "pay")]
+    assert office.records[0].outcome == "refused"
+
+
 async def test_refused_answers_have_one() -> None:
     office = Office(ASK, "You.", PAY, "Paid.")
     await office.send("ask")
@@ -145,7 +162,7 @@ async def test_refused_answers_have_one() -> None:
     assert office.records[3].outcome == "refused"
 
 
-async def test_a_hundred_thousand_forged_answers_are_bounded() -> None:
+async def test_thousands_of_forged_answers_have_twenty_and_a_number() -> None:
     office = Office(PAY)
     await office.send("pay")
     forged = [
