@@ -69,9 +69,10 @@ def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
     """``parse_json``, but pauses after each slice of its work. The generator returns the value, and yields about how
     many bytes of memory the lists, objects and other values of the slice take, besides the texts in them.
 
-    The keys that kill a page are renamed, as ``rename_forbidden_keys`` does. Raises ``ValueError`` for what
-    ``parse_json`` refuses, for more than ``MAX_LEVELS`` levels, for too many values (``TooManyValuesError``), and, in a
-    text of more than ``PIECE`` bytes, for keys, numbers and blanks of that size and for a string alone.
+    The keys that kill a page are renamed, as ``rename_forbidden_keys`` does. U+0000 becomes U+FFFD, as lone surrogates
+    do: PostgreSQL refuses JSON that has it. Raises ``ValueError`` for what ``parse_json`` refuses, for more than
+    ``MAX_LEVELS`` levels, for too many values (``TooManyValuesError``), and, in a text of more than ``PIECE`` bytes,
+    for keys, numbers and blanks of that size and for a string alone.
     """
     return (yield from _SlicedParser(text).parse())
 
@@ -295,11 +296,19 @@ class _SlicedParser:
         return end
 
     def _between(self, start: int, end: int) -> bytes:
-        return bytes(self._text[start:end])
+        return _without_nul(bytes(self._text[start:end]))
 
     def _require_blanks(self, start: int, end: int) -> None:
         if self._between(start, end).strip(_BLANKS):
             raise ValueError("a comma or a bracket is missing")
+
+
+def _without_nul(piece: bytes) -> bytes:
+    """The piece with U+FFFD for U+0000, which JSON can only escape. A piece that has it unescaped is no JSON."""
+    if b"\\u0000" not in piece or b"\0" in piece:
+        return piece
+    # Escaped backslashes are out of the way meanwhile: what follows one is text.
+    return piece.replace(rb"\\", b"\0\0").replace(rb"\u0000", rb"\ufffd").replace(b"\0\0", rb"\\")
 
 
 def _parse(piece: bytes, *, in_constructor: bool = False) -> Any:

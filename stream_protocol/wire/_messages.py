@@ -279,7 +279,8 @@ def parse_chat_id(value: object) -> str:
         raise ChatRequestError("The chat id must not begin or end with a space.")
     if len(value) > MAX_CHAT_ID_LENGTH:
         raise ChatRequestError(f"The chat id is longer than {MAX_CHAT_ID_LENGTH} characters.")
-    if value in (".", "..") or re.search(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", value):
+    # U+FFFD is what is left of bytes that are no text, and of U+0000: many names would be one chat.
+    if value in (".", "..") or re.search(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd\ud800-\udfff]", value):
         raise ChatRequestError("The chat id must not be a path or hold control characters.")
     return value
 

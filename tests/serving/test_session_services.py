@@ -17,7 +17,7 @@ from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMe
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
-from stream_protocol.serving import ChatService, RunOverrides, create_app
+from stream_protocol.serving import ChatService, RunOverrides, client_tool, create_app
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     _session_services as session_services,
@@ -74,6 +74,25 @@ async def test_after_a_disconnect_the_next_turn_runs(sessions: BaseSessionServic
 def pay(amount: int) -> dict[str, int]:
     """Pays."""
     return {"paid": amount}
+
+
+async def test_nul_is_stored_as_the_replacement_character(sessions: BaseSessionService) -> None:
+    """PostgreSQL refuses JSON with U+0000, whoever says it, and wherever."""
+    tools: list[Any] = [client_tool("where", "Where."), FunctionTool(pay, require_confirmation=True)]
+    turns = (Call("where", {}), Call("pay", {"amount": 5}), "Paid.")
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=tools)
+    page = Page(create_app(ChatService(agent, session_service=sessions)))
+    await page.send("a\0b", {"type": "file", "mediaType": "text/plain", "filename": "a\0", "url": "https://h/\0"})
+    page.answer("where", {"x\0": ["y\0"]})
+    await page.submit()
+    page.approve(True, "be\0cause")
+    await page.submit()
+    assert page.parts("done")[-1]["text"] == "Paid."
+    user, assistant = await page.stored()
+    assert [part.get("text", part.get("filename")) for part in user["parts"]] == ["a\ufffd", "a\ufffdb"]
+    where, paid = (part for part in assistant["parts"] if part["type"].startswith("tool-"))
+    assert where["output"] == {"x\ufffd": ["y\ufffd"]}
+    assert paid["approval"]["reason"] == "be\ufffdcause"
 
 
 async def test_an_approval_is_answered_by_another_process(tmp_path: Path) -> None:

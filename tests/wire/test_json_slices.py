@@ -184,3 +184,21 @@ def test_forbidden_keys_are_renamed_in_pieces_too(monkeypatch: pytest.MonkeyPatc
         "[__proto__]": {"a": "0123456789abcdef0123456789"},
         "constructor": {"[prototype]": {"b": [1, 2, 3, 4, 5, 6, 7]}},
     }
+
+
+@pytest.mark.parametrize("size", [16, PIECE])
+def test_nul_becomes_the_replacement_character_wherever_it_stands(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_json_slices, "PIECE", size)
+    long = rb"0123456789\\\u0000\\u0000\u0000\u0000\\\\u0000 \u00000 0123456789"
+    text = rb'{"a\u0000":["\u0000",1],"\\u0000":{"constructor":"%b"},"\u0000":"\ud83d\u0000"}' % long
+    assert parsed(text) == {
+        "a\ufffd": ["\ufffd", 1],
+        "\\u0000": {"constructor": "0123456789\\\ufffd\\u0000\ufffd\ufffd\\\\u0000 \ufffd0 0123456789"},
+        "\ufffd": "\ufffd\ufffd",
+    }
+
+
+@pytest.mark.parametrize("text", [b'["\0\0u0000"]', rb'["\u0000' + b'\0"]', rb'["\u000"]', rb"\u0000", rb"[\u0000]"])
+def test_nul_makes_no_json_of_what_is_none(text: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parsed(text)

@@ -144,7 +144,20 @@ def test_a_body_that_is_no_json_object_is_a_bad_request(data: bytes | Mapping[st
         ("x" * (MAX_CHAT_ID_LENGTH + 1), "The chat id is longer than 128 characters."),
         *(
             (text, "The chat id must not be a path or hold control characters.")
-            for text in (".", "..", "a/b", "/", "a\\b", "a\nb", "a\x00", "\x7f", "a\x85b", "a\u2028b", "\ud800")
+            for text in (
+                ".",
+                "..",
+                "a/b",
+                "/",
+                "a\\b",
+                "a\nb",
+                "a\x00",
+                "\x7f",
+                "a\x85b",
+                "a\u2028b",
+                "\ud800",
+                "a\ufffd",
+            )
         ),
     ],
 )

@@ -6,6 +6,7 @@ Both may be plain functions or coroutine functions.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
@@ -15,6 +16,13 @@ from stream_protocol.serving._overrides import RunOverrides
 from stream_protocol.wire import ChatRequest, ChatRequestError
 
 LOCAL_USER: Final = "local"
+
+MAX_USER_ID_LENGTH: Final = 128
+"""Characters. ADK's ``DatabaseSessionService`` has columns of this width."""
+
+_UNSTORABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+"""Some databases refuse the first and the last, and a log shows the others as lines. U+0080 to U+009F may be bytes of
+UTF-8 in a header, which is read as Latin-1."""
 
 Identify: TypeAlias = Callable[[Request], str | Awaitable[str]]
 """HTTP request -> the user's id. Raise ``starlette.exceptions.HTTPException(401)`` for a request without a user."""
@@ -45,7 +53,7 @@ def header_user(name: str) -> Identify:
 
 
 async def identify_user(identify: Identify, request: Request) -> str:
-    """Returns the user's id. Raises ``ChatRequestError`` (401) for an empty one."""
+    """Returns the user's id. Raises ``ChatRequestError`` (401) for one that ``require_user`` refuses."""
     user_id = identify(request)
     user_id = await user_id if inspect.isawaitable(user_id) else user_id
     require_user(user_id)
@@ -53,9 +61,14 @@ async def identify_user(identify: Identify, request: Request) -> str:
 
 
 def require_user(user_id: str) -> None:
-    """Raises ``ChatRequestError`` (401) for an empty id: all users without an id would share their chats."""
+    """Raises ``ChatRequestError`` (401) for an empty id: all users without an id would share their chats. So for one
+    that no session store is sure to keep."""
     if not user_id:
         raise ChatRequestError("Sign in first.", status=401)
+    if len(user_id) > MAX_USER_ID_LENGTH:
+        raise ChatRequestError(f"The user id is longer than {MAX_USER_ID_LENGTH} characters.", status=401)
+    if _UNSTORABLE.search(user_id):
+        raise ChatRequestError("The user id must not hold control characters.", status=401)
 
 
 async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_request: ChatRequest) -> RunOverrides:

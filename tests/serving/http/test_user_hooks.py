@@ -37,3 +37,39 @@ async def test_an_identify_that_finds_nobody_gives_nobody_a_chat(nobody: Any) ->
     async with client(app) as http:
         response = await http.post("/api/chat", json=chat(said("hi")))
     assert (response.status_code, response.text) == (401, "Sign in first.")
+
+
+TOO_LONG, CONTROL = "The user id is longer than 128 characters.", "The user id must not hold control characters."
+
+
+@pytest.mark.parametrize(
+    ("user", "sentence"),
+    [("u" * 129, TOO_LONG), ("u" * 10_240, TOO_LONG)]
+    + [(user, CONTROL) for user in ("a\0", "a\nb", "a\x1bb", "a\x7f", "a\ud800")],
+)
+async def test_an_id_that_a_session_store_may_refuse_is_nobodys_on_every_route(user: str, sentence: str) -> None:
+    app = create_app(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."])), identify=lambda request: user)
+    async with client(app) as http:
+        answers = [
+            await http.request(method, path, json=chat(said("hi")))
+            for method, path in (
+                ("POST", "/api/chat"),
+                ("GET", "/api/chats"),
+                ("GET", "/api/chat/c1"),
+                ("GET", "/api/chat/c1/stream"),
+                ("POST", "/api/chat/c1/stop"),
+                ("PATCH", "/api/chat/c1"),
+                ("DELETE", "/api/chat/c1"),
+                ("GET", "/api/chat/c1/artifacts/a.txt"),
+            )
+        ]
+    assert {(answer.status_code, answer.text) for answer in answers} == {(401, sentence)}
+
+
+@pytest.mark.parametrize(
+    "user", ["u" * 128, "CORP\\ann", "auth0|1/2", "ann@example.com", "日本", "日本".encode().decode("latin-1")]
+)
+async def test_ids_as_directories_give_them_are_users(user: str) -> None:
+    app = create_app(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."])), identify=lambda request: user)
+    async with client(app) as http:
+        assert (await http.post("/api/chat", json=chat(said("hi")))).status_code == 200
