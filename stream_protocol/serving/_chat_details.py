@@ -35,12 +35,16 @@ _NOT_IN_A_LINE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Unicode categories of characters that a title cannot have: controls, line breaks, lone surrogates. Some databases
 refuse the first and the last."""
 
+_INVISIBLE: Final = frozenset({"Cf", "Zs"})
+"""Unicode categories of spaces and of characters that shape others: a title of these alone would be an empty line."""
+
 
 class ChatChanges(TypedDict, total=False):
     """What ``ChatService.update`` changes. A key that is absent changes nothing."""
 
     title: str | None
-    """One line of 1 to 200 characters. ``None`` removes the user's title: the chat has its own again."""
+    """One line of 1 to 200 characters, not all of them invisible. ``None`` removes the user's title: the chat has its
+    own again."""
     archived: bool
     """Whether the chat is left out of the list of chats, and listed among the archived ones."""
 
@@ -147,6 +151,7 @@ def _checked_title(title: object) -> str | None:
     if not isinstance(title, str):
         raise ChatRequestError("The title must be a text, or null.", status=422)
     line = title.strip()
-    if not 0 < len(line) <= MAX_TITLE_LENGTH or any(unicodedata.category(c) in _NOT_IN_A_LINE for c in line):
+    categories = {unicodedata.category(character) for character in line}
+    if len(line) > MAX_TITLE_LENGTH or categories <= _INVISIBLE or categories & _NOT_IN_A_LINE:
         raise ChatRequestError(f"The title must be one line of 1 to {MAX_TITLE_LENGTH} characters.", status=422)
     return line

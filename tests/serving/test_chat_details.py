@@ -62,6 +62,8 @@ async def test_a_chat_is_renamed_and_archived_by_its_user_and_keeps_its_place(se
         ({"title": "x" * 201}, 422),
         ({"title": "one\ntwo"}, 422),
         ({"title": "one\u2028two"}, 422),
+        ({"title": "\u200b"}, 422),
+        ({"title": "\ufeff \u202e"}, 422),
         ({"title": "nul\0"}, 422),
         ({"archived": None}, 422),
         ({"archived": 1}, 422),
