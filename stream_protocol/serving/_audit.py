@@ -78,7 +78,8 @@ OnAudit: TypeAlias = Callable[[AuditRecord], Awaitable[None] | None]
 """Gets each record after the act, one at a time, in their order.
 
 An ``async def`` runs on the event loop, a plain ``def`` in a thread: no request waits for it. A failure is logged, and
-so is a call that takes longer than ``ChatService(hook_timeout=…)``.
+so is a call that takes longer than ``ChatService(hook_timeout=…)``: an ``async def`` is cancelled then; a ``def``
+cannot be, and until it ends later records are in the log alone.
 """
 
 
@@ -141,7 +142,7 @@ class AuditTrail:
         self._waiting: deque[AuditRecord] = deque()
         self._delivery: asyncio.Task[None] | None = None
         self._thread = anyio.CapacityLimiter(1)
-        """A hook that hangs in a thread takes one, and none of those in which tools run."""
+        """A hook that hangs keeps one thread, none of those in which tools run, and the next record gets no other."""
 
     @asynccontextmanager
     async def answering(self, user_id: str, request: ChatRequest) -> AsyncIterator[Attempt]:
@@ -226,6 +227,6 @@ class AuditTrail:
         if inspect.iscoroutinefunction(hook):
             await hook(record)
             return
-        result = await anyio.to_thread.run_sync(hook, record, abandon_on_cancel=True, limiter=self._thread)
+        result = await anyio.to_thread.run_sync(hook, record, limiter=self._thread)
         if inspect.isawaitable(result):
             await result
