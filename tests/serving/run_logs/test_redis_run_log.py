@@ -14,6 +14,7 @@ from stream_protocol.serving import LogBounds, RedisRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError
 from stream_protocol.serving.run_logs.redis._lease import RENEWALS
 from stream_protocol.serving.run_logs.redis._scripts import CLAIM, RENEW, STOP
+from stream_protocol.serving.run_logs.redis._store import COMMANDS_AT_ONCE
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
     END,
@@ -260,6 +261,19 @@ async def test_a_worker_that_was_busy_for_too_long_gives_up_without_asking(redis
         assert owner.lost.is_set()
         owner.finish()
         lease.release()
+
+
+async def test_a_burst_of_claims_leaves_few_connections(redis: RedisServer) -> None:
+    log, observer = RedisRunLog(redis.url), Redis.from_url(redis.url)
+    leases = await asyncio.gather(
+        *(log.claim(f"chat {number}", "request", FakeOwner(EventBuffer(log.bounds))) for number in range(300))
+    )
+    clients = (await observer.info("clients"))["connected_clients"]
+    assert clients <= COMMANDS_AT_ONCE + 2  # one that listens, and the observer
+    for lease in leases:
+        lease.release()
+    await log.aclose()
+    await observer.aclose()
 
 
 async def test_a_redis_that_forgets_everything_is_told_again(redis: RedisServer, roomy_logs: Logs) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -26,7 +27,7 @@ except ImportError as error:
     raise ImportError("RedisRunLog needs the extra `redis`: pip install 'adk-ui-stream[redis]'.") from error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 Client: TypeAlias = Redis | RedisCluster
 
@@ -41,6 +42,14 @@ LISTEN_SECONDS: Final = 1.0
 
 ENTRIES_AT_ONCE: Final = 64
 """The most stream entries in one reply."""
+
+COMMANDS_AT_ONCE: Final = 32
+"""Each command that is under way has a connection, and redis-py keeps it for later ones. So a burst of requests leaves
+no more than these; a reader of another worker's run, which waits for new events, has one of its own."""
+
+MAX_CONNECTIONS: Final = 1_100
+"""One for each client that a server takes by default, each of which may read another run, and some more. redis-py's own
+100 would refuse the readers of the hundredth run."""
 
 DEFAULT_PREFIX: Final = "adk-ui-stream"
 """Begins all keys and channels of a deployment."""
@@ -121,6 +130,7 @@ class RedisStore:
             )
         self._prefix = prefix
         self._patience = patience
+        self._commands = asyncio.Semaphore(COMMANDS_AT_ONCE)
         self._owns = isinstance(server, str)
         self._where = _without_password(server) if isinstance(server, str) else "Redis"
         self._redis = _connect(server, patience) if isinstance(server, str) else server
@@ -168,7 +178,7 @@ class RedisStore:
     async def script(self, text: str, keys: Sequence[str], *arguments: str | bytes | float) -> Any:
         """Runs one of the scripts of ``_scripts``. Returns integers, bytes, and lists of these."""
         script = self._redis.register_script(text)  # sends nothing; a call loads the text where a server lacks it
-        return await self._wait_for(script(keys, arguments))
+        return await self._wait_for(lambda: script(keys, arguments))
 
     async def script_on_each(self, text: str, keys: Sequence[str]) -> list[Any]:
         """Runs a script once for each of these keys, in one round trip to each server. Returns the replies in order."""
@@ -177,7 +187,7 @@ class RedisStore:
         commands = self._redis.pipeline(transaction=False) if isinstance(self._redis, Redis) else self._redis.pipeline()
         for key in keys:
             commands.execute_command("EVAL", text, 1, key)
-        replies: list[Any] = await self._wait_for(commands.execute())
+        replies: list[Any] = await self._wait_for(commands.execute)
         return replies
 
     async def head(self, keys: ChatKeys, run_id: str) -> Head:
@@ -196,12 +206,12 @@ class RedisStore:
         return f"{self._prefix}:worker:{worker}"
 
     async def _call(self, *command: Any, wait: float = 0) -> Any:
-        return await self._wait_for(self._redis.execute_command(*command), extra=wait)
+        return await self._wait_for(lambda: self._redis.execute_command(*command), extra=wait)
 
-    async def _wait_for(self, reply: Awaitable[Any], extra: float = 0) -> Any:
+    async def _wait_for(self, send: Callable[[], Awaitable[Any]], extra: float = 0) -> Any:
         try:
-            async with asyncio.timeout(self._patience + extra):
-                return await reply
+            async with asyncio.timeout(self._patience + extra), nullcontext() if extra else self._commands:
+                return await send()
         except FAILURES as error:
             raise RunLogError(f"{self._where}: {_reason(error)}") from error
 
@@ -219,7 +229,11 @@ def _reason(error: BaseException) -> str:
 
 def _connect(url: str, patience: float) -> Client:
     scheme, colon, rest = url.partition(":")
-    options: dict[str, Any] = {"protocol": 2, "socket_connect_timeout": patience}
+    options: dict[str, Any] = {
+        "protocol": 2,
+        "socket_connect_timeout": patience,
+        "max_connections": MAX_CONNECTIONS,
+    }
     try:
         if scheme.endswith(CLUSTER):
             return RedisCluster.from_url(scheme.removesuffix(CLUSTER) + colon + rest, **options)
