@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from tests.ports import free_port
 from tests.tools import missing
 
 USER: Final = "ann"
@@ -49,7 +49,7 @@ def postgres_server() -> Iterator[Postgres]:
     with tempfile.TemporaryDirectory(prefix="postgres-") as folder:
         if os.geteuid() == 0:
             shutil.chown(folder, UNPRIVILEGED)
-        cluster, port = Path(folder, "cluster"), _free_port()
+        cluster, port = Path(folder, "cluster"), free_port()
         settings = f"-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories= -c fsync=off"
         control: list[str | Path] = [binaries / "pg_ctl", f"--pgdata={cluster}", "--wait"]
         _run([binaries / "initdb", f"--pgdata={cluster}", f"--username={USER}", "--auth=trust", "--no-sync"], folder)
@@ -84,9 +84,3 @@ def _binaries() -> Path:
     return next((folder for folder in folders if (folder / "initdb").is_file()), None) or missing(
         "PostgreSQL is not installed"
     )
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port

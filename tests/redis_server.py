@@ -12,14 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
+
 START_SECONDS = 30.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class RedisServer:

@@ -1,10 +1,8 @@
 """The example for frontend teams, as its own commands run it."""
 
 import os
-import socket
 import subprocess
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +10,7 @@ import pytest
 
 from stream_protocol.recording import load_recording, replay
 from tests.chromium import require_chromium
+from tests.ports import free_port
 from tests.tools import require_command, require_node_project
 
 ROOT: Final = Path(__file__).parent.parent
@@ -36,7 +35,7 @@ def test_its_vitest_tests_pass() -> None:
 @pytest.mark.node
 @pytest.mark.browser
 def test_its_playwright_tests_pass() -> None:
-    replay_port, page_port = free_ports(2)
+    replay_port, page_port = str(free_port()), str(free_port())
     command = f"{sys.executable} -m stream_protocol.cli"
     told = run(
         "test:browser",
@@ -65,10 +64,3 @@ def run(script: str, environment: dict[str, str]) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def free_ports(count: int) -> list[str]:
-    """Ports that nobody listens on, for programs that must be told theirs."""
-    with ExitStack() as probes:
-        sockets = [probes.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [str(probe.getsockname()[1]) for probe in sockets]

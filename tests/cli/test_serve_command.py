@@ -16,8 +16,9 @@ from click.testing import CliRunner
 from stream_protocol.cli import main
 from stream_protocol.cli.serve_command import serve
 from stream_protocol.serving import ServiceLimits
+from tests.ports import free_port
 from tests.processes import COMMAND, ENV, HANG, PythonModule, cli, fresh_cli, serving
-from tests.redis_server import RedisServer, free_port
+from tests.redis_server import RedisServer
 
 AGENT = """
 from google.adk.agents import LlmAgent

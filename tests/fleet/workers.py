@@ -10,8 +10,9 @@ from typing import Final
 
 from stream_protocol.wire import AiSdkVersion
 from tests.fleet.ledger import Ledger
+from tests.ports import free_port
 from tests.processes import ROOT, PythonModule
-from tests.redis_server import RedisServer, free_port, redis_server
+from tests.redis_server import RedisServer, redis_server
 
 LEASE: Final = 3.0
 """Seconds. Short, because tests wait for it; long enough for a machine that is busy."""

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Final
 import httpx
 
 from stream_protocol.wire import AiSdkVersion
+from tests.ports import free_port
 from tests.processes import ROOT
 from tests.tools import require_command, require_node_project
 
@@ -108,7 +108,7 @@ def _run(command: Sequence[str], *, cwd: Path) -> None:
 @contextmanager
 def serving_by(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Iterator[str]:
     """The address of the server that this command starts, once it is there. ``--port`` tells it its port."""
-    port = _free_port()
+    port = free_port()
     log = cwd / "server.log"
     with log.open("wb") as output:
         server = subprocess.Popen(
@@ -149,12 +149,6 @@ def _put_in(other: Path, packages: Path) -> None:
             target = packages / part.relative_to(other / "node_modules")
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(part, target, symlinks=True, copy_function=_link)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _wait_until_there(url: str, server: subprocess.Popen[bytes], log: Path) -> None:

@@ -1,0 +1,20 @@
+"""Ports for servers that must be told theirs."""
+
+import socket
+from random import SystemRandom
+from typing import Final
+
+PORTS: Final = range(20_000, 32_000)
+"""Below those that systems give to connections (from 32,768 on Linux): one of these is not taken by a client in the
+moment before the server listens."""
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    while True:
+        port = SystemRandom().choice(PORTS)
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        return port
