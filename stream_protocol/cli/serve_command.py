@@ -41,23 +41,47 @@ _BESIDE_REPLAY: Final = frozenset(
 """The options that ``--replay`` has, too."""
 
 
-@click.command()
+SECTIONS: Final = {
+    "--host": "Address and users",
+    "--page": "Page",
+    "--session-service-uri": "Chats",
+    "--redis": "Many workers",
+    "--max-runs": "Limits",
+    "--record": "What is written down",
+    "--replay": "Recordings instead of an agent",
+    "--help": "Help",
+}
+"""The first option of each section of the help -> its heading."""
+
+
+class _Serve(click.Command):
+    """A command whose help has its options in sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options, in their order."""
+        sections: list[tuple[str, list[tuple[str, str]]]] = []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is None:
+                continue
+            if heading := SECTIONS.get(parameter.opts[0]):
+                sections.append((heading, []))
+            sections[-1][1].append(record)
+        for heading, records in sections:
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+@click.command(cls=_Serve)
 @click.argument("target", required=False)
-@click.option("--replay", "recordings", metavar="FILE|DIR", help="Answer from recordings, without an agent.")
-@click.option("--session", metavar="ID", help="Of --replay: which session, in a store or an evalset that has several.")
 @click.option(
-    "--pace",
-    type=Pace(held=0.0),
-    default="instant",
+    "--host",
+    default="127.0.0.1",
     show_default=True,
-    help="Of --replay: instant; recorded; a factor such as 4 or 0.5; or held until /__replay/CHAT/step.",
+    help="Address to listen on; 0.0.0.0 lets other machines in.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
-@click.option(
-    "--ai-sdk", type=AI_SDK_VERSIONS, default="6", show_default=True, help="Major version of the client's `ai`."
-)
-@click.option("--cors-origin", "origins", multiple=True, help="Origin of a page elsewhere that may chat; repeatable.")
+@click.option("--user-header", help="Header in which a proxy in front names the user; 401 without it.")
 @click.option(
     "--allowed-host",
     "allowed_hosts",
@@ -66,17 +90,44 @@ _BESIDE_REPLAY: Final = frozenset(
     help="Host name to answer to, besides loopback's: chat.example, or .chat.example for all below it; repeatable."
     "  [default: none on a loopback --host without --user-header, else any]",
 )
+@click.option("--cors-origin", "origins", multiple=True, help="Origin of a page elsewhere that may chat; repeatable.")
+@click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
 @click.option(
-    "--max-connections",
-    type=click.IntRange(min=1),
-    default=1000,
+    "--ai-sdk", type=AI_SDK_VERSIONS, default="6", show_default=True, help="Major version of the client's `ai`."
+)
+@click.option(
+    "--show-errors", is_flag=True, help="Show the cause of an error on the page, too. Whoever chats reads it."
+)
+@click.option(
+    "--session-service-uri",
+    help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
+)
+@click.option(
+    "--history-cut",
+    type=click.Choice(["append", "rewind"]),
+    default="append",
     show_default=True,
-    help="The most connections at once; fewer if the process may open fewer files.",
+    help="Words with a history that ends before the stored one: append them, or first take back what they leave out.",
 )
 @click.option(
     "--disconnect-grace",
     type=click.FloatRange(min=0),
     help="Seconds that a run goes on after its last reader has left; 0 stops it at once.  [default: to its end]",
+)
+@click.option("--redis", "redis_url", help="Keep what runs where all workers find it: redis://host:6379/0.")
+@click.option(
+    "--redis-prefix",
+    metavar="TEXT",
+    default="adk-ui-stream",
+    show_default=True,
+    help="Begins all keys in Redis. Deployments that share a Redis need one each.",
+)
+@click.option(
+    "--lease",
+    type=click.FloatRange(min=0, min_open=True),
+    default=15.0,
+    show_default=True,
+    help="Seconds until a worker that is dead loses its chats.",
 )
 @click.option(
     "--max-runs",
@@ -100,32 +151,12 @@ _BESIDE_REPLAY: Final = frozenset(
     help="Requests of one user, of all kinds; more are refused (429).",
 )
 @click.option(
-    "--history-cut",
-    type=click.Choice(["append", "rewind"]),
-    default="append",
+    "--max-connections",
+    type=click.IntRange(min=1),
+    default=1000,
     show_default=True,
-    help="Words with a history that ends before the stored one: append them, or first take back what they leave out.",
+    help="The most connections at once; fewer if the process may open fewer files.",
 )
-@click.option(
-    "--session-service-uri",
-    help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
-)
-@click.option("--redis", "redis_url", help="Keep what runs where all workers find it: redis://host:6379/0.")
-@click.option(
-    "--lease",
-    type=click.FloatRange(min=0, min_open=True),
-    default=15.0,
-    show_default=True,
-    help="Seconds until a worker that is dead loses its chats; with --redis.",
-)
-@click.option(
-    "--redis-prefix",
-    metavar="TEXT",
-    default="adk-ui-stream",
-    show_default=True,
-    help="Begins all keys in Redis; with --redis. Deployments that share a Redis need one each.",
-)
-@click.option("--user-header", help="Header in which a proxy in front names the user; 401 without it.")
 @click.option(
     "--record",
     "record_folder",
@@ -138,11 +169,16 @@ _BESIDE_REPLAY: Final = frozenset(
     metavar="FILE",
     help="Append a line for each approval, denial, answer, sign-in, stop and deletion to FILE: see docs/trust.md.",
 )
-@click.option(
-    "--show-errors", is_flag=True, help="Show the cause of an error on the page, too. Whoever chats reads it."
-)
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
-@click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
+@click.option("--replay", "recordings", metavar="FILE|DIR", help="Answer from recordings, without an agent.")
+@click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
+@click.option(
+    "--pace",
+    type=Pace(held=0.0),
+    default="instant",
+    show_default=True,
+    help="instant; recorded; a factor such as 4 or 0.5; or held until /__replay/CHAT/step.",
+)
 def serve(
     target: str | None,
     *,

@@ -4,8 +4,10 @@ import json
 import subprocess
 import sys
 
+import click
 import pytest
 
+from stream_protocol.cli.serve_command import SECTIONS, serve
 from tests.processes import ENV, HANG
 
 PROGRAM = """
@@ -36,3 +38,14 @@ def test_help_loads_neither_adk_nor_a_server(
     shown, loaded = told[command]
     assert shown.startswith("Usage: ")
     assert not {*loaded} & {"google.adk", "google.genai", "pydantic", "starlette", "uvicorn"}
+
+
+def test_serve_has_its_options_in_sections(told: dict[tuple[str, ...], tuple[str, list[str]]]) -> None:
+    shown, _ = told["serve",]
+    for first, heading in SECTIONS.items():
+        assert f"\n{heading}:\n  {first}" in shown
+    options = {option.opts[0] for option in serve.params if isinstance(option, click.Option)}
+    assert {words[0] for line in shown.splitlines() if (words := line.split()) and words[0].startswith("--")} == {
+        *options,
+        "--help",
+    }
