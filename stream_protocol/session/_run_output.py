@@ -175,16 +175,21 @@ def _joined_parts(parts: Iterable[types.Part]) -> list[types.Part]:
     Fragments of calls are left out: they are useless without the rest.
     """
     joined: list[types.Part] = []
+    texts: list[tuple[types.Part, list[str]]] = []
+    newest: types.Part | None = None
     for part in parts:
-        newest = joined[-1] if joined and joined[-1].text else None
         if part.inline_data is not None or part.file_data is not None or _is_code(part):
             joined.append(part)
+            newest = None
             continue
         if part.text and (newest is None or bool(newest.thought) is not bool(part.thought)):
             newest = types.Part(text="", thought=part.thought)
             joined.append(newest)
+            texts.append((newest, []))
         if newest is not None:
-            newest.text = f"{newest.text}{part.text or ''}"
+            texts[-1][1].append(part.text or "")
             if part.thought or not part.text:  # the signature of a text comes on a later part without text
                 newest.thought_signature = part.thought_signature or newest.thought_signature
+    for text, pieces in texts:
+        text.text = "".join(pieces)
     return joined
