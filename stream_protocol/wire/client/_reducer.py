@@ -18,7 +18,7 @@ from stream_protocol.wire._json_values import json_value, to_well_formed
 from stream_protocol.wire._messages import UIMessage
 from stream_protocol.wire.client._chunk_schema import check_chunk
 from stream_protocol.wire.client._merge_metadata import merge_metadata
-from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, MutablePart, ToolParts, out_of_order, step_start
+from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, MutablePart, ToolParts, out_of_order
 
 PageUpdate = Literal["nothing", "message", "streaming"]
 """What a chunk does to the page. ``"message"``: the chat's list gets the message as it is now. ``"streaming"``: that,
@@ -187,11 +187,7 @@ class MessageReducer:
 
     def _reset_step(self, chunk: Mapping[str, Any]) -> PageUpdate:
         self._close_texts()
-        self._tools.forget()
-        begin = step_start(self._parts)
-        removed = self._parts[begin:]
-        del self._parts[begin:]
-        return "streaming" if removed else "nothing"
+        return "streaming" if self._tools.reset_step() else "nothing"
 
     def _close_texts(self) -> None:
         for open_texts in (self._texts, self._reasonings):

@@ -8,6 +8,7 @@ there is none. A result, a denial or a request for approval looks for any part o
 then backwards through the message; there must be one.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -86,6 +87,12 @@ class ToolParts:
         self._calls: dict[str, _PartialCall] = {}
         self._stale: dict[int, _StaleInput] = {}
         """By the ``id`` of the part."""
+        self._places: dict[str, list[int]] = {}
+        """The indexes of the parts of each call. See ``_places_of``."""
+        self._placed = 0
+        """How many parts have been looked at for that."""
+        self._step = 0
+        """The index of the first part of the current step, among these."""
         for part in parts[step_start(parts) :]:
             if _is_tool(part) and part.get("state") == "input-streaming":
                 keys = _pick(part, "inputEncoding", "title", "toolMetadata")
@@ -101,19 +108,29 @@ class ToolParts:
     def find(self, call_id: str) -> MutablePart | None:
         """The part that a result of this call would change. Its ``input`` may be out of date."""
         found = self.find_in_step(call_id)
-        return found or next((part for part in reversed(self._parts) if _is_call(part, call_id)), None)
+        if found is None and (places := self._places_of(call_id)):
+            return self._parts[places[-1]]
+        return found
 
     def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> MutablePart | None:
         """The first part of this call in the current step. ``dynamic``: only a dynamic part, or only a static one."""
-        for part in self._parts[step_start(self._parts) :]:
-            if _is_call(part, call_id) and dynamic in (None, _is_dynamic(part)):
+        places = self._places_of(call_id)
+        for index in places[bisect_left(places, self._step) :]:
+            part = self._parts[index]
+            if dynamic in (None, _is_dynamic(part)):
                 return part
         return None
 
-    def forget(self) -> None:
-        """Ends all input streams. For ``reset-step``, which removes the parts of the current step."""
+    def reset_step(self) -> list[MutablePart]:
+        """Removes the parts of the current step, and ends all input streams. Returns these parts."""
         self._calls.clear()
         self._stale.clear()
+        begin = step_start(self._parts)
+        removed = self._parts[begin:]
+        del self._parts[begin:]
+        self._places.clear()
+        self._placed = self._step = 0
+        return removed
 
     def input_start(self, chunk: JsonObject) -> None:
         keys = _pick(chunk, "inputEncoding", "title", "toolMetadata")
@@ -185,6 +202,17 @@ class ToolParts:
     def output_denied(self, chunk: JsonObject) -> None:
         self._part_of_call(chunk["toolCallId"])["state"] = "output-denied"
 
+    def _places_of(self, call_id: str) -> list[int]:
+        """The indexes of the call's parts. Each part is looked at once: a step may have thousands of calls."""
+        for index in range(self._placed, len(self._parts)):
+            part = self._parts[index]
+            if part["type"] == "step-start":
+                self._step = index + 1
+            elif _is_tool(part):
+                self._places.setdefault(part["toolCallId"], []).append(index)
+        self._placed = len(self._parts)
+        return self._places.get(call_id, [])
+
     def _part_of_call(self, call_id: str) -> MutablePart:
         found = self.find(call_id)
         if found is None:
@@ -253,10 +281,6 @@ def _is_dynamic(part: JsonObject) -> bool:
 
 def _is_tool(part: JsonObject) -> bool:
     return _is_dynamic(part) or bool(part["type"].startswith("tool-"))
-
-
-def _is_call(part: JsonObject, call_id: str) -> bool:
-    return _is_tool(part) and bool(part["toolCallId"] == call_id)
 
 
 def _tool_name(part: JsonObject) -> str:
