@@ -44,7 +44,8 @@ def header_user(name: str) -> Identify:
     """
 
     def identify(request: Request) -> str:
-        match [value.strip() for value in request.headers.getlist(name)]:
+        # Only the blanks of HTTP: each byte is a character here, and the last one of "à" would be a blank to Python.
+        match [value.strip(" \t") for value in request.headers.getlist(name)]:
             case [user_id] if user_id:
                 return user_id
         raise ChatRequestError("Sign in first.", status=401)

@@ -31,6 +31,17 @@ async def test_the_header_says_whose_chat_it_is() -> None:
     assert answers == ["1 contents", "1 contents", "3 contents"]
 
 
+async def test_names_that_differ_in_their_last_letter_are_two_users_also_as_utf8() -> None:
+    agent = LlmAgent(name="root", model=ScriptedLlm(respond=lambda request: [f"{len(request.contents)} contents"]))
+    names = [name.encode() for name in ("annà", "annÅ", "ann\u00a0", "ann\u0085")] + [b"ann", b"ann\xa0", b"ann\x85"]
+    async with client(create_app(agent, identify=header_user("X-User"))) as http:
+        answers = [
+            text(chunks((await http.post("/api/chat", json=chat(said("hi", name.hex())), headers={b"x-user": name})).text))
+            for name in names
+        ]
+    assert answers == ["1 contents"] * len(names)
+
+
 @pytest.mark.parametrize("nobody", ["", None])
 async def test_an_identify_that_finds_nobody_gives_nobody_a_chat(nobody: Any) -> None:
     app = create_app(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."])), identify=lambda request: nobody)
