@@ -33,6 +33,8 @@ def _answer(status: str, text: str, headers: str = "") -> bytes:
     return f"HTTP/1.1 {status}\r\n{length}{headers}Connection: close\r\n\r\n{text}".encode("ascii")
 
 
+BAD_REQUEST: Final = _answer("400 Bad Request", "Invalid HTTP request received.")
+
 REQUEST_TIMEOUT: Final = _answer("408 Request Timeout", "The request did not arrive in time.")
 
 SERVICE_UNAVAILABLE: Final = _answer(
@@ -126,6 +128,11 @@ class LimitedHttp(H11Protocol, asyncio.BufferedProtocol):
         data, self._buffer = self._buffer[:nbytes], bytearray()
         self.data_received(bytes(data))
         self._see_phase()
+
+    def send_400_response(self, msg: str) -> None:
+        """Ends the connection of a client that sends what is no HTTP. uvicorn answers also if a response has begun, and
+        fails."""
+        self._close(BAD_REQUEST)
 
     def look(self) -> None:
         """Ends the connection if the client is too slow. Called every ``LOOK_SECONDS``."""

@@ -356,3 +356,21 @@ async def test_requests_in_a_row_are_answered_one_after_the_other() -> None:
     while server.state.tasks:
         await _settled()
     assert client.transport.written.count(b"200 OK") == 300
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("app", "status"), [(_length, b"400"), (_answer_at_once, b"200"), (_stream, b"200")], ids=["none", "whole", "begun"]
+)
+async def test_a_body_that_is_no_http_ends_the_connection_with_at_most_one_response(
+    app: Callable[[Scope, Receive, Send], Awaitable[None]], status: bytes
+) -> None:
+    client = Server(app).connects()
+    client.sends(CHUNKED)
+    await _settled()
+    client.sends(b"zz\r\n")
+    assert (client.transport.status, client.transport.written.count(b"HTTP/1.1")) == (status, 1)
+    assert client.transport.is_closing()
+    await client.ends()
