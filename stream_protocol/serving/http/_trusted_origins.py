@@ -29,7 +29,7 @@ def require_trusted_origin(request: Request, trusted: frozenset[str]) -> None:
     What does not say that it is of another site passes: old browsers, other programs, what a proxy sends itself.
     ``*`` trusts every page that sends no cookies.
     """
-    if all(site.strip().lower() != "cross-site" for site in request.headers.getlist("sec-fetch-site")):
+    if "cross-site" not in ",".join(request.headers.getlist("sec-fetch-site")).lower():  # a proxy may join several
         return
     if request.headers.get("origin") in trusted or (ANY_ORIGIN in trusted and "cookie" not in request.headers):
         return

@@ -91,6 +91,17 @@ async def test_a_page_of_another_site_changes_nothing(kind: str) -> None:
     assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 204]  # the chat was there
 
 
+@pytest.mark.parametrize(
+    "sites", [["Cross-Site"], ["same-origin", "cross-site"], ["same-origin, cross-site"], ["cross-site;x"]]
+)
+async def test_another_site_is_one_in_each_spelling(sites: list[str]) -> None:
+    app = app_of("chat_routes", [PAGE])
+    await begun(app)
+    async with client(app) as http:
+        stop = await http.post("/api/chat/c1/stop", headers=[("sec-fetch-site", site) for site in sites])
+    assert (stop.status_code, stop.text) == (403, REFUSAL)
+
+
 PASSING: Final[dict[str, Mapping[str, str]]] = {
     "a program": {},
     "an old browser": {"origin": "https://evil.example"},
