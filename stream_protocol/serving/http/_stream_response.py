@@ -66,6 +66,9 @@ class UIMessageStreamResponse(Response):
         self.init_headers({**SSE_HEADERS, **given})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "HEAD":  # a route of GET answers it, too
+            await self._send_headers_alone(send)
+            return
         connection = _Connection(send)
         try:
             async with anyio.create_task_group() as tasks:
@@ -84,6 +87,13 @@ class UIMessageStreamResponse(Response):
             logger.warning("A client was cut off: it took nothing of its response for %s seconds.", STALLED_SECONDS)
         except* OSError:  # how a server of ASGI 2.4 or later says that the client has left
             logger.debug("The client left in the middle of a stream.")
+
+    async def _send_headers_alone(self, send: Send) -> None:
+        """Ends at once: the client reads nothing of the content, and would hold its run for nobody."""
+        if isinstance(self.content, AsyncGenerator):
+            await self.content.aclose()
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _stream(self, connection: "_Connection") -> None:
         await connection.send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})

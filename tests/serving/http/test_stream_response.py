@@ -51,6 +51,21 @@ async def test_the_headers_are_those_of_the_protocol_and_an_apps_own_win() -> No
     assert "content-length" not in response.headers
 
 
+async def test_head_gets_the_headers_at_once_and_nothing_is_read() -> None:
+    asked = []
+
+    async def content() -> AsyncIterator[AnyChunk]:
+        asked.append("a chunk")
+        yield START
+
+    stream = content()
+    async with client(UIMessageStreamResponse(stream)) as http:
+        head = await http.head("/")
+    assert (head.status_code, head.headers["content-type"], head.content) == (200, "text/event-stream", b"")
+    assert asked == []
+    assert [chunk async for chunk in stream] == []  # it is closed
+
+
 async def test_a_silence_is_broken_by_comments_and_talk_is_not() -> None:
     speak = asyncio.Event()
 
@@ -95,7 +110,7 @@ async def test_no_comment_goes_out_while_the_client_does_not_read() -> None:
             await stuck.wait()
 
     response = UIMessageStreamResponse(chunks(), keep_alive=0.001)
-    task = asyncio.create_task(response({"type": "http"}, receive, send))
+    task = asyncio.create_task(response({"type": "http", "method": "GET"}, receive, send))
     await asyncio.sleep(0.05)
     assert len(sent) == 2
     stuck.set()
@@ -117,7 +132,7 @@ async def test_a_large_event_goes_out_in_slices() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await asyncio.wait_for(UIMessageStreamResponse(large())({"type": "http"}, receive, send), HANG)
+    await asyncio.wait_for(UIMessageStreamResponse(large())({"type": "http", "method": "GET"}, receive, send), HANG)
     bodies = [message["body"] for message in sent[1:]]
     assert b"".join(bodies) == event
     assert max(map(len, bodies)) == SLICE_BYTES
@@ -141,7 +156,7 @@ async def test_a_client_that_takes_nothing_for_long_is_cut_off_and_the_content_c
         if message.get("body"):
             await asyncio.Event().wait()
 
-    await asyncio.wait_for(UIMessageStreamResponse(log.read())({"type": "http"}, receive, send), HANG)
+    await asyncio.wait_for(UIMessageStreamResponse(log.read())({"type": "http", "method": "GET"}, receive, send), HANG)
     assert sent[-1]["more_body"]
     assert log.readers == 0
     assert "took nothing of its response" in caplog.text
@@ -182,7 +197,7 @@ async def test_a_server_that_says_so_by_an_error_of_send_closes_the_content_too(
         if message["type"] == "http.response.body":
             raise BrokenPipeError
 
-    await asyncio.wait_for(UIMessageStreamResponse(endless())({"type": "http"}, receive, send), HANG)
+    await asyncio.wait_for(UIMessageStreamResponse(endless())({"type": "http", "method": "GET"}, receive, send), HANG)
     assert closed
 
 
