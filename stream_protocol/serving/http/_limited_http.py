@@ -1,7 +1,8 @@
 """HTTP/1.1 of uvicorn with deadlines and a limit of connections, neither of which uvicorn has.
 
 What is known of uvicorn here: ``H11Protocol`` is made with a ``server_state`` that holds the open connections, and has
-its ``transport`` and the ``h11`` connection, ``conn``. All else is h11's and asyncio's. Why h11 and no other parser:
+its ``transport`` and the ``h11`` connection, ``conn``; it calls ``send_400_response`` for what is no HTTP, and
+``_unsupported_upgrade_warning`` for other protocols. All else is h11's and asyncio's. Why h11 and no other parser:
 docs/decisions/server-limits.md.
 """
 
@@ -58,6 +59,20 @@ class RareWarning:
             logger.warning(text, *arguments)
 
 
+class _StrictConnection(h11.Connection):
+    """Refuses a request with two lengths. h11 takes the chunks, a proxy in front may take the other: what one of them
+    reads as a body is a request to the other. nginx and Node refuse it, too (RFC 9112, 6.3)."""
+
+    def next_event(self) -> Any:
+        """The next event. Raises ``h11.RemoteProtocolError`` for what is no HTTP."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            if {b"content-length", b"transfer-encoding"} <= names:
+                raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding")
+        return event
+
+
 @dataclass(frozen=True, kw_only=True)
 class ServerLimits:
     """What the clients of ``run_server`` may take.
@@ -87,6 +102,7 @@ class LimitedHttp(H11Protocol, asyncio.BufferedProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.conn = _StrictConnection(h11.SERVER)
         self._buffer = bytearray()
         self._requested = False
         """Whether a request has arrived on this connection."""
@@ -128,6 +144,9 @@ class LimitedHttp(H11Protocol, asyncio.BufferedProtocol):
         data, self._buffer = self._buffer[:nbytes], bytearray()
         self.data_received(bytes(data))
         self._see_phase()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Says nothing: that the server speaks HTTP/1.1 alone is no fault. uvicorn logs two lines for each request."""
 
     def send_400_response(self, msg: str) -> None:
         """Ends the connection of a client that sends what is no HTTP. uvicorn answers also if a response has begun, and

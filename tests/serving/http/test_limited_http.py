@@ -358,6 +358,24 @@ async def test_requests_in_a_row_are_answered_one_after_the_other() -> None:
     assert client.transport.written.count(b"200 OK") == 300
 
 
+async def test_a_request_with_two_lengths_is_refused_with_all_that_follows() -> None:
+    server = Server(_length)
+    client = server.connects()
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+    client.sends(head + b"0\r\n\r\n" + GET)
+    await _settled()
+    assert (client.transport.status, client.transport.written.count(b"HTTP/1.1")) == (b"400", 1)
+    assert client.transport.is_closing()
+    assert not server.state.tasks
+
+
+async def test_a_protocol_that_the_server_does_not_speak_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    client = Server(_length).connects()
+    client.sends(GET[:-2] + b"Connection: upgrade\r\nUpgrade: websocket\r\n\r\n")
+    await _settled()
+    assert (client.transport.status, caplog.messages) == (b"200", [])
+
+
 CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 

@@ -36,7 +36,11 @@ async def test_names_that_differ_in_their_last_letter_are_two_users_also_as_utf8
     names = [name.encode() for name in ("annà", "annÅ", "ann\u00a0", "ann\u0085")] + [b"ann", b"ann\xa0", b"ann\x85"]
     async with client(create_app(agent, identify=header_user("X-User"))) as http:
         answers = [
-            text(chunks((await http.post("/api/chat", json=chat(said("hi", name.hex())), headers={b"x-user": name})).text))
+            text(
+                chunks(
+                    (await http.post("/api/chat", json=chat(said("hi", name.hex())), headers={b"x-user": name})).text
+                )
+            )
             for name in names
         ]
     assert answers == ["1 contents"] * len(names)
