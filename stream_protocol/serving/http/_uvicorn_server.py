@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import gc
+import logging
 import socket
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 import uvicorn
 from starlette.types import ASGIApp
 
-from stream_protocol.serving.http._limited_http import RareWarning, ServerLimits, limited_http
+from stream_protocol.serving.http._limited_http import WARNING_SECONDS, RareWarning, ServerLimits, limited_http
 
 if sys.platform != "win32":
     import resource
@@ -66,6 +67,26 @@ class ChatServer(uvicorn.Server):
             loop.default_exception_handler(context)
 
 
+class RareRecords(logging.Filter):
+    """Lets each sentence of uvicorn's pass at most once in ``WARNING_SECONDS``; tracebacks pass always.
+
+    uvicorn says one for each request that is no HTTP, and for each reader that is cut off.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._not_before: dict[object, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        if record.exc_info:
+            return True
+        is_due = record.created >= self._not_before.get(record.msg, 0.0)
+        if is_due:
+            self._not_before[record.msg] = record.created + WARNING_SECONDS
+        return is_due
+
+
 class AddressError(OSError):
     """The server cannot listen on the address. ``str(error)`` is one line that says why."""
 
@@ -115,6 +136,7 @@ def run_server(
         timeout_graceful_shutdown=GRACEFUL_SECONDS,
     )
     announce(server_address(listener))
+    logging.getLogger("uvicorn.error").addFilter(RareRecords())
     gc.freeze()  # what is loaded stays: each full collection would look at it for 80 ms, while all chats wait
     with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
         ChatServer(config, service).run(sockets=[listener])

@@ -1,6 +1,7 @@
 import asyncio
 import errno
 import gc
+import logging
 import resource
 import socket
 
@@ -13,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from stream_protocol.serving import ChatService
 from stream_protocol.serving.http._uvicorn_server import (
     ChatServer,
+    RareRecords,
     bind_socket,
     connections_within_files,
     run_server,
@@ -85,3 +87,17 @@ def test_what_is_loaded_before_the_first_request_is_never_looked_at_by_the_garba
     with bind_socket("127.0.0.1", 0) as listener:
         run_server(Starlette(), service, listener, lambda _url: None)
     assert frozen[0] > before
+
+
+def test_a_sentence_that_clients_can_cause_is_logged_once_a_minute_and_a_traceback_always() -> None:
+    records = RareRecords()
+
+    def passes(text: str, second: float, error: Exception | None = None) -> bool:
+        record = logging.LogRecord("uvicorn.error", logging.WARNING, "", 0, text, (), None)
+        record.created = second
+        record.exc_info = (type(error), error, None) if error is not None else None
+        return records.filter(record)
+
+    assert [passes("no HTTP", second) for second in (1000, 1001, 1059, 1060, 1061)] == [True, False, False, True, False]
+    assert passes("another", 1001)
+    assert all(passes("failed", 1001, ValueError("x")) for _ in range(3))
