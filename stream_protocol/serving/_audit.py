@@ -154,7 +154,7 @@ class AuditTrail:
             if attempt.decisions is None:
                 events = attempt.events
                 work = partial(attempted_decisions, request)
-                attempted = await long_work(lambda: work(Transcript(events)), request=request, events=events)
+                attempted = await long_work(lambda: work(Transcript(events)), request=request, items=events)
             else:
                 attempted = AttemptedDecisions(decisions=attempt.decisions)
             for number, one in enumerate(attempted.decisions, 1):

@@ -94,13 +94,10 @@ async def list_chats(
     if cursor is not None:
         reached = reached.parse(cursor)
     listed = (await runner.session_service.list_sessions(app_name=runner.app_name, user_id=user_id)).sessions
-    by_id = details_by_id(listed)
-    details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
-    chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]
-    left = reached.unread(chats)
+    left, details = await long_work(lambda: _unread(listed, reached, archived=archived), items=listed)
     titles = await _titles(runner, left if wanted else left[:limit], details)
     if wanted:
-        left = [chat for chat in left if wanted in _searchable(titles[chat.id] or "")]
+        left = await long_work(lambda: _found(left, titles, wanted), items=left)
     page = left[:limit]
     return ChatListPage(
         chats=tuple(_listed(chat, titles[chat.id], details[chat.id]) for chat in page),
@@ -140,6 +137,21 @@ def title_delta(session: Session, transcript: Transcript, turn: NewUserTurn | An
     return {OWN_TITLE_KEY: title}
 
 
+def _unread(
+    listed: Sequence[Session], reached: ChatCursor, *, archived: bool
+) -> tuple[list[Session], dict[str, ChatDetails]]:
+    """The chats that later pages of the list have, newest first, and the details of all chats, by id."""
+    by_id = details_by_id(listed)
+    details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
+    chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]
+    return reached.unread(chats), details
+
+
+def _found(chats: Sequence[Session], titles: Mapping[str, str | None], wanted: str) -> list[Session]:
+    """The chats whose title has these words. ``wanted``: as ``_searchable`` returns it."""
+    return [chat for chat in chats if wanted in _searchable(titles[chat.id] or "")]
+
+
 def _listed(chat: Session, title: str | None, details: ChatDetails) -> ListedChat:
     return {
         "id": chat.id,
@@ -163,7 +175,7 @@ async def _titles(
 
 async def _said_title(chat: Session) -> str | None:
     """The title that the user's first message gives; ``None`` if there is no such message."""
-    return await long_work(lambda: _first_title(Transcript(chat.events)), events=chat.events)
+    return await long_work(lambda: _first_title(Transcript(chat.events)), items=chat.events)
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:

@@ -22,19 +22,20 @@ LARGE_REQUEST: Final = 128 * 1024
 """Bytes of a body. What is smaller takes less than a thread would."""
 
 LONG_SESSION: Final = 200
-"""Events. Up to 0.1 ms is needed for each; fewer take less than a thread would."""
+"""Events of a session, or chats of a list. Up to 0.1 ms is needed for each; fewer take less than a thread would."""
 
 _ONE_AT_A_TIME: Final[RunVar[anyio.CapacityLimiter]] = RunVar("adk_ui_stream_long_work")
 """Of each event loop: every thread that is at work slows the loop down."""
 
 
-async def long_work(work: Callable[[], T], *, request: ChatRequest | None = None, events: Sized = ()) -> T:
-    """Returns what ``work`` returns. If it is about a large request or many events, it is done in a thread, one after
+async def long_work(work: Callable[[], T], *, request: ChatRequest | None = None, items: Sized = ()) -> T:
+    """Returns what ``work`` returns. If it is about a large request or many items, it is done in a thread, one after
     the other.
 
-    They must be the caller's own, and ``work`` may use nothing that belongs to the event loop.
+    ``items``: the events of a session, or the chats of a list. They and the request must be the caller's own, and
+    ``work`` may use nothing that belongs to the event loop.
     """
-    if len(events) <= LONG_SESSION and (request is None or request.size < LARGE_REQUEST):
+    if len(items) <= LONG_SESSION and (request is None or request.size < LARGE_REQUEST):
         return work()
     try:
         limiter = _ONE_AT_A_TIME.get()

@@ -296,7 +296,7 @@ class ChatService:
             running = request is not None and transcript.is_answering(request)
             return transcript_to_messages(transcript, running=running, **options)
 
-        return await long_work(messages, events=events)
+        return await long_work(messages, items=events)
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
         """Returns an artifact of a chat; the newest version by default.
@@ -432,7 +432,7 @@ class ChatService:
         for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
         job = self._job(request, turn, session, overrides, planned.runner)
-        await long_work(lambda: job.transcript, events=session.events)
+        await long_work(lambda: job.transcript, items=session.events)
         return job
 
     async def _plan_turn(
@@ -461,7 +461,7 @@ class ChatService:
                 history_cut=self._history_cut,
                 digest=digest,
             )
-            turn = await long_work(lambda: planning(Transcript(events)), request=request, events=events)
+            turn = await long_work(lambda: planning(Transcript(events)), request=request, items=events)
             planned = _Planned(runner, session, turn)
         turn = planned.turn
         attempt.plan(() if isinstance(turn, NothingToRun) else turn.answers)

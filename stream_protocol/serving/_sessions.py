@@ -104,7 +104,7 @@ async def complete_session(runner: Runner, before: Session, output: RunOutput, o
         before_run = len(before.events)
         return [*completing_events(transcript, output, outcome, events_before_run=before_run, agent=agent, now=now)]
 
-    for event in await long_work(missing, events=session.events):
+    for event in await long_work(missing, items=session.events):
         await runner.session_service.append_event(session, event)
 
 

@@ -14,7 +14,8 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 from stream_protocol import parse_chat_request
-from stream_protocol.serving import ChatService
+from stream_protocol.serving import ChatService, _chat_list
+from stream_protocol.serving._chat_details import is_details_id
 from stream_protocol.serving.adk_runner import MemorySessionService, load_session_service
 from stream_protocol.testing import ScriptedLlm
 
@@ -135,3 +136,33 @@ async def test_only_a_long_session_is_read_in_a_thread(
     )
     response = b"".join([chunk async for chunk in await service.respond(request, user_id="ann")])
     assert b"hello" in response
+
+
+@pytest.mark.parametrize(("chats", "in_thread"), [(4, False), (260, True)])
+async def test_only_a_long_list_is_sorted_and_searched_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, chats: int, in_thread: bool
+) -> None:
+    threads: dict[str, threading.Thread] = {}
+
+    def sorts(session_id: str) -> bool:
+        threads["sorted"] = threading.current_thread()
+        return is_details_id(session_id)
+
+    def searches(text: str) -> str:
+        threads["searched"] = threading.current_thread()
+        return text.casefold()
+
+    monkeypatch.setattr(_chat_list, "is_details_id", sorts)
+    monkeypatch.setattr(_chat_list, "_searchable", searches)
+    store = MemorySessionService()
+    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["hello"])), session_service=store)
+    for number in range(chats):
+        await store.create_session(
+            app_name=service.runner.app_name, user_id="ann", session_id=f"c{number}", state={"title": f"Trip {number}"}
+        )
+    page = await service.chats(user_id="ann", search="trip 3")
+    assert page.chats[-1]["title"] == "Trip 3"
+    assert {name: thread is not threading.current_thread() for name, thread in threads.items()} == {
+        "sorted": in_thread,
+        "searched": in_thread,
+    }

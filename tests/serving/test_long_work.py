@@ -11,9 +11,9 @@ LARGE = ChatRequest(id="c1", messages=(), size=LARGE_REQUEST)
 
 async def test_long_work_is_done_beside_the_loop_and_short_work_at_once() -> None:
     here = threading.get_ident()
-    assert await long_work(threading.get_ident, request=SMALL, events=range(LONG_SESSION)) == here
+    assert await long_work(threading.get_ident, request=SMALL, items=range(LONG_SESSION)) == here
     assert await long_work(threading.get_ident, request=LARGE) != here
-    assert await long_work(threading.get_ident, request=SMALL, events=range(LONG_SESSION + 1)) != here
+    assert await long_work(threading.get_ident, request=SMALL, items=range(LONG_SESSION + 1)) != here
 
 
 async def test_long_work_is_done_one_after_the_other() -> None:
