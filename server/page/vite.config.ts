@@ -1,15 +1,37 @@
+import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
+/**
+ * Of KaTeX's fonts those that a system lacks, and of the three formats the one that every browser takes: the others are
+ * no part of the page.
+ */
+const lessFonts = {
+  name: "less-fonts",
+  enforce: "pre" as const,
+  transform(css: string, id: string) {
+    if (!id.endsWith("katex.min.css")) return undefined;
+    return css
+      .replace(/@font-face\{[^}]*KaTeX_(?:Fraktur|SansSerif|Typewriter)[^}]*\}/g, "")
+      .replace(/,url\([^)]*\.(?:woff|ttf)\) format\("[a-z]+"\)/g, "");
+  },
+};
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [lessFonts, react(), tailwindcss()],
   base: "./", // the page may be mounted below any path
+  resolve: {
+    alias: {
+      "react-style-singleton": "/src/ui/adopted-styles.ts",
+      "rehype-raw": "/src/messages/no-raw-html.ts",
+    },
+  },
   build: {
     outDir: "../../stream_protocol/page",
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    chunkSizeWarningLimit: 2000, // one chunk: the page is served by its own machine
+    chunkSizeWarningLimit: 2000, // the page is served by its own machine
     license: { fileName: "licenses.md" }, // of the packages in the bundle
   },
   server: { proxy: { "/api": "http://127.0.0.1:8000" } },

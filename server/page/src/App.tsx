@@ -1,9 +1,9 @@
 import { generateId } from "ai";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { Chat } from "./Chat";
-import { Chats } from "./Chats";
-import { loadHistory } from "./history";
-import type { ChatMessage } from "./message-types";
+import { Chat } from "./chat/Chat";
+import { Chats } from "./sidebar/Chats";
+import { loadHistory } from "./chat/history";
+import type { ChatMessage } from "./chat/message-types";
 
 /** Chats that this page has begun itself: the server has nothing of them to load. */
 const begun = new Set<string>();

@@ -4,7 +4,7 @@ import { Approval, type OnApproval } from "./Approval";
 import { Credential, CREDENTIAL } from "./Credential";
 import { parsed } from "./Fields";
 import { Json } from "./Json";
-import type { ChatMessage, Confirmation } from "./message-types";
+import type { ChatMessage, Confirmation } from "../chat/message-types";
 
 export type Answers = {
   /** The response is over and the message is the last one: pending calls can be answered. */

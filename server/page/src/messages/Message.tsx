@@ -1,9 +1,9 @@
 import { getToolName, isDataUIPart, isToolUIPart, type SourceDocumentUIPart, type SourceUrlUIPart } from "ai";
 import type { FileUIPart, ReasoningUIPart } from "ai";
 import { memo } from "react";
-import { gatedByCredential } from "./Credential";
+import { gatedByCredential } from "../tools/Credential";
 import { Elsewhere, Picture } from "./Elsewhere";
-import { Json } from "./Json";
+import { Json } from "../tools/Json";
 import { Markdown } from "./Markdown";
 import {
   type ChatMessage,
@@ -12,8 +12,8 @@ import {
   CONFIRMATION,
   confirmationOf,
   speakerOf,
-} from "./message-types";
-import { type Answers, ToolCard } from "./ToolCard";
+} from "../chat/message-types";
+import { type Answers, ToolCard } from "../tools/ToolCard";
 
 type MessageProps = Answers & {
   message: ChatMessage;

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Fields, isObject } from "./Fields";
-import type { Confirmation } from "./message-types";
+import type { Confirmation } from "../chat/message-types";
 
 /** What the user decides, and the payload that the tool asked for. */
 export type OnApproval = (answer: { id: string; approved: boolean; reason?: string }, payload?: unknown) => void;

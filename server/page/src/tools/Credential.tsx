@@ -1,8 +1,8 @@
 import { getToolName, isToolUIPart } from "ai";
 import { type FormEvent, useState } from "react";
-import { Elsewhere } from "./Elsewhere";
+import { Elsewhere } from "../messages/Elsewhere";
 import { Fields, isObject, type Values } from "./Fields";
-import type { ChatPart } from "./message-types";
+import type { ChatPart } from "../chat/message-types";
 
 /** The tool under whose name ADK asks for a credential. */
 export const CREDENTIAL = "adk_request_credential";

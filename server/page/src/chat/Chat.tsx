@@ -7,10 +7,10 @@ import {
   lastAssistantMessageIsCompleteWithToolCalls,
 } from "ai";
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { OnApproval } from "./Approval";
-import { Composer } from "./Composer";
+import type { OnApproval } from "../tools/Approval";
+import { Composer } from "../composer/Composer";
 import { loadHistory } from "./history";
-import { Message } from "./Message";
+import { Message } from "../messages/Message";
 import { type ChatMessage, speakerOf } from "./message-types";
 
 const STATUS: Record<ChatStatus, string> = {

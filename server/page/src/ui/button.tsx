@@ -1,0 +1,34 @@
+import { Slot } from "radix-ui";
+import type { ComponentProps } from "react";
+
+const LOOKS = {
+  primary: "bg-primary text-primary-foreground hover:bg-primary/90",
+  outline: "border bg-card hover:bg-accent",
+  ghost: "text-muted-foreground hover:bg-accent hover:text-foreground",
+  danger: "bg-destructive text-background hover:bg-destructive/90",
+};
+
+const SIZES = {
+  text: "h-9 px-3.5 text-sm",
+  small: "h-8 px-2.5 text-[0.8125rem]",
+  icon: "size-9 [&_svg]:size-4.5",
+  "small icon": "size-7 [&_svg]:size-4",
+};
+
+export type ButtonProps = ComponentProps<"button"> & {
+  look?: keyof typeof LOOKS;
+  size?: keyof typeof SIZES;
+  /** Gives its looks to the one element in it, such as a link. */
+  asChild?: boolean;
+};
+
+export function Button({ look = "outline", size = "text", asChild, className = "", type, ...rest }: ButtonProps) {
+  const Element = asChild ? Slot.Root : "button";
+  return (
+    <Element
+      type={asChild ? undefined : (type ?? "button")}
+      className={`inline-flex shrink-0 items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:pointer-events-none disabled:opacity-40 ${LOOKS[look]} ${SIZES[size]} ${className}`}
+      {...rest}
+    />
+  );
+}

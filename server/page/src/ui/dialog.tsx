@@ -1,0 +1,45 @@
+import { X } from "lucide-react";
+import { Dialog as Radix } from "radix-ui";
+import type { ReactNode } from "react";
+import { Button } from "./button";
+
+export const BACKDROP = "fixed inset-0 z-40 bg-black/40";
+
+const PLACES = {
+  middle: "inset-x-0 top-[12vh] mx-auto w-[min(32rem,calc(100vw-2rem))] max-h-[76vh] rounded-2xl border",
+  side: "inset-y-0 start-0 w-72 max-w-[85vw] border-e",
+};
+
+type DialogProps = {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  title: string;
+  /** The title is only told to screen readers. */
+  bare?: boolean;
+  place?: keyof typeof PLACES;
+  children: ReactNode;
+};
+
+export function Dialog({ open, onOpenChange, title, bare, place = "middle", children }: DialogProps) {
+  return (
+    <Radix.Root open={open} onOpenChange={onOpenChange}>
+      <Radix.Portal>
+        <Radix.Overlay className={BACKDROP} />
+        <Radix.Content
+          aria-describedby={undefined}
+          className={`fixed z-40 flex flex-col bg-popover shadow-xl outline-none ${PLACES[place]}`}
+        >
+          <header className={bare ? "sr-only" : "flex items-center justify-between ps-5 pe-3 pt-3"}>
+            <Radix.Title className="font-semibold">{title}</Radix.Title>
+            <Radix.Close asChild>
+              <Button look="ghost" size="icon" aria-label="Close">
+                <X />
+              </Button>
+            </Radix.Close>
+          </header>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}

@@ -1,0 +1,13 @@
+import { Button, type ButtonProps } from "./button";
+import { Tooltip } from "./tooltip";
+
+type IconButtonProps = ButtonProps & { label: string; keys?: string };
+
+/** A button that is only an icon: its name is told to screen readers, and shown on hover and focus. */
+export function IconButton({ label, keys, look = "ghost", size = "icon", ...rest }: IconButtonProps) {
+  return (
+    <Tooltip label={label} keys={keys}>
+      <Button aria-label={label} look={look} size={size} {...rest} />
+    </Tooltip>
+  );
+}
