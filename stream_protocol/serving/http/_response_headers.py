@@ -23,6 +23,7 @@ _PAGE_POLICY: Final = {
     "default-src": "'none'",
     "script-src": "'self'",
     "style-src": "'self'",
+    "font-src": "'self'",
     "connect-src": "'self'",
     # What a model writes may name an image anywhere, with what it has read in the query: fetching that would tell it.
     "img-src": "'self' data: blob:",
@@ -33,12 +34,13 @@ _PAGE_POLICY: Final = {
     "frame-ancestors": "'none'",
 }
 
-_UNUSED_FEATURES: Final = ("camera", "display-capture", "geolocation", "microphone", "midi", "payment", "usb")
+_UNUSED_FEATURES: Final = ("camera", "display-capture", "microphone", "midi", "payment", "usb")
 
 PAGE_HEADERS: Final = {
     **_EVERYWHERE,
     "content-security-policy": "; ".join(f"{name} {value}" for name, value in _PAGE_POLICY.items()),
-    "permissions-policy": ", ".join(f"{feature}=()" for feature in _UNUSED_FEATURES),
+    # Where the user is, the browser asks the user, when an agent asks the page.
+    "permissions-policy": ", ".join([*(f"{feature}=()" for feature in _UNUSED_FEATURES), "geolocation=(self)"]),
     # A link's host is not looked up before it is clicked: the name may hold what an image's query would.
     "x-dns-prefetch-control": "off",
 }

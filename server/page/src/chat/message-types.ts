@@ -1,4 +1,4 @@
-import { isDataUIPart, type UIDataTypes, type UIMessage, type UIMessagePart, type UITools } from "ai";
+import { type FileUIPart, isDataUIPart, type UIDataTypes, type UIMessage, type UIMessagePart, type UITools } from "ai";
 
 /** What the server puts on `finish`. */
 export type ChatMetadata = {
@@ -33,4 +33,16 @@ export function confirmationOf(message: ChatMessage, toolCallId: string): Confir
     .filter((part) => part.type === CONFIRMATION)
     .map((part) => part.data as Confirmation)
     .find((confirmation) => confirmation.toolCallId === toolCallId);
+}
+
+/** What is typed and attached, before it is sent. */
+export type Draft = { text: string; files: FileUIPart[] };
+
+/** What was written in a message, without its files, thoughts and calls. */
+export function textOf(message: ChatMessage): string {
+  return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+}
+
+export function filesOf(message: ChatMessage): FileUIPart[] {
+  return message.parts.filter((part) => part.type === "file");
 }

@@ -1,73 +1,90 @@
-import { convertFileListToFileUIParts, type FileUIPart } from "ai";
-import { type FormEvent, type KeyboardEvent, useState } from "react";
+import { ArrowUp, Paperclip, Square } from "lucide-react";
+import { type ClipboardEvent, type FormEvent, type KeyboardEvent, type RefObject, useRef, useState } from "react";
+import type { Draft } from "../chat/message-types";
+import { IconButton } from "../ui/icon-button";
+import { Attached } from "./Attached";
+import type { Attachments } from "./use-attachments";
 
 type ComposerProps = {
+  field: RefObject<HTMLTextAreaElement | null>;
+  attachments: Attachments;
+  /** The one that has answered last. */
+  model: string | undefined;
   busy: boolean;
-  onSend: (text: string, files: FileUIPart[]) => void;
+  onSend: (draft: Draft) => void;
   onStop: () => void;
 };
 
-export function Composer({ busy, onSend, onStop }: ComposerProps) {
+/** Enter sends, also in the middle of an answer; Shift and Enter begins a line. The field never loses the focus. */
+export function Composer({ field, attachments, model, busy, onSend, onStop }: ComposerProps) {
   const [text, setText] = useState("");
-  const [files, setFiles] = useState<FileUIPart[]>([]);
+  const picker = useRef<HTMLInputElement>(null);
+  const { files } = attachments;
   const empty = text.trim() === "" && files.length === 0;
 
-  const attach = async (picker: HTMLInputElement) => {
-    const picked = await convertFileListToFileUIParts(picker.files ?? undefined);
-    picker.value = ""; // so that the same file can be picked again
-    setFiles((files) => [...files, ...picked]);
-  };
-  const send = (event?: FormEvent) => {
+  const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (busy || empty) return;
-    onSend(text.trim(), files);
+    field.current?.focus();
+    if (empty) return;
+    onSend({ text: text.trim(), files });
     setText("");
-    setFiles([]);
+    attachments.clear();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    send();
+    submit();
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    if (event.clipboardData.files.length === 0) return;
+    event.preventDefault();
+    void attachments.add(event.clipboardData.files);
   };
 
   return (
-    <form className="composer" onSubmit={send}>
-      {files.length > 0 && (
-        <p className="attached">
-          {files.map((file) => file.filename ?? file.mediaType).join(", ")}
-          <button type="button" className="plain" onClick={() => setFiles([])} aria-label="Remove attachments">
-            ×
-          </button>
-        </p>
-      )}
-      <div className="line">
-        <label className="attach">
-          <span aria-hidden="true">+</span>
-          <input
-            type="file"
-            multiple
-            aria-label="Attach files"
-            onChange={(event) => void attach(event.target)}
-          />
-        </label>
+    <form onSubmit={submit} className="mx-auto w-full max-w-3xl px-4 pb-[max(1rem,env(safe-area-inset-bottom))]">
+      <div className="rounded-2xl border bg-card p-2 shadow-sm transition-colors focus-within:border-ring">
+        <Attached files={files} onRemove={attachments.remove} />
         <textarea
+          ref={field}
           value={text}
           rows={1}
+          dir="auto"
+          autoFocus
+          aria-label="Message"
+          placeholder="Write a message"
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
-          placeholder="Write a message"
-          aria-label="Message"
-          autoFocus
+          onPaste={onPaste}
+          className="field-sizing-content block max-h-48 min-h-10 w-full resize-none bg-transparent px-2 py-2 outline-none placeholder:text-muted-foreground"
         />
-        {busy ? (
-          <button type="button" onClick={onStop}>
-            Stop
-          </button>
-        ) : (
-          <button type="submit" className="primary" disabled={empty}>
-            Send
-          </button>
-        )}
+        <div className="flex items-center justify-between">
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            hidden
+            aria-label="Files"
+            onChange={({ target }) => void attachments.add(target.files).finally(() => (target.value = ""))}
+          />
+          <IconButton label="Attach files" onClick={() => picker.current?.click()}>
+            <Paperclip />
+          </IconButton>
+          {model && (
+            <span className="ms-1 me-auto truncate text-xs text-muted-foreground" title="The model that has answered">
+              {model}
+            </span>
+          )}
+          {busy && empty ? (
+            <IconButton label="Stop" keys="Esc" look="outline" size="round" onClick={onStop}>
+              <Square fill="currentColor" />
+            </IconButton>
+          ) : (
+            <IconButton label="Send" keys="Enter" type="submit" look="primary" size="round" disabled={empty}>
+              <ArrowUp />
+            </IconButton>
+          )}
+        </div>
       </div>
     </form>
   );

@@ -1,14 +1,16 @@
+import { ExternalLink } from "lucide-react";
 import type { ReactNode } from "react";
 
 /** What a model, a tool or a file names, by a URL that may lead anywhere: nothing of it is fetched without a click. */
 
 const OPENED = ["http:", "https:", "mailto:"];
 const IN_THE_PAGE = ["data:", "blob:"];
+const LINK = "font-medium text-primary underline underline-offset-2 wrap-anywhere";
 
 type ElsewhereProps = { url: string | undefined; className?: string; download?: string; children: ReactNode };
 
 /** A link that tells the other side nothing of this page; only its words if the URL is not one to open. */
-export function Elsewhere({ url, className, download, children }: ElsewhereProps) {
+export function Elsewhere({ url, className = LINK, download, children }: ElsewhereProps) {
   const schemes = download === undefined ? OPENED : [...OPENED, ...IN_THE_PAGE];
   if (!schemes.includes(parsed(url)?.protocol ?? "")) return children;
   return (
@@ -21,18 +23,25 @@ export function Elsewhere({ url, className, download, children }: ElsewhereProps
 type PictureProps = { url: string | undefined; alt: string | undefined; className?: string };
 
 /** An image that the page has or its own server gives; of any other a link. */
-export function Picture({ url, alt, className }: PictureProps) {
+export function Picture({ url, alt, className = "max-w-full rounded-lg" }: PictureProps) {
   const at = parsed(url);
   if (at === undefined) return alt;
-  if (IN_THE_PAGE.includes(at.protocol) || at.origin === window.location.origin) {
-    return <img className={className} src={url} alt={alt} />;
-  }
+  if (isOwn(url)) return <img className={className} src={url} alt={alt} data-picture />;
   return (
-    <Elsewhere className="file" url={url}>
-      Show image from {at.host}
-      {alt ? `: ${alt}` : ""}
+    <Elsewhere className={`${LINK} inline-flex items-center gap-1.5 text-sm`} url={url}>
+      <ExternalLink className="size-3.5 shrink-0" aria-hidden />
+      <span>
+        Show image from {at.host}
+        {alt ? `: ${alt}` : ""}
+      </span>
     </Elsewhere>
   );
+}
+
+/** Nobody else hears of it when this URL is fetched. */
+export function isOwn(url: string | undefined): boolean {
+  const at = parsed(url);
+  return at !== undefined && (IN_THE_PAGE.includes(at.protocol) || at.origin === window.location.origin);
 }
 
 /** The URL as the browser reads it; `undefined` for what is none. */

@@ -1,60 +1,59 @@
-import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore } from "shiki/core";
-import { createJavaScriptRegexEngine } from "shiki/engine/javascript";
+import type { ElementContent, RootContent } from "hast";
+import bash from "highlight.js/lib/languages/bash";
+import css from "highlight.js/lib/languages/css";
+import diff from "highlight.js/lib/languages/diff";
+import go from "highlight.js/lib/languages/go";
+import java from "highlight.js/lib/languages/java";
+import javascript from "highlight.js/lib/languages/javascript";
+import json from "highlight.js/lib/languages/json";
+import python from "highlight.js/lib/languages/python";
+import rust from "highlight.js/lib/languages/rust";
+import sql from "highlight.js/lib/languages/sql";
+import typescript from "highlight.js/lib/languages/typescript";
+import xml from "highlight.js/lib/languages/xml";
+import yaml from "highlight.js/lib/languages/yaml";
+import { createLowlight } from "lowlight";
 import type { CodeHighlighterPlugin } from "streamdown";
 
-/** The languages that are coloured, each with its other names. They are loaded with the first block of code. */
-const LANGUAGES: Record<string, string> = {
-  bash: "bash", sh: "bash", shell: "bash", console: "bash",
-  diff: "diff",
-  json: "json",
-  python: "python", py: "python",
-  sql: "sql",
-  tsx: "tsx", jsx: "tsx", typescript: "tsx", ts: "tsx", javascript: "tsx", js: "tsx",
-  yaml: "yaml", yml: "yaml",
-};
+/** The languages that are coloured, and their other names: `py`, `tsx`, `html`. */
+const lowlight = createLowlight({
+  bash, css, diff, go, java, javascript, json, python, rust, sql, typescript, xml, yaml,
+});
 
-/** Its colours are the page's: `--code-token-…` of the theme, light and dark. */
-const THEME = createCssVariablesTheme({ name: "page", variablePrefix: "--code-", fontStyle: true });
+type Token = { content: string; color?: string };
 
-
-let highlighter: HighlighterCore | undefined;
-let loading: Promise<HighlighterCore> | undefined;
-
-/** With an engine that is no WebAssembly: the page's policy forbids that. */
-function load(): Promise<HighlighterCore> {
-  return createHighlighterCore({
-    engine: createJavaScriptRegexEngine(),
-    themes: [THEME],
-    langs: [
-      import("shiki/langs/bash.mjs"),
-      import("shiki/langs/diff.mjs"),
-      import("shiki/langs/json.mjs"),
-      import("shiki/langs/python.mjs"),
-      import("shiki/langs/sql.mjs"),
-      import("shiki/langs/tsx.mjs"),
-      import("shiki/langs/yaml.mjs"),
-    ],
-  });
-}
-
-function tokens(from: HighlighterCore, code: string, language: string) {
-  return from.codeToTokens(code, { lang: LANGUAGES[language] ?? "text", theme: "page" });
-}
-
-/** Streamdown's own has every language there is. */
+/**
+ * Streamdown's own highlighter has every language there is, in megabytes. The colours are those of markdown.css, by the
+ * scopes of highlight.js.
+ */
 export const code: CodeHighlighterPlugin = {
-  name: "shiki",
+  name: "shiki", // so Streamdown calls what colours code
   type: "code-highlighter",
-  getSupportedLanguages: () => Object.keys(LANGUAGES),
-  supportsLanguage: (language) => language in LANGUAGES,
+  getSupportedLanguages: () => lowlight.listLanguages(),
+  supportsLanguage: (language) => lowlight.registered(language),
   getThemes: () => ["page", "page"],
-  highlight({ code, language }, callback) {
-    if (highlighter) return tokens(highlighter, code, language);
-    loading ??= load();
-    void loading.then((loaded) => {
-      highlighter = loaded;
-      callback?.(tokens(loaded, code, language));
-    });
-    return null;
+  highlight({ code, language }) {
+    const { children } = lowlight.highlight(language, code);
+    return { tokens: linesOf(children.flatMap((child) => tokensOf(child))) };
   },
 };
+
+/** The innermost scope that has a colour gives it. */
+function tokensOf(node: RootContent | ElementContent, color?: string): Token[] {
+  if (node.type === "text") return [color === undefined ? { content: node.value } : { content: node.value, color }];
+  if (node.type !== "element") return [];
+  const names = node.properties["className"];
+  const scope = Array.isArray(names) ? String(names[0]).replace("hljs-", "") : undefined;
+  return node.children.flatMap((child) => tokensOf(child, scope ? `var(--code-${scope}, ${color ?? "inherit"})` : color));
+}
+
+function linesOf(tokens: Token[]): Token[][] {
+  const lines: Token[][] = [[]];
+  for (const { content, ...rest } of tokens) {
+    for (const [index, piece] of content.split("\n").entries()) {
+      if (index > 0) lines.push([]);
+      if (piece !== "") lines.at(-1)?.push({ content: piece, ...rest });
+    }
+  }
+  return lines;
+}

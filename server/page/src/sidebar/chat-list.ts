@@ -1,4 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { chatPath } from "../chat/chat-api";
+
+/** An event of the window: an answer has begun or ended, or a chat was changed, so that the list may be another. */
+export const CHATS_CHANGED = "chats-changed";
 
 const PAGE_SIZE = 30;
 /** Milliseconds between two looks at the list while an answer is being written. */
@@ -39,6 +43,10 @@ export function useChats(search: string, archived: boolean) {
     const timer = setTimeout(reload, search ? TYPING : 0);
     return () => clearTimeout(timer);
   }, [reload, search]);
+  useEffect(() => {
+    window.addEventListener(CHATS_CHANGED, reload);
+    return () => window.removeEventListener(CHATS_CHANGED, reload);
+  }, [reload]);
   const running = list.chats.some((chat) => chat.running);
   useEffect(() => {
     if (!running) return;
@@ -79,5 +87,3 @@ function without(chats: ListedChat[], others: ListedChat[]): ListedChat[] {
   const ids = new Set(others.map(({ id }) => id));
   return chats.filter(({ id }) => !ids.has(id));
 }
-
-const chatPath = (id: string) => `api/chat/${encodeURIComponent(id)}`;

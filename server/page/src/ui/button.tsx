@@ -9,10 +9,11 @@ const LOOKS = {
 };
 
 const SIZES = {
-  text: "h-9 px-3.5 text-sm",
-  small: "h-8 px-2.5 text-[0.8125rem]",
-  icon: "size-9 [&_svg]:size-4.5",
-  "small icon": "size-7 [&_svg]:size-4",
+  text: "h-9 rounded-lg px-3.5 text-sm",
+  small: "h-8 rounded-lg px-2.5 text-[0.8125rem]",
+  icon: "size-9 rounded-lg [&_svg]:size-4.5",
+  "small icon": "size-7 rounded-lg [&_svg]:size-4",
+  round: "size-9 rounded-full [&_svg]:size-4.5",
 };
 
 export type ButtonProps = ComponentProps<"button"> & {
@@ -27,7 +28,7 @@ export function Button({ look = "outline", size = "text", asChild, className = "
   return (
     <Element
       type={asChild ? undefined : (type ?? "button")}
-      className={`inline-flex shrink-0 items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:pointer-events-none disabled:opacity-40 ${LOOKS[look]} ${SIZES[size]} ${className}`}
+      className={`inline-flex shrink-0 items-center justify-center gap-2 font-medium whitespace-nowrap transition-colors disabled:pointer-events-none disabled:opacity-40 ${LOOKS[look]} ${SIZES[size]} ${className}`}
       {...rest}
     />
   );

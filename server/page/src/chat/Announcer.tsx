@@ -1,0 +1,18 @@
+import { type ChatStatus, isToolUIPart } from "ai";
+import type { ChatMessage } from "./message-types";
+
+/** Says once that an answer begins, and once that it has ended or waits for the user. The words themselves are silent. */
+export function Announcer({ status, messages }: { status: ChatStatus; messages: ChatMessage[] }) {
+  return (
+    <p className="sr-only" role="status" data-status={status}>
+      {told(status, messages.at(-1))}
+    </p>
+  );
+}
+
+function told(status: ChatStatus, last: ChatMessage | undefined): string {
+  if (status === "submitted" || status === "streaming") return "The agent is answering.";
+  if (status === "error" || last?.role !== "assistant") return ""; // an error is an alert of its own
+  const waits = last.parts.some((part) => isToolUIPart(part) && part.state === "approval-requested");
+  return waits ? "The agent waits for your approval." : "The agent has answered.";
+}

@@ -1,0 +1,42 @@
+import { ArrowDown } from "lucide-react";
+import type { ReactNode } from "react";
+import { StickToBottom, useStickToBottomContext } from "use-stick-to-bottom";
+import { IconButton } from "../ui/icon-button";
+
+const STILL = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** The messages. What is new stays in view, until the reader scrolls up. */
+export function Conversation({ busy, children }: { busy: boolean; children: ReactNode }) {
+  return (
+    <StickToBottom className="relative min-h-0 flex-1" initial="instant" resize={STILL ? "instant" : "smooth"}>
+      <StickToBottom.Content
+        role="log"
+        aria-live="off" // every word would be read: the announcer says what matters
+        aria-label="Conversation"
+        aria-busy={busy}
+        className="mx-auto flex min-h-full w-full max-w-3xl flex-col gap-4 px-4 pt-6 pb-8"
+      >
+        {children}
+      </StickToBottom.Content>
+      <ToEnd />
+    </StickToBottom>
+  );
+}
+
+function ToEnd() {
+  const { isAtBottom, scrollToBottom } = useStickToBottomContext();
+  if (isAtBottom) return null;
+  return (
+    <div className="absolute inset-x-0 bottom-3 flex justify-center">
+      <IconButton
+        label="Scroll to the end"
+        look="outline"
+        size="round"
+        className="shadow-md"
+        onClick={() => void scrollToBottom(STILL ? "instant" : "smooth")}
+      >
+        <ArrowDown />
+      </IconButton>
+    </div>
+  );
+}

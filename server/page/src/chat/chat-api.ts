@@ -1,0 +1,34 @@
+import { DefaultChatTransport } from "ai";
+import type { ChatMessage } from "./message-types";
+
+/** Where a chat is on the server that this page came from, below whatever path. */
+export const chatPath = (id: string) => `api/chat/${encodeURIComponent(id)}`;
+
+/** What the server has stored of the chat; `undefined` if it has no such chat. Throws if it can't be asked. */
+export async function loadMessages(id: string): Promise<ChatMessage[] | undefined> {
+  const response = await fetch(chatPath(id));
+  if (response.status === 404) return undefined;
+  if (!response.ok) throw new Error((await response.text()) || `The server answers ${response.status}.`);
+  return (await response.json()).messages;
+}
+
+/** `stop()` of the client only leaves the stream, as a reload does; the server is told that the run shall end. */
+export async function stopRun(id: string): Promise<void> {
+  await fetch(`${chatPath(id)}/stop`, { method: "POST" }).catch(() => undefined);
+}
+
+type Sent = { id: string; messages: ChatMessage[]; trigger: string; messageId: string | undefined };
+
+/** What a request says: the one message that it is about. The server has the others, and their files. */
+export function requestBody({ id, messages, trigger, messageId }: Sent, approvalPayloads: Record<string, unknown>) {
+  const message = messages.find((one) => one.id === messageId) ?? messages.at(-1);
+  return { id, trigger, messageId, message, approvalPayloads };
+}
+
+/** `approvalPayloads`: what approved calls get, by the approval's id, as it is when a request is sent. */
+export function chatTransport(approvalPayloads: Record<string, unknown>) {
+  return new DefaultChatTransport<ChatMessage>({
+    api: "api/chat",
+    prepareSendMessagesRequest: (sent) => ({ body: requestBody(sent, approvalPayloads) }),
+  });
+}

@@ -1,0 +1,86 @@
+import { Chat as ChatState, useChat } from "@ai-sdk/react";
+import {
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+} from "ai";
+import { useCallback, useState } from "react";
+import { CHATS_CHANGED } from "../sidebar/chat-list";
+import type { OnApproval } from "../tools/Approval";
+import { chatTransport, loadMessages, stopRun } from "./chat-api";
+import { nameInUrl } from "./chat-id";
+import { type ChatMessage, type Draft, filesOf } from "./message-types";
+
+/** True when every pending call of the last step is settled, be it by an approval, a refusal or an answer. */
+function isAnswered(chat: { messages: ChatMessage[] }): boolean {
+  return (
+    lastAssistantMessageIsCompleteWithApprovalResponses(chat) || lastAssistantMessageIsCompleteWithToolCalls(chat)
+  );
+}
+
+/** Takes up a response whose connection broke, or what became of it; asks anew for one that never began. */
+async function reconnect(state: ChatState<ChatMessage>): Promise<void> {
+  const shown = state.messages;
+  await state.resumeStream();
+  if (state.messages !== shown || state.error !== undefined) return;
+  const stored = (await loadMessages(state.id)) ?? [];
+  if (stored.length < shown.length) await state.regenerate();
+  else state.messages = stored;
+}
+
+/** The chat, and what can be done in it. `resume`: the server may be writing an answer in it. */
+export function useAgentChat(id: string, messages: ChatMessage[], resume: boolean) {
+  const [{ state, payloads, connection }] = useState(() => {
+    const payloads: Record<string, unknown> = {};
+    const connection = { lost: false };
+    // A state of our own: with a mere transport `useChat` of v6 forgets that a resumed response begins anew.
+    const state = new ChatState<ChatMessage>({
+      id,
+      messages,
+      transport: chatTransport(payloads),
+      sendAutomaticallyWhen: isAnswered,
+      onFinish: ({ isDisconnect }) => {
+        connection.lost = isDisconnect;
+        window.dispatchEvent(new Event(CHATS_CHANGED));
+      },
+    });
+    return { state, payloads, connection };
+  });
+  const chat = useChat<ChatMessage>({ chat: state, resume, experimental_throttle: 30 });
+  const { sendMessage, regenerate, addToolApprovalResponse } = chat;
+
+  /** Words that come in the middle of an answer end it: the server stops what runs, and answers them. */
+  const send = useCallback(
+    async ({ text, files }: Draft, messageId?: string) => {
+      await state.stop();
+      nameInUrl(id);
+      const sent = sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
+      window.dispatchEvent(new Event(CHATS_CHANGED));
+      await sent;
+    },
+    [id, state, sendMessage],
+  );
+  const edit = useCallback(
+    (messageId: string, text: string) => {
+      const edited = state.messages.find((message) => message.id === messageId);
+      void send({ text, files: edited ? filesOf(edited) : [] }, messageId);
+    },
+    [state, send],
+  );
+  const stop = useCallback(async () => {
+    await stopRun(id);
+    await state.stop();
+  }, [id, state]);
+  const retry = useCallback(
+    () => (connection.lost ? reconnect(state) : regenerate()),
+    [connection, state, regenerate],
+  );
+  const approve: OnApproval = useCallback(
+    (answer, payload) => {
+      if (payload !== undefined) payloads[answer.id] = payload;
+      void addToolApprovalResponse(answer);
+    },
+    [payloads, addToolApprovalResponse],
+  );
+  const busy = chat.status === "submitted" || chat.status === "streaming";
+  return { ...chat, state, busy, send, edit, stop, retry, approve };
+}

@@ -1,0 +1,72 @@
+import { useState } from "react";
+import { Chat } from "../chat/Chat";
+import { isBegunHere, useChatId } from "../chat/chat-id";
+import { Problem } from "../chat/Problem";
+import { useHistory } from "../chat/use-history";
+import { pageCommands, useShortcuts } from "../commands/commands";
+import { Palette } from "../commands/Palette";
+import { Shortcuts } from "../commands/Shortcuts";
+import { Sidebar } from "../sidebar/Sidebar";
+import { TooltipProvider } from "../ui/tooltip";
+import { Header } from "./Header";
+import { useTheme } from "./theme";
+import { useNarrow } from "./use-narrow";
+import { useSetting } from "./setting";
+
+export function App() {
+  const id = useChatId();
+  const history = useHistory(id);
+  const narrow = useNarrow();
+  const [theme, chooseTheme] = useTheme();
+  const [beside, setBeside] = useSetting("sidebar", "open");
+  const [over, setOver] = useState(false);
+  const [inspecting, setInspecting] = useState(false);
+  const [finding, setFinding] = useState(false);
+  const [explaining, setExplaining] = useState(false);
+
+  const sidebar = narrow ? over : beside === "open";
+  const showSidebar = (open: boolean) => (narrow ? setOver(open) : setBeside(open ? "open" : "closed"));
+  const toggleSidebar = () => showSidebar(!sidebar);
+  const toggleInspector = () => setInspecting((shown) => !shown);
+  const openPalette = () => setFinding(true);
+  const openShortcuts = () => setExplaining(true);
+  const commands = pageCommands({ toggleSidebar, toggleInspector, openPalette, openShortcuts, chooseTheme });
+  useShortcuts(commands);
+
+  return (
+    <TooltipProvider delayDuration={400}>
+      <div className="flex h-dvh overflow-hidden">
+        <Sidebar current={id} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
+        <div className="flex min-w-0 flex-1 flex-col">
+          <Header
+            sidebar={sidebar}
+            inspecting={inspecting}
+            theme={theme}
+            onSidebar={toggleSidebar}
+            onInspect={toggleInspector}
+            onPalette={openPalette}
+            onShortcuts={openShortcuts}
+            onTheme={chooseTheme}
+          />
+          {history.error !== undefined && history.retry && (
+            <div className="m-auto w-full max-w-3xl p-4">
+              <Problem text={history.error} onRetry={history.retry} />
+            </div>
+          )}
+          {history.messages && (
+            <Chat
+              key={id}
+              id={id}
+              messages={history.messages}
+              missing={history.missing ?? false}
+              resume={!isBegunHere(id) && !history.missing}
+              inspecting={inspecting}
+            />
+          )}
+        </div>
+      </div>
+      <Palette open={finding} onOpenChange={setFinding} commands={commands} />
+      <Shortcuts open={explaining} onOpenChange={setExplaining} commands={commands} />
+    </TooltipProvider>
+  );
+}

@@ -1,0 +1,53 @@
+import { Keyboard, Moon, PanelLeft, ScanSearch, Search, SquarePen } from "lucide-react";
+import { openNewChat } from "../chat/chat-id";
+import { IconButton } from "../ui/icon-button";
+import { Menu, MenuChoice, MenuItem, MenuLine } from "../ui/menu";
+import { type Theme, THEMES } from "./theme";
+
+type HeaderProps = {
+  sidebar: boolean;
+  inspecting: boolean;
+  theme: Theme;
+  onSidebar: () => void;
+  onInspect: () => void;
+  onPalette: () => void;
+  onShortcuts: () => void;
+  onTheme: (theme: Theme) => void;
+};
+
+export function Header({ sidebar, inspecting, theme, ...on }: HeaderProps) {
+  return (
+    <header className="flex h-12 shrink-0 items-center gap-1 border-b px-2">
+      <IconButton label={sidebar ? "Hide chats" : "Show chats"} keys="Mod+B" aria-expanded={sidebar} onClick={on.onSidebar}>
+        <PanelLeft className="rtl:rotate-180" />
+      </IconButton>
+      <h1 className="ms-1 text-sm font-semibold">ADK chat</h1>
+      <div className="ms-auto flex items-center">
+        <IconButton label="Find" keys="Mod+K" aria-haspopup="dialog" onClick={on.onPalette}>
+          <Search />
+        </IconButton>
+        <IconButton label="Inspector" keys="Mod+I" aria-pressed={inspecting} onClick={on.onInspect}>
+          <ScanSearch />
+        </IconButton>
+        <Menu
+          trigger={
+            <IconButton label="Theme and shortcuts">
+              <Moon />
+            </IconButton>
+          }
+        >
+          <MenuChoice label="Theme" value={theme} choices={THEMES} onChoose={on.onTheme} />
+          <MenuLine />
+          <MenuItem onSelect={on.onShortcuts}>
+            <Keyboard aria-hidden /> Keyboard shortcuts
+          </MenuItem>
+        </Menu>
+        {!sidebar && (
+          <IconButton label="New chat" keys="Mod+Shift+O" onClick={openNewChat}>
+            <SquarePen />
+          </IconButton>
+        )}
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,18 @@
+import { useEffect } from "react";
+import { readSetting, useSetting } from "./setting";
+
+export const THEMES = { light: "Light", dark: "Dark", system: "System" };
+export type Theme = keyof typeof THEMES;
+
+/** Puts what the user has chosen on the page: the style sheet does the rest. */
+export function applyTheme(): void {
+  const chosen = readSetting("theme");
+  if (chosen === "light" || chosen === "dark") document.documentElement.dataset["theme"] = chosen;
+  else delete document.documentElement.dataset["theme"];
+}
+
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  const [theme, choose] = useSetting("theme", "system");
+  useEffect(applyTheme, [theme]);
+  return [theme in THEMES ? (theme as Theme) : "system", choose];
+}

@@ -1,0 +1,33 @@
+import { RefreshCw } from "lucide-react";
+import { textOf } from "../chat/message-types";
+import { IconButton } from "../ui/icon-button";
+import { Actions, CopyText } from "./Actions";
+import type { MessageProps } from "./Message";
+import { Part } from "./Part";
+import { isSource, Sources } from "./Sources";
+import { Usage } from "./Usage";
+
+export function AgentMessage({ message, root, live, busy, onEdit: _, onRegenerate, ...answers }: MessageProps) {
+  return (
+    <article aria-label="Agent" className="group/message flex min-w-0 flex-col gap-3">
+      {message.parts.map((part, index) => (
+        <Part key={index} part={part} message={message} root={root} live={live} {...answers} />
+      ))}
+      <Sources sources={message.parts.filter(isSource)} />
+      {!live && (
+        <Actions>
+          <CopyText text={textOf(message)} />
+          <IconButton
+            label="Regenerate"
+            size="small icon"
+            disabled={busy}
+            onClick={() => void onRegenerate({ messageId: message.id })}
+          >
+            <RefreshCw />
+          </IconButton>
+          <Usage metadata={message.metadata} />
+        </Actions>
+      )}
+    </article>
+  );
+}

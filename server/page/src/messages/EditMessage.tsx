@@ -1,0 +1,41 @@
+import { type FormEvent, type KeyboardEvent, useState } from "react";
+import { Button } from "../ui/button";
+
+type EditMessageProps = { text: string; onSave: (text: string) => void; onCancel: () => void };
+
+/** Writes a message anew. What followed from the old words is taken back, on the page and on the server. */
+export function EditMessage({ text: old, onSave, onCancel }: EditMessageProps) {
+  const [text, setText] = useState(old);
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim()) onSave(text.trim());
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape") {
+      event.preventDefault(); // it stops no answer
+      onCancel();
+    }
+    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) save(event);
+  };
+  return (
+    <form onSubmit={save} className="w-full rounded-2xl border bg-card p-3 focus-within:border-ring">
+      <textarea
+        value={text}
+        dir="auto"
+        autoFocus
+        aria-label="Edit message"
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        className="field-sizing-content block max-h-64 w-full resize-none bg-transparent px-1 outline-none"
+      />
+      <div className="mt-3 flex justify-end gap-2">
+        <Button size="small" look="ghost" onClick={onCancel}>
+          Cancel
+        </Button>
+        <Button size="small" type="submit" look="primary" disabled={!text.trim()}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,43 @@
+import { getToolName, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
+import { type ChatMessage, type ChatPart, confirmationOf, speakerOf } from "../chat/message-types";
+import { gatedByCredential } from "../tools/Credential";
+import { type Answers, ToolCard } from "../tools/ToolCard";
+import { Data } from "./data/Data";
+import { File } from "./File";
+import { Markdown } from "./Markdown";
+import { Reasoning } from "./Reasoning";
+import { Speaker } from "./Speaker";
+
+type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; live: boolean };
+
+/** One part of what an agent says. */
+export function Part({ part, message, root, live, ...answers }: PartProps) {
+  if (isToolUIPart(part)) {
+    const confirmation = confirmationOf(message, part.toolCallId);
+    const gated = gatedByCredential(message.parts).has(part.toolCallId);
+    const name = part.title ?? getToolName(part);
+    return <ToolCard part={part} name={name} confirmation={confirmation} gated={gated} {...answers} />;
+  }
+  if (isDataUIPart(part)) return <Data type={part.type} data={part.data} />;
+  switch (part.type) {
+    case "text":
+      return <Text part={part} root={root} live={live} />;
+    case "reasoning":
+      return <Reasoning part={part} live={live && part.state === "streaming"} />;
+    case "file":
+      return <File part={part} />;
+    default:
+      return null; // sources stand together at the end; where a step begins is not shown
+  }
+}
+
+function Text({ part, root, live }: { part: TextUIPart; root: string | undefined; live: boolean }) {
+  if (part.text === "") return null;
+  const speaker = speakerOf(part);
+  return (
+    <div data-text={part.state ?? "done"}>
+      {speaker !== undefined && speaker !== root && <Speaker name={speaker} />}
+      <Markdown text={part.text} live={live && part.state === "streaming"} />
+    </div>
+  );
+}

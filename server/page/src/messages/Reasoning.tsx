@@ -1,0 +1,48 @@
+import type { ReasoningUIPart } from "ai";
+import { Brain } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { Collapsible } from "../ui/collapsible";
+import { Markdown } from "./Markdown";
+
+/** What the model thinks: open while it does, then folded with the time that it took, unless the reader says otherwise. */
+export function Reasoning({ part, live }: { part: ReasoningUIPart; live: boolean }) {
+  const [chosen, choose] = useState<boolean>();
+  const seconds = useSeconds(live);
+  if (part.text === "") return null;
+  return (
+    <Collapsible
+      open={chosen ?? live}
+      onOpenChange={choose}
+      className="text-sm text-muted-foreground"
+      summaryClassName="py-0.5 hover:text-foreground"
+      summary={
+        <>
+          <Brain className="size-4 shrink-0" aria-hidden />
+          <span className={live ? "animate-pulse" : ""}>{live ? "Thinking…" : thought(seconds)}</span>
+        </>
+      }
+    >
+      <div className="mt-1.5 border-s-2 ps-4" data-reasoning>
+        <Markdown text={part.text} live={live} />
+      </div>
+    </Collapsible>
+  );
+}
+
+/** How long this was live, once it no longer is; of what was over before nothing is known. */
+function useSeconds(live: boolean): number | undefined {
+  const began = useRef<number>(undefined);
+  const [seconds, setSeconds] = useState<number>();
+  useEffect(() => {
+    if (live) began.current ??= performance.now();
+    else if (began.current !== undefined) setSeconds((performance.now() - began.current) / 1000);
+  }, [live]);
+  return seconds;
+}
+
+function thought(seconds: number | undefined): string {
+  if (seconds === undefined) return "Thoughts";
+  const whole = Math.max(1, Math.round(seconds));
+  if (whole < 60) return `Thought for ${whole} ${whole === 1 ? "second" : "seconds"}`;
+  return `Thought for ${Math.floor(whole / 60)} min ${whole % 60} s`;
+}

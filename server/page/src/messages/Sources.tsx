@@ -1,0 +1,42 @@
+import type { SourceDocumentUIPart, SourceUrlUIPart } from "ai";
+import type { ChatPart } from "../chat/message-types";
+import { Elsewhere } from "./Elsewhere";
+
+type Source = SourceUrlUIPart | SourceDocumentUIPart;
+
+export function isSource(part: ChatPart): part is Source {
+  return part.type === "source-url" || part.type === "source-document";
+}
+
+/** What the answer cites, numbered, each once. */
+export function Sources({ sources }: { sources: Source[] }) {
+  const once = [...new Map(sources.map((source) => [source.type === "source-url" ? source.url : source.sourceId, source])).values()];
+  if (once.length === 0) return null;
+  return (
+    <nav aria-label="Sources" className="text-sm">
+      <h3 className="mb-1.5 text-xs font-medium text-muted-foreground">Sources</h3>
+      <ol className="flex flex-wrap gap-2">
+        {once.map((source, index) => (
+          <li key={source.sourceId} className="flex max-w-full items-center gap-2 rounded-lg border bg-card py-1 ps-1.5 pe-3">
+            <span className="grid size-5 shrink-0 place-items-center rounded bg-accent text-xs tabular-nums">{index + 1}</span>
+            <Cited source={source} />
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+function Cited({ source }: { source: Source }) {
+  if (source.type === "source-document") return <span className="truncate">{source.title || source.filename}</span>;
+  return (
+    <>
+      <Elsewhere url={source.url} className="truncate underline-offset-2 hover:underline">
+        {source.title ?? source.url}
+      </Elsewhere>
+      {source.title && URL.canParse(source.url) && (
+        <span className="truncate text-xs text-muted-foreground max-sm:hidden">{new URL(source.url).hostname}</span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,25 @@
+import { useState } from "react";
+import { Json } from "../../tools/Json";
+import { Collapsible } from "../../ui/collapsible";
+import { RENDERERS } from "./renderers";
+
+/** A `data-*` part: drawn by the renderer that is registered for its type, else folded JSON. */
+export function Data({ type, data }: { type: string; data: unknown }) {
+  const Renderer = Object.hasOwn(RENDERERS, type) ? RENDERERS[type] : undefined;
+  if (Renderer === undefined) return <Unknown type={type} data={data} />;
+  return <Renderer data={data} />;
+}
+
+function Unknown({ type, data }: { type: string; data: unknown }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Collapsible
+      open={open}
+      onOpenChange={setOpen}
+      className="text-sm"
+      summary={<code className="text-xs text-muted-foreground">{type}</code>}
+    >
+      <Json value={data} label={type} />
+    </Collapsible>
+  );
+}

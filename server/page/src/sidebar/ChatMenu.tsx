@@ -1,0 +1,61 @@
+import { Archive, ArchiveRestore, Ellipsis, Pencil, Trash2 } from "lucide-react";
+import { useRef, useState } from "react";
+import { Button } from "../ui/button";
+import { Confirm } from "../ui/confirm";
+import { Menu, MenuItem } from "../ui/menu";
+
+type ChatMenuProps = {
+  title: string;
+  archived: boolean;
+  onRename: () => void;
+  onArchive: () => void;
+  onDelete: () => void;
+};
+
+/** What can be done with a listed chat. Deleting is asked for twice: it can't be undone. */
+export function ChatMenu({ title, archived, onRename, onArchive, onDelete }: ChatMenuProps) {
+  const [asking, setAsking] = useState(false);
+  const renames = useRef(false);
+  const onCloseAutoFocus = (event: Event) => {
+    if (!renames.current) return;
+    renames.current = false;
+    event.preventDefault(); // the field of the title has the focus, once the menu is closed
+    onRename();
+  };
+  return (
+    <>
+      <Menu
+        onCloseAutoFocus={onCloseAutoFocus}
+        trigger={
+          <Button
+            look="ghost"
+            size="small icon"
+            aria-label={`More for ${title}`}
+            className="me-1 pointer-fine:opacity-0 pointer-fine:group-focus-within/chat:opacity-100 pointer-fine:group-hover/chat:opacity-100 pointer-fine:data-[state=open]:opacity-100"
+          >
+            <Ellipsis />
+          </Button>
+        }
+      >
+        <MenuItem onSelect={() => (renames.current = true)}>
+          <Pencil aria-hidden /> Rename
+        </MenuItem>
+        <MenuItem onSelect={onArchive}>
+          {archived ? <ArchiveRestore aria-hidden /> : <Archive aria-hidden />}
+          {archived ? "Unarchive" : "Archive"}
+        </MenuItem>
+        <MenuItem onSelect={() => setAsking(true)} className="text-destructive">
+          <Trash2 aria-hidden /> Delete
+        </MenuItem>
+      </Menu>
+      <Confirm
+        open={asking}
+        onOpenChange={setAsking}
+        title="Delete this chat?"
+        text={`“${title}” and its files will be gone.`}
+        action="Delete"
+        onConfirm={onDelete}
+      />
+    </>
+  );
+}
