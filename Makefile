@@ -37,14 +37,14 @@ MEET_ADK := $(addprefix tests/,convert session serving recording check replay_se
 # As tests/conftest.py orders them: not the files with most tests first.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # What is heavy has a target of its own.
-LIGHT := not attacks and not fleet and not samples and not frontends
+LIGHT := not attacks and not fleet and not samples and not frontends and not pages
 PYTHON_ALONE := not node and not browser and not store and $(LIGHT)
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 FRONTENDS_READY := $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends attack fleet samples hunt check static coverage bench lock page clean python-there node-missing
+.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends pages attack fleet samples hunt check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -118,6 +118,9 @@ test-versions: $(PYTHON_READY)  ## test-python on each supported Python that is 
 
 frontends: setup setup-frontends  ## build the examples that have a page, and drive them in Chromium
 	$(BIN)/python -m pytest -m frontends -n 2 --dist loadscope $(ARGS)
+
+pages: setup setup-frontends  ## each feature of the built page in Chromium, with `ai` 6 and 7: three minutes
+	$(BIN)/python -m pytest -m pages -n 2 $(BY_FILE) $(ARGS)
 
 hunt: setup  ## tests that draw by chance, by new seeds: ROUNDS=3, MINUTES=10 at most; or by one, SEED=7
 	@for seed in $(or $(SEED),$$($(BIN)/python -c 'import random; print(*random.sample(range(2**32), $(ROUNDS)))')); do \

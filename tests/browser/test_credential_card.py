@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.test_demo_page import say
 from tests.chromium import opened_tab
+from tests.demo_page import say
 from tests.processes import serving
 
 pytestmark = pytest.mark.browser

@@ -6,6 +6,7 @@ from playwright.sync_api import Browser, expect
 
 from stream_protocol.serving import ChatService, create_app, explain_error
 from stream_protocol.testing import Call, ScriptedLlm
+from tests.demo_page import answers
 from tests.served import served
 
 pytestmark = pytest.mark.browser
@@ -27,8 +28,9 @@ def test_the_page_shows_the_cause_if_it_may_and_retry_is_answered(browser: Brows
         page.get_by_label("Message").fill("hi")
         page.get_by_label("Message").press("Enter")
         sentence = "The tool get_weather raised RuntimeError: no sky" if told else "An error occurred."
-        expect(page.locator(".problem")).to_contain_text(sentence)
+        problem = page.locator("[data-problem]")
+        expect(problem).to_contain_text(sentence)
         page.get_by_role("button", name="Retry").click()
-        expect(page.locator(".assistant")).to_contain_text("Better.")
-        expect(page.locator(".problem")).to_have_count(0)
+        expect(answers(page)).to_contain_text("Better.")
+        expect(problem).to_have_count(0)
         page.close()

@@ -12,6 +12,7 @@ from stream_protocol.serving import bind_socket, create_app, only_allowed_hosts
 from stream_protocol.serving.http._uvicorn_server import server_address
 from stream_protocol.testing import ScriptedLlm
 from tests.chromium import launched, opened_tab
+from tests.demo_page import answers
 from tests.served import serving
 
 pytestmark = pytest.mark.browser
@@ -52,10 +53,10 @@ def test_nothing_that_a_model_names_is_fetched_before_it_is_clicked(browser: Bro
         page.goto(url)
         page.get_by_label("Message").fill("hi")
         page.get_by_label("Message").press("Enter")
-        expect(page.locator(".small-print")).to_be_visible()
-        expect(page.locator("a.file", has_text="Show image from elsewhere.test")).to_have_count(4)
-        page.wait_for_function("document.querySelector('.markdown img').complete")
-        links = page.locator(".assistant a").evaluate_all(HREFS)
+        expect(page.get_by_role("button", name="Regenerate")).to_be_visible()
+        expect(page.get_by_role("link", name="Show image from elsewhere.test")).to_have_count(4)
+        page.wait_for_function("document.querySelector('article img').complete")
+        links = answers(page).get_by_role("link").evaluate_all(HREFS)
     assert {request for request in fetched if not request.startswith((f"{url}/", "data:"))} == set()
     assert f"{url}/6.png" in fetched
     assert {rel for _, rel, _ in links} == {"noopener noreferrer"}

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.chromium import HANG_MS, opened_tab
+from tests.demo_page import answers, expect_status
 from tests.processes import ROOT, serving
 from tests.replay_server.fixture_recordings import write_recordings
 
@@ -44,10 +45,6 @@ def open_chat(page: Page, url: str, chat: str, words: str) -> None:
     page.get_by_role("button", name=words, exact=True).click()
 
 
-def expect_status(page: Page, status: str) -> None:
-    expect(page.get_by_role("status")).to_have_attribute("data-status", status)
-
-
 def test_a_page_shows_half_an_argument_for_as_long_as_it_is_held(page: Page, replay_url: str, shots: Path) -> None:
     chat = "streamed_arguments_nested--1"
     open_chat(page, replay_url, chat, "book")
@@ -80,7 +77,7 @@ def test_a_question_is_answered_and_the_rest_is_held_again(page: Page, replay_ur
     expect_status(page, "streaming")
     step(replay_url, chat, all="true")
     expect_status(page, "ready")
-    assert page.locator(".assistant").count() == 1
+    assert answers(page).count() == 1
 
 
 def test_what_was_not_recorded_is_told_on_the_page(page: Page, replay_url: str, shots: Path) -> None:

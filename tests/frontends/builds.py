@@ -54,21 +54,34 @@ class Frontend:
 @contextmanager
 def serving_frontend(frontend: Frontend, folder: Path, *, agent_url: str) -> Iterator[str]:
     """The address of the example, which is built in ``folder``. Only its server knows the agent's."""
-    example = ROOT / "examples" / frontend.example
-    require_node_project(example)
-    copy = folder / str(frontend)
-    copy.mkdir()
-    for part in example.iterdir():
-        if part.is_file():
-            shutil.copy2(part, copy)
-        elif part.name not in BUILT:
-            shutil.copytree(part, copy / part.name, symlinks=True, copy_function=_link)
-    if frontend.packages is not None:
-        _put_in(PACKAGES / frontend.packages, copy / "node_modules")
+    copy = _copy(ROOT / "examples" / frontend.example, folder / str(frontend), frontend.packages)
     ai: str = json.loads((copy / "node_modules" / "ai" / "package.json").read_text())["version"]
     assert ai.startswith(f"{frontend.ai}.")
     with _built_and_served(copy, agent_url) as url:
         yield url
+
+
+def build_demo_page(folder: Path, *, packages: str) -> Path:
+    """The folder with the demo page, built with the ``ai`` of this folder here."""
+    npm = require_command("npm")
+    project = _copy(ROOT / "server" / "page", folder / "source", packages)
+    built = folder / "page"
+    _run([npm, "run", "build", "--", "--outDir", str(built)], cwd=project)
+    return built
+
+
+def _copy(project: Path, copy: Path, packages: str | None) -> Path:
+    """A copy of the project with its packages, and over them those of this folder here."""
+    require_node_project(project)
+    copy.mkdir()
+    for part in project.iterdir():
+        if part.is_file():
+            shutil.copy2(part, copy)
+        elif part.name not in BUILT:
+            shutil.copytree(part, copy / part.name, symlinks=True, copy_function=_link)
+    if packages is not None:
+        _put_in(PACKAGES / packages, copy / "node_modules")
+    return copy
 
 
 @contextmanager

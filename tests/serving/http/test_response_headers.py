@@ -68,11 +68,13 @@ async def test_the_page_loads_from_its_own_server_alone() -> None:
         "frame-ancestors": "'none'",
         "script-src": own,
         "style-src": own,
+        "font-src": own,
         "connect-src": own,
         "img-src": "'self' data: blob:",
         "media-src": "'self' data: blob:",
     }
     assert "microphone=()" in page.headers["permissions-policy"]
+    assert "geolocation=(self)" in page.headers["permissions-policy"]  # the browser asks the user
     assert page.headers["x-dns-prefetch-control"] == "off"
     assert not re.search(r"<style|<script>|style=| on\w+=", page.text)  # nothing inline, which the policy forbids
 

@@ -7,7 +7,7 @@ export type ChatMetadata = {
     inputTokens?: number;
     outputTokens?: number;
     totalTokens?: number;
-    reasoningTokens?: number;
+    outputTokenDetails?: { reasoningTokens?: number };
   };
 };
 

@@ -10,6 +10,7 @@ import { Usage } from "./Usage";
 export function AgentMessage({ message, root, live, busy, onEdit: _, onRegenerate, ...answers }: MessageProps) {
   return (
     <article aria-label="Agent" className="group/message flex min-w-0 flex-col gap-3">
+      <h2 className="sr-only">Agent</h2>
       {message.parts.map((part, index) => (
         <Part key={index} part={part} message={message} root={root} live={live} {...answers} />
       ))}

@@ -14,7 +14,9 @@ export function Sources({ sources }: { sources: Source[] }) {
   if (once.length === 0) return null;
   return (
     <nav aria-label="Sources" className="text-sm">
-      <h3 className="mb-1.5 text-xs font-medium text-muted-foreground">Sources</h3>
+      <p className="mb-1.5 text-xs font-medium text-muted-foreground" aria-hidden>
+        Sources
+      </p>
       <ol className="flex flex-wrap gap-2">
         {once.map((source, index) => (
           <li key={source.sourceId} className="flex max-w-full items-center gap-2 rounded-lg border bg-card py-1 ps-1.5 pe-3">

@@ -5,9 +5,9 @@ export function Usage({ metadata }: { metadata: ChatMetadata | undefined }) {
   const { modelId, usage } = metadata ?? {};
   const facts = [
     modelId,
-    tokens(usage?.inputTokens, "in"),
-    tokens(usage?.outputTokens, "out"),
-    tokens(usage?.reasoningTokens, "of thought"),
+    tokens(usage?.inputTokens, "tokens in"),
+    tokens(usage?.outputTokens, "tokens out"),
+    tokens(usage?.outputTokenDetails?.reasoningTokens, "in thoughts"),
   ].filter((fact) => fact !== undefined);
   if (facts.length === 0) return null;
   return (
@@ -18,5 +18,5 @@ export function Usage({ metadata }: { metadata: ChatMetadata | undefined }) {
 }
 
 function tokens(count: number | undefined, what: string): string | undefined {
-  return count ? `${count.toLocaleString("en")} tokens ${what}` : undefined;
+  return count ? `${count.toLocaleString("en")} ${what}` : undefined;
 }

@@ -1,0 +1,46 @@
+"""The built page in a browser, found as its user finds it: by the names of its parts."""
+
+from typing import Final
+
+from playwright.sync_api import Locator, Page, Request, expect
+
+STREAMING_TEXT: Final = '[data-text="streaming"]'
+"""A text that is being written."""
+
+
+def say(page: Page, text: str) -> None:
+    field(page).fill(text)
+    field(page).press("Enter")
+
+
+def field(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="Message", exact=True)
+
+
+def answers(page: Page) -> Locator:
+    """The agent's messages."""
+    return page.get_by_role("article", name="Agent")
+
+
+def texts(page: Page) -> Locator:
+    """The agent's words, each text by itself."""
+    return answers(page).locator("[data-text]")
+
+
+def tool(page: Page, name: str, state: str) -> Locator:
+    return page.locator(f'[data-tool="{name}"][data-state="{state}"]')
+
+
+def expect_status(page: Page, status: str) -> None:
+    expect(page.get_by_role("status")).to_have_attribute("data-status", status)
+
+
+def posts(page: Page) -> list[Request]:
+    """Fills with the requests of the chat from now on."""
+    seen: list[Request] = []
+    page.on("request", lambda request: seen.append(request) if request.method == "POST" else None)
+    return seen
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).last.click()

@@ -1,0 +1,96 @@
+"""The page before an agent of its own, built with `ai` of each version, on screens of each kind."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final, Protocol, Unpack
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from stream_protocol.serving import ChatService, create_app, explain_error
+from stream_protocol.serving.http._response_headers import PAGE_HEADERS, ResponseHeaders
+from stream_protocol.serving.http._web_app import PAGE
+from stream_protocol.wire import AiSdkVersion
+from tests.chromium import Screen, browser, opened_tab, shots
+from tests.demo_page import field
+from tests.frontends.builds import build_demo_page
+from tests.pages.scenes import SUGGESTIONS, Scenes
+from tests.served import served
+
+__all__ = ["browser", "shots"]
+
+PATH: Final = "/some/where"
+"""The page is mounted below a path: no request of it may leave that."""
+
+
+class Open(Protocol):
+    """Opens the page: a new chat, or what is at this place in it."""
+
+    def __call__(self, place: str = ..., **screen: Unpack[Screen]) -> Page: ...
+
+
+@pytest.fixture(scope="module", params=[6, 7], ids=["ai v6", "ai v7"])
+def ai_sdk(request: pytest.FixtureRequest) -> AiSdkVersion:
+    version: AiSdkVersion = request.param
+    return version
+
+
+@pytest.fixture(scope="session")
+def page_v7(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_demo_page(tmp_path_factory.mktemp("page"), packages="ai-v7/react")
+
+
+@pytest.fixture(scope="module")
+def scenes() -> Scenes:
+    return Scenes()
+
+
+@pytest.fixture(scope="module")
+def url(scenes: Scenes, ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of the page."""
+    page: Path = PAGE if ai_sdk == 6 else request.getfixturevalue("page_v7")
+    service = ChatService(scenes.agent(), ai_sdk=ai_sdk, on_error=explain_error)
+    app = create_app(service, page=False)
+    app.routes.append(Route("/suggestions.json", lambda _: JSONResponse(SUGGESTIONS)))
+    app.routes.append(Mount("/", ResponseHeaders(StaticFiles(directory=page, html=True), PAGE_HEADERS)))
+    with served(Starlette(routes=[Mount(PATH, app)])) as address:
+        yield f"{address}{PATH}/"
+        scenes.go_on()
+
+
+@pytest.fixture
+def open_page(browser: Browser, url: str, scenes: Scenes) -> Iterator[Open]:
+    """Each page is a browser of its own. Fails the test if one complains on its console, or asks for what is outside
+    its path."""
+    complaints: list[str] = []
+    asked: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            complaints.append(message.text)
+
+    with ExitStack() as tabs:
+
+        def open_(place: str = "", **screen: Unpack[Screen]) -> Page:
+            page = tabs.enter_context(opened_tab(browser, **screen))
+            page.on("console", note)
+            page.on("request", lambda request: asked.append(request.url))
+            page.goto(url + place)
+            expect(field(page)).to_be_visible()
+            return page
+
+        yield open_
+        scenes.go_on()
+    assert complaints == []
+    assert {other for other in asked if not other.startswith((url, "data:", "blob:"))} == set()
+
+
+@pytest.fixture
+def page(open_page: Open) -> Page:
+    """A new chat."""
+    return open_page()

@@ -1,0 +1,109 @@
+"""An agent that says at once what its user's first word names: each kind of part that a page can be given."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from google.adk.agents import LlmAgent
+from google.adk.models.llm_request import LlmRequest
+from google.adk.tools import FunctionTool, ToolContext
+from google.genai.types import Part
+
+from server.agents.chart import bar_chart
+from server.agents.script import Question, read_question
+from stream_protocol.serving import emit_data
+from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
+
+BEGINNING: Final = "Once upon a time there was a stream,"
+END: Final = " and it reached the sea."
+
+SUGGESTIONS: Final = ("hello there", "think about it")
+
+TABLE: Final = """
+| Station | Departure | Remark |
+|---|---|---|
+| Hauptbahnhof Untergeschoss | 07:45 | Straßenbahnersatzverkehrshaltestelle |
+| Kyoto | 08:15 | Reservierungspflichtig |
+
+- [x] packed
+- [ ] paid
+
+```python
+def greet(name: str) -> str:
+    return f"Hello, {name}, and everybody who reads lines as long as this one, which is long"
+```
+
+$$e^{i\\pi} + 1 = 0$$
+"""
+
+ARABIC: Final = "مرحبا، كيف يمكنني مساعدتك اليوم؟"
+
+
+async def pay(amount: float) -> dict[str, float]:
+    """Pays. The user is asked for approval first."""
+    return {"paid": amount}
+
+
+async def draw() -> dict[str, Any]:
+    """Draws a chart."""
+    return {"chart": Part.from_bytes(data=bar_chart((1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6)), mime_type="image/png")}
+
+
+async def measure(tool_context: ToolContext) -> str:
+    """Measures the wind, and shows it on the page."""
+    emit_data(tool_context, "wind", {"knots": 12})
+    return "measured"
+
+
+@dataclass
+class Scenes:
+    """What the agent answers. ``go_on`` lets each story that is being told come to its end."""
+
+    told: asyncio.Event = field(default_factory=asyncio.Event)
+    loop: asyncio.AbstractEventLoop | None = None
+    failed: set[str] = field(default_factory=set)
+
+    def go_on(self) -> None:
+        told, self.told = self.told, asyncio.Event()
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(told.set)
+
+    def agent(self) -> LlmAgent:
+        skipper = LlmAgent(name="skipper", model=ScriptedLlm(respond=lambda _: ["Aye."]), description="Sails.")
+        tools = [FunctionTool(pay, require_confirmation=True), draw, measure]
+        model = ScriptedLlm(model="scripted", respond=self.respond)
+        return LlmAgent(name="guide", model=model, tools=tools, sub_agents=[skipper])
+
+    def respond(self, request: LlmRequest) -> list[Step]:
+        self.loop = asyncio.get_running_loop()
+        return [*self._answer(read_question(request)), token_usage(prompt=1234, answer=5, thoughts=7)]
+
+    def _answer(self, question: Question) -> Sequence[Step]:
+        answers = question.answers
+        match question.text.split()[0].lower() if question.text else "":
+            case "story":
+                return [BEGINNING, Wait(self.told), END]
+            case "think":
+                sources = {"https://rivers.example/a": "All rivers", "https://sea.example/": "The sea"}
+                return [Thought("Let me see.", signature=b"s"), Wait(0.2), "I have thought.", web_sources(sources)]
+            case "pay" if "pay" in answers:
+                return ["Paid."]
+            case "pay":
+                return [Call("pay", {"amount": 5.0})]
+            case "draw":
+                return ["There."] if answers else [Call("draw", {})]
+            case "wind":
+                return ["Twelve knots."] if answers else [Call("measure", {})]
+            case "sail":
+                return [Call("transfer_to_agent", {"agent_name": "skipper"})]
+            case "table":
+                return [TABLE]
+            case "arabic":
+                return [ARABIC]
+            case "files":
+                return ["; ".join(f"{file.mime_type}, {len(file.data or b'')} bytes" for file in question.files)]
+            case "fail" if question.text not in self.failed:
+                self.failed.add(question.text)
+                return ["I begin", ConnectionError("The model is not there.")]
+        return [f"You said: {question.text}"]

@@ -1,0 +1,165 @@
+"""What is around a chat: the list of all, the palette, shortcuts, themes, and places in the URL."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts
+from tests.pages.conftest import Open
+from tests.pages.scenes import BEGINNING, Scenes
+
+pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
+
+BACKGROUND: Final = "getComputedStyle(document.documentElement).backgroundColor"
+
+
+def sidebar(page: Page) -> Locator:
+    return page.get_by_role("navigation", name="Chats")
+
+
+def current(page: Page) -> Locator:
+    return sidebar(page).get_by_role("listitem").filter(has=page.locator("[aria-current]"))
+
+
+def choose(page: Page, item: Locator, action: str) -> None:
+    item.get_by_role("button", name="More for").click()
+    page.get_by_role("menuitem", name=action).click()
+
+
+def test_a_chat_is_marked_while_it_runs_and_searched_renamed_archived_and_deleted(
+    page: Page, scenes: Scenes, shots: Path
+) -> None:
+    say(page, "story of the sidebar")
+    expect(current(page).get_by_role("img", name="Answering")).to_be_visible()
+    page.screenshot(path=shots / "sidebar.png")
+    scenes.go_on()
+    expect_status(page, "ready")
+    expect(page.get_by_role("img", name="Answering")).to_have_count(0)
+    choose(page, current(page), "Rename")
+    page.get_by_label("Title").fill("Streams")
+    page.get_by_label("Title").press("Enter")
+    expect(current(page)).to_contain_text("Streams")
+    page.get_by_label("Search chats").fill("no such title")
+    expect(sidebar(page)).to_contain_text("No title has this.")
+    page.get_by_label("Search chats").fill("stREAMS")
+    expect(current(page)).to_contain_text("Streams")
+    choose(page, current(page), "Archive")
+    expect(current(page)).to_have_count(0)
+    press(page, "Archived")
+    expect(current(page)).to_contain_text("Streams")
+    choose(page, current(page), "Delete")
+    asked = page.get_by_role("alertdialog")
+    expect(asked).to_contain_text("“Streams” and its files will be gone.")
+    page.screenshot(path=shots / "delete.png")
+    asked.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("article")).to_have_count(0)
+    assert "#" not in page.url
+
+
+def test_a_chat_is_opened_by_its_url_and_the_way_back_leads_to_the_one_before(page: Page) -> None:
+    say(page, "first")
+    expect(texts(page)).to_have_text("You said: first")
+    first = page.url
+    press(page, "New chat")
+    say(page, "second")
+    expect(texts(page)).to_have_text("You said: second")
+    expect_status(page, "ready")
+    sidebar(page).get_by_role("link", name="first").first.click()
+    expect(texts(page)).to_have_text("You said: first")
+    assert page.url == first
+    page.go_back()
+    expect(texts(page)).to_have_text("You said: second")
+
+
+def test_an_answer_goes_on_while_another_chat_is_looked_at(page: Page, scenes: Scenes) -> None:
+    say(page, "story")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    press(page, "New chat")
+    expect(field(page)).to_be_focused()
+    page.go_back()
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    expect_status(page, "streaming")
+    scenes.go_on()
+    expect_status(page, "ready")
+
+
+def test_a_url_that_names_no_chat_is_a_new_one(open_page: Open) -> None:
+    page = open_page("#%")
+    say(page, "hello")
+    expect(texts(page)).to_have_text("You said: hello")
+
+
+def test_the_palette_finds_chats_and_commands(page: Page, shots: Path) -> None:
+    say(page, "palette")
+    expect(texts(page)).to_have_text("You said: palette")
+    expect_status(page, "ready")
+    press(page, "New chat")
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Find a chat or a command")
+    page.screenshot(path=shots / "palette.png")
+    page.keyboard.type("palett")
+    expect(palette.get_by_role("option").first).to_have_text("palette")
+    page.keyboard.press("Enter")
+    expect(texts(page)).to_have_text("You said: palette")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("dark")
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_shortcuts_do_what_their_list_says(page: Page, shots: Path) -> None:
+    page.keyboard.press("Control+/")
+    shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(shortcuts).to_contain_text("Stop the answer")
+    page.screenshot(path=shots / "shortcuts.png")
+    page.keyboard.press("Escape")
+    expect(shortcuts).to_have_count(0)
+    page.keyboard.press("Control+b")
+    expect(sidebar(page)).to_have_count(0)
+    page.reload()
+    expect(field(page)).to_be_visible()
+    expect(sidebar(page)).to_have_count(0)
+    say(page, "hello")
+    expect(answers(page)).to_have_count(1)
+    page.keyboard.press("Control+Shift+O")
+    expect(page.get_by_role("article")).to_have_count(0)
+
+
+def test_the_theme_is_the_systems_until_the_user_chooses_and_stays_chosen(open_page: Open) -> None:
+    page = open_page(colors="dark")
+    html = page.locator("html")
+    dark = page.evaluate(BACKGROUND)
+    press(page, "Theme and shortcuts")
+    page.get_by_role("menuitemradio", name="Light").click()
+    expect(html).not_to_have_css("background-color", dark)
+    page.reload()
+    expect(html).not_to_have_css("background-color", dark)
+    press(page, "Theme and shortcuts")
+    page.get_by_role("menuitemradio", name="System").click()
+    expect(html).to_have_css("background-color", dark)
+
+
+def test_the_chats_of_a_phone_are_over_the_page(open_page: Open, shots: Path) -> None:
+    page = open_page(width=390, height=800)
+    expect(sidebar(page)).to_have_count(0)
+    press(page, "Show chats")
+    expect(page.get_by_role("dialog", name="Chats")).to_be_visible()
+    page.screenshot(path=shots / "phone-chats.png")
+    press(page, "Close")
+    expect(sidebar(page)).to_have_count(0)
+
+
+def test_the_keyboard_alone_is_enough(page: Page) -> None:
+    expect(field(page)).to_be_focused()
+    page.keyboard.type("pay")
+    page.keyboard.press("Enter")
+    approve = page.get_by_role("button", name="Approve")
+    expect(approve).to_be_visible()
+    for _ in range(30):
+        page.keyboard.press("Shift+Tab")
+        if approve.evaluate("button => button === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    expect(texts(page)).to_have_text("Paid.")

@@ -1,0 +1,214 @@
+"""What is in a chat, one feature a test."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts, tool
+from tests.pages.conftest import Open
+from tests.pages.scenes import BEGINNING, END, SUGGESTIONS, Scenes
+
+pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
+
+NOTE: Final = FilePayload(name="note.txt", mimeType="text/plain", buffer=b"Hello")
+
+GIVE_FILES: Final = """([kind, target]) => {
+    const files = new DataTransfer();
+    for (const name of ["one.png", "two.png"]) files.items.add(new File(["123"], name, { type: "image/png" }));
+    const how = { bubbles: true, cancelable: true, [kind === "paste" ? "clipboardData" : "dataTransfer"]: files };
+    const Event = kind === "paste" ? ClipboardEvent : DragEvent;
+    document.querySelector(target).dispatchEvent(new Event(kind, how));
+}"""
+
+
+def test_a_suggestion_is_sent_by_a_click(page: Page) -> None:
+    suggestions = page.get_by_role("list", name="Suggestions").get_by_role("button")
+    expect(suggestions).to_have_text(list(SUGGESTIONS))
+    suggestions.first.click()
+    expect(answers(page)).to_contain_text("You said: hello there")
+
+
+def test_thoughts_fold_and_say_how_long_they_took(page: Page, shots: Path) -> None:
+    say(page, "think")
+    expect(page.locator("[data-reasoning]")).to_contain_text("Let me see.")
+    summary = page.get_by_role("button", name=re.compile("Thought for 1 second"))
+    expect(summary).to_have_attribute("aria-expanded", "false")
+    expect(page.locator("[data-reasoning]")).to_have_count(0)
+    summary.click()
+    expect(page.locator("[data-reasoning]")).to_contain_text("Let me see.")
+    page.screenshot(path=shots / "reasoning.png")
+
+
+def test_sources_are_numbered_citations(page: Page) -> None:
+    say(page, "think")
+    cited = page.get_by_role("navigation", name="Sources").get_by_role("listitem")
+    expect(cited).to_have_text([re.compile("^1.*All rivers.*rivers.example"), re.compile("^2.*The sea")])
+    expect(page.get_by_role("link", name="All rivers")).to_have_attribute("href", "https://rivers.example/a")
+
+
+@pytest.mark.parametrize(("kind", "target"), [("paste", "textarea"), ("drop", "main")])
+def test_files_are_pasted_and_dropped_and_one_is_removed(page: Page, shots: Path, kind: str, target: str) -> None:
+    page.evaluate(GIVE_FILES, [kind, target])
+    attached = page.get_by_role("list", name="Attached files").get_by_role("listitem")
+    expect(attached).to_have_text(["one.png", "two.png"])
+    page.get_by_label("Files", exact=True).set_input_files(NOTE)
+    expect(attached).to_have_count(3)
+    page.screenshot(path=shots / "attached.png")
+    press(page, "Remove two.png")
+    expect(attached).to_have_text(["one.png", "note.txt"])
+    say(page, "files")
+    expect(answers(page)).to_contain_text("image/png, 3 bytes; text/plain, 5 bytes")
+    mine = page.get_by_role("article", name="You")
+    expect(mine.get_by_role("img", name="one.png")).to_have_count(1)
+    expect(mine.get_by_role("link", name="note.txt")).to_have_attribute("download", "note.txt")
+
+
+def test_an_image_of_the_agent_is_shown(page: Page) -> None:
+    say(page, "draw")
+    expect(texts(page)).to_have_text("There.")
+    picture = page.locator("img[data-picture]")
+    expect(picture).to_have_js_property("complete", value=True)
+    assert picture.evaluate("image => image.naturalWidth") > 0
+
+
+def test_a_transfer_and_the_name_of_the_other_agent_are_shown(page: Page, shots: Path) -> None:
+    say(page, "hello")
+    expect_status(page, "ready")
+    say(page, "sail")
+    expect(page.locator("[data-transfer]")).to_have_text("handed over to skipper")
+    expect(page.locator("[data-speaker]")).to_have_text("skipper")
+    expect(answers(page)).to_contain_text("Aye.")
+    page.screenshot(path=shots / "transfer.png")
+
+
+def test_data_without_a_renderer_is_folded_json(page: Page) -> None:
+    say(page, "wind")
+    fold = page.get_by_role("button", name="data-wind")
+    expect(page.get_by_text('"knots": 12')).to_have_count(0)
+    fold.click()
+    expect(page.get_by_text('"knots": 12')).to_be_visible()
+
+
+def test_each_message_says_its_model_and_its_usage(page: Page) -> None:
+    say(page, "hello")
+    facts = "scripted · 1,234 tokens in · 12 tokens out · 7 in thoughts"
+    expect(page.locator("[data-usage]")).to_have_text(facts)
+    expect(page.get_by_title("The model that has answered")).to_have_text("scripted")
+
+
+@pytest.mark.parametrize("height", [900, 420])
+def test_an_error_stands_in_the_flow_with_its_cause_and_retry(open_page: Open, shots: Path, height: int) -> None:
+    page = open_page(height=height)
+    say(page, f"fail {height} {page.url.partition(':')[2]}")
+    problem = page.get_by_role("log").get_by_role("alert")
+    expect(problem).to_contain_text("broke off: try again.")
+    expect(page.get_by_role("button", name="Retry")).to_be_in_viewport(ratio=1)
+    bottom = page.evaluate("document.querySelector('[data-problem]').getBoundingClientRect().bottom")
+    assert bottom <= page.evaluate("document.querySelector('main form').getBoundingClientRect().top")
+    page.screenshot(path=shots / f"error-{height}.png")
+    press(page, "Retry")
+    expect(answers(page).last).to_contain_text("You said: fail")
+    expect(problem).to_have_count(0)
+
+
+def test_a_message_is_copied_edited_and_answered_anew(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    say(page, "hello")
+    expect(answers(page)).to_contain_text("You said: hello")
+    expect_status(page, "ready")
+    answers(page).get_by_role("button", name="Copy").click()
+    expect(answers(page).get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "You said: hello"
+    page.get_by_role("article", name="You").get_by_role("button", name="Edit").click()
+    page.get_by_label("Edit message").fill("goodbye")
+    page.get_by_label("Edit message").press("Enter")
+    expect(answers(page)).to_contain_text("You said: goodbye")
+    expect_status(page, "ready")
+    with page.expect_response("**/api/chat") as answered:
+        press(page, "Regenerate")
+    assert answered.value.request.post_data_json["trigger"] == "regenerate-message"
+    expect_status(page, "ready")
+    expect(page.get_by_role("article")).to_have_count(2)
+
+
+def test_escape_stops_the_answer_and_one_that_closes_a_menu_does_not(page: Page) -> None:
+    say(page, "story")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    press(page, "Theme and shortcuts")
+    expect(page.get_by_role("menu")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("menu")).to_have_count(0)
+    expect_status(page, "streaming")
+    field(page).press("Escape")
+    expect_status(page, "ready")
+    expect(texts(page)).to_have_text(BEGINNING)
+    expect(field(page)).to_be_focused()
+
+
+def test_words_are_taken_in_the_middle_of_an_answer_and_end_it(page: Page, shots: Path) -> None:
+    say(page, "story")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    field(page).fill("never mind")
+    page.screenshot(path=shots / "in-mid-answer.png")
+    field(page).press("Enter")
+    expect(texts(page)).to_have_text([BEGINNING, "You said: never mind"])
+    expect_status(page, "ready")
+    expect(field(page)).to_be_focused()
+    page.reload()
+    expect(texts(page)).to_have_text([BEGINNING, "You said: never mind"])
+
+
+def test_a_page_that_is_reloaded_in_mid_answer_takes_it_up(page: Page, scenes: Scenes) -> None:
+    say(page, "story")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    page.reload()
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    scenes.go_on()
+    expect(texts(page)).to_have_text(BEGINNING + END)
+
+
+def test_an_approval_goes_on_with_the_same_message(page: Page) -> None:
+    say(page, "pay")
+    expect(tool(page, "pay", "approval-requested")).to_be_visible()
+    press(page, "Approve")
+    expect(tool(page, "pay", "output-available")).to_be_visible()
+    expect(texts(page)).to_have_text("Paid.")
+    expect(answers(page)).to_have_count(1)
+
+
+@pytest.mark.parametrize(("width", "colors"), [(1100, "light"), (390, "dark")])
+def test_code_mathematics_tables_and_tasks_fit_each_screen(open_page: Open, shots: Path, width: int, colors: str) -> None:
+    page = open_page(width=width, height=900, colors="dark" if colors == "dark" else "light")
+    say(page, "table")
+    expect(page.locator(".katex").first).to_be_visible()
+    expect_status(page, "ready")
+    page.screenshot(path=shots / f"markdown-{width}.png")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(WORDS_IN_ONE_LINE, "Straßenbahnersatzverkehrshaltestelle")
+    colours = "spans => new Set(spans.map(span => getComputedStyle(span).color)).size"
+    assert page.locator("[data-streamdown=code-block-body] span").evaluate_all(colours) > 2
+    boxes = page.get_by_role("checkbox")
+    expect(boxes).to_have_count(2)
+    expect(page.get_by_role("checkbox", name="packed")).to_be_checked()
+
+
+WORDS_IN_ONE_LINE: Final = """(words) => {
+    const cell = [...document.querySelectorAll("td")].find((cell) => cell.textContent.includes(words));
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getClientRects().length === 1;
+}"""
+
+
+def test_words_from_right_to_left_begin_at_the_right(page: Page, shots: Path) -> None:
+    say(page, "arabic")
+    words = page.get_by_text("مرحبا")
+    expect(words).to_be_visible()
+    assert words.evaluate("element => getComputedStyle(element).direction") == "rtl"
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    assert page.get_by_role("complementary").bounding_box()["x"] > 500  # type: ignore[index]  # it is visible
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1100
+    page.screenshot(path=shots / "right-to-left.png")
