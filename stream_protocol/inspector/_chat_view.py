@@ -42,8 +42,9 @@ def chat_recording(turns: Sequence[InspectedTurn]) -> bytes:
 
 
 def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
-    """``{"findings": […], "unchecked": 0}``: what ``check`` finds in what was sent, each with the ``number`` of its entry.
+    """``{"findings": […], "unchecked": 0}``: what ``check`` finds in what was sent.
 
+    Each finding has the ``number`` of the entry that it is about.
     ``unchecked``: how many responses continue a message whose beginning is not kept. Nothing is said of them.
     """
     checked = [*dropwhile(lambda turn: turn.continues, turns)]

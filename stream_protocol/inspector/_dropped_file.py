@@ -69,7 +69,7 @@ _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
 class Budget:
     """What a file may still take. Raises ``UnreadableError`` when that is spent."""
 
-    bytes_left: int = MAX_SHOWN_BYTES
+    bytes_left: int = field(default_factory=lambda: MAX_SHOWN_BYTES)
     until: float = field(default_factory=lambda: monotonic() + MAX_SECONDS)
 
     def spend(self, size: int) -> None:
@@ -144,7 +144,9 @@ def _event_entries(recording: Recording, budget: Budget, *, redacted: bool) -> I
                 request = step.item.request if isinstance(step.item, TurnRecord) else None
                 if redacted and request is not None:
                     request = redact_request(request)
-                yield _spent(Entry(turn_line(request=request, message_id=head.message_id, options=head.options)), budget)
+                yield _spent(
+                    Entry(turn_line(request=request, message_id=head.message_id, options=head.options)), budget
+                )
                 begun = True
             at = step.at if step.at is not None else at
             if isinstance(step.item, EndRecord):

@@ -105,7 +105,8 @@ def inspector_routes(
 
     async def file_as_recording(request: Request, user_id: str) -> Response:
         async with dropped(request, user_id) as (body, session):
-            return _download(*await beside(_named_recording, await beside(_with_file, recording_of_file, body, session)))
+            recording = await beside(_with_file, recording_of_file, body, session)
+            return _download(*await beside(_named_recording, recording))
 
     async def file_as_test(request: Request, user_id: str) -> Response:
         async with dropped(request, user_id) as (body, session):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.recording import load_recording, replay_messages
-from stream_protocol.wire import is_tool_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +54,7 @@ def pytest_text(path: Path) -> tuple[str, str]:
     messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
     parts = _parts(messages, "assistant")
     text = "".join(part["text"] for part in parts if part.get("type") == "text")
-    tools = [(part["type"], part["state"]) for part in parts if is_tool_part(part)]
+    tools = [(part["type"], part["state"]) for part in parts if "toolCallId" in part]
     name = test_name(messages)
     comparison = "text == ANSWERS" if len(text) <= MAX_TEXT else "text.startswith(ANSWERS)"
     filled = _TEST.format(name=name, answers=repr(text[:MAX_TEXT]), tools=repr(tools), comparison=comparison)

@@ -49,7 +49,9 @@ def demo(*script: Any, inspector: Inspector | None = None, **options: Any) -> St
 @asynccontextmanager
 async def visitor(app: Starlette, user: str = "ann") -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://app", headers={USER: user}, timeout=HANG) as http:
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://app", headers={USER: user}, timeout=HANG
+    ) as http:
         yield http
 
 
@@ -94,7 +96,7 @@ async def test_who_asks_again_gets_what_is_new() -> None:
     assert nothing.json() == {"entries": [], "next": second[-1]["number"]}
 
 
-@pytest.mark.parametrize("after", ["-1", "x", "9" * 20, "١"])
+@pytest.mark.parametrize("after", ["-1", "x", "9" * 20, "\N{ARABIC-INDIC DIGIT ONE}"])
 async def test_a_number_that_is_none_is_refused(after: str) -> None:
     async with visitor(demo("One.")) as http:
         assert (await http.get("/api/chat/c1/inspect", params={"after": after})).status_code == 422
@@ -126,8 +128,8 @@ async def test_a_chat_is_saved_as_a_recording_that_replays_as_what_was_sent(tmp_
     async with visitor(app) as http:
         page = Page(app)
         streams = []
-        for act in (lambda: page.messages.append(said("hi")), lambda: page.messages.append(said("pay", "u2"))):
-            act()
+        for words in (said("hi"), said("pay", "u2")):
+            page.messages.append(words)
             answer = await http.post("/api/chat", json=page.body())
             streams.append(answer.text)
             page.take(chunks_of(answer.text))
@@ -246,4 +248,3 @@ async def test_a_recorder_that_fails_leaves_the_inspector_alone() -> None:
         pass
     (turn,) = inspector.turns("c1", user_id="ann")
     assert turn.entries[-1][1].line.startswith(b'{"end":"finish"')
-
