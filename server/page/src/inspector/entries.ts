@@ -42,26 +42,32 @@ type AdkEvent = {
 /** One row: a turn, an event or the end of a response, with the chunks that it became. */
 export type Row = { key: number; entry: Entry; chunks: Entry[] };
 
-/** Adds entries to rows. Only the last row may change, and is a new object then: all others are drawn once. */
+/** The most chunks in a row that has no event: a capture has nothing else. */
+const CHUNKS_IN_ROW = 20;
+
+/** Adds entries to rows. All rows but the last stay the same objects, so that they are drawn once. */
 export function addToRows(rows: Row[], entries: Entry[]): Row[] {
   const added = [...rows];
   for (const entry of entries) {
     const last = added.at(-1);
-    const sent = entry.chunk !== undefined || entry.text !== undefined;
-    const endsHere = last?.entry.closing === true || last?.entry.end !== undefined;
-    if (last !== undefined && sent && (entry.closing !== true || last.entry.closing === true) && !endsHere) {
-      added[added.length - 1] = { ...last, chunks: [...last.chunks, entry] };
-    } else if (last?.entry.closing === true && (entry.closing === true || entry.end !== undefined)) {
-      const closing = entry.end === undefined ? { ...last, chunks: [...last.chunks, entry] } : { ...last, entry: { ...entry, closing: true } };
-      added[added.length - 1] = closing;
-    } else if (sent) {
-      const of: Entry = entry.at === undefined ? { closing: true } : { closing: true, at: entry.at };
-      added.push({ key: added.length, entry: of, chunks: [entry] });
+    if (last !== undefined && takes(last, entry)) {
+      added[added.length - 1] =
+        entry.end === undefined ? { ...last, chunks: [...last.chunks, entry] } : { ...last, entry: { ...last.entry, ...entry } };
     } else {
-      added.push({ key: added.length, entry, chunks: [] });
+      const sent = entry.chunk !== undefined || entry.text !== undefined;
+      const without: Entry = { ...(entry.closing && { closing: true }), ...(entry.at !== undefined && { at: entry.at }) };
+      added.push({ key: added.length, entry: sent ? without : entry, chunks: sent ? [entry] : [] });
     }
   }
   return added;
+}
+
+/** Whether the entry belongs to the row: an event's chunks do, and the end of a response to the chunks that it made. */
+function takes({ entry: row, chunks }: Row, entry: Entry): boolean {
+  if (entry.closing || entry.end !== undefined) return row.closing === true && row.end === undefined;
+  if (entry.chunk === undefined && entry.text === undefined) return false;
+  if (row.event !== undefined) return true;
+  return chunks.length > 0 && chunks.length < CHUNKS_IN_ROW && !row.closing;
 }
 
 /** What an event says or does, in a few words. */
@@ -73,7 +79,7 @@ export function kindOf({ partial, content, errorCode, actions = {} }: AdkEvent):
     const action = actions[key];
     if (action && (typeof action !== "object" || Object.keys(action).length > 0)) kinds.push(name);
   }
-  return [...new Set(kinds)].join(", ") || "nothing to show";
+  return [...new Set(kinds)].filter(Boolean).join(", ") || "nothing to show";
 }
 
 const ACTIONS = {
@@ -92,8 +98,23 @@ function kindOfPart(part: AdkPart, partial: boolean): string {
   if (part.inlineData ?? part.fileData) return part.inlineData?.mimeType ?? part.fileData?.mimeType ?? "file";
   if (part.executableCode) return "code";
   if (part.codeExecutionResult) return "result of code";
+  if (!part.text) return "";
   const kind = part.thought ? "thought" : "text";
   return partial ? `${kind}, a fragment` : kind;
+}
+
+/** The most characters of words in a row. */
+const EXCERPT = 80;
+
+/** The beginning of what is said in an event. */
+export function wordsOf({ content }: AdkEvent): string {
+  return content?.parts?.find(({ text }) => text)?.text?.slice(0, EXCERPT) ?? "";
+}
+
+/** What a chunk is about: its words, or its tool. */
+export function detailOf({ delta, inputTextDelta, toolName, errorText }: NonNullable<Entry["chunk"]>): string {
+  const detail = [delta, inputTextDelta, toolName, errorText].find((value) => typeof value === "string");
+  return typeof detail === "string" ? detail.slice(0, EXCERPT) : "";
 }
 
 /** What the user said or did, by which the turn began. */
