@@ -8,23 +8,39 @@ from starlette.routing import Route
 from server.agents import SUGGESTIONS, demo_agent
 from server.settings import Settings
 from stream_protocol import ConverterOptions
-from stream_protocol.serving import ChatService, create_app as create_chat_app, explain_error, plain_text_errors
+from stream_protocol.inspector import Inspector, inspector_routes
+from stream_protocol.serving import (
+    ChatService,
+    Recorder,
+    create_app as create_chat_app,
+    explain_error,
+    plain_text_errors,
+)
 
 
-def chat_service(settings: Settings) -> ChatService:
+def chat_service(settings: Settings, recorder: Recorder | None = None) -> ChatService:
     """The demo agent's chats."""
     options: ConverterOptions = {"ai_sdk": settings.ai_sdk}
     if settings.show_errors:
         options["on_error"] = explain_error
-    return ChatService(demo_agent(), disconnect_grace=settings.disconnect_grace, **options)
+    return ChatService(demo_agent(), disconnect_grace=settings.disconnect_grace, recorder=recorder, **options)
 
 
-def create_app(settings: Settings, service: ChatService | None = None) -> Starlette:
-    """The demo's ASGI app; ``uvicorn --factory server.app:from_env`` serves it with settings from the environment."""
-    app = create_chat_app(service or chat_service(settings), allow_origins=settings.allow_origins)
-    # Before the page's own, which is empty.
+def create_demo(settings: Settings) -> tuple[Starlette, ChatService]:
+    """The demo's ASGI app, and the chats behind it."""
+    inspector = Inspector() if settings.inspect else None
+    service = chat_service(settings, inspector)
+    app = create_chat_app(service, allow_origins=settings.allow_origins)
+    # Before the page's own files of these names.
     app.routes.insert(0, Route("/suggestions.json", plain_text_errors(_suggestions)))
-    return app
+    if inspector is not None:
+        app.routes[:0] = inspector_routes(inspector, service, allow_origins=settings.allow_origins)
+    return app, service
+
+
+def create_app(settings: Settings) -> Starlette:
+    """The demo's ASGI app; ``uvicorn --factory server.app:from_env`` serves it with settings from the environment."""
+    return create_demo(settings)[0]
 
 
 async def _suggestions(_: Request) -> Response:

@@ -22,10 +22,13 @@ class Settings:
     show_errors: bool = False
     """Whether the page shows the cause of an error. Only where who chats may read it."""
 
+    inspect: bool = False
+    """Whether the page shows how an answer came to be. Only for developers."""
+
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Self:
         """Reads ``HOST``, ``PORT``, ``AI_SDK``, ``ALLOW_ORIGINS`` (comma-separated) and ``DISCONNECT_GRACE`` (seconds,
-        or empty: a run goes on to its end) and ``SHOW_ERRORS`` (0 or 1).
+        or empty: a run goes on to its end), and ``SHOW_ERRORS`` and ``INSPECT`` (0 or 1).
 
         Raises ``ValueError`` for what makes no sense.
         """
@@ -36,6 +39,7 @@ class Settings:
             allow_origins=tuple(origin.strip() for origin in env.get("ALLOW_ORIGINS", "").split(",") if origin.strip()),
             disconnect_grace=_seconds(env.get("DISCONNECT_GRACE", "")),
             show_errors=_flag("SHOW_ERRORS", env.get("SHOW_ERRORS", "0")),
+            inspect=_flag("INSPECT", env.get("INSPECT", "0")),
         )
 
 

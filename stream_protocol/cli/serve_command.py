@@ -99,6 +99,11 @@ class _Serve(click.Command):
     "--show-errors", is_flag=True, help="Show the cause of an error on the page, too. Whoever chats reads it."
 )
 @click.option(
+    "--inspect",
+    is_flag=True,
+    help="Show on the page how an answer came to be: each ADK event and its chunks. For developers.",
+)
+@click.option(
     "--session-service-uri",
     help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
 )
@@ -204,6 +209,7 @@ def serve(
     record_folder: str | None,
     audit_file: str | None,
     show_errors: bool,
+    inspect: bool,
     verbose: bool,
     page: bool,
 ) -> None:
@@ -234,8 +240,9 @@ def serve(
     refuse_without("--replay", {"session", "pace"})
     if redis_url is None:
         refuse_without("--redis", {"lease", "redis_prefix"})
+    from stream_protocol.inspector import Inspector, inspector_routes
     from stream_protocol.recording.write import ChatRecorder
-    from stream_protocol.serving import ChatService, ServiceLimits, explain_error, log_to_terminal
+    from stream_protocol.serving import ChatService, ServiceLimits, SeveralRecorders, explain_error, log_to_terminal
     from stream_protocol.serving.adk_runner import SessionServiceError, TargetError, load_session_service, load_target
     from stream_protocol.serving.http import (
         AddressError,
@@ -253,6 +260,7 @@ def serve(
     options: ConverterOptions = {"ai_sdk": ai_sdk_version(ai_sdk)}
     if show_errors:
         options["on_error"] = explain_error
+    inspector = Inspector() if inspect else None
     try:
         service = ChatService(
             load_target(target),
@@ -266,7 +274,9 @@ def serve(
             ),
             history_cut=history_cut,
             on_audit=_audit_file(audit_file) if audit_file else None,
-            recorder=ChatRecorder(record_folder) if record_folder else None,
+            recorder=SeveralRecorders(
+                *([ChatRecorder(record_folder)] if record_folder else ()), *([inspector] if inspector else ())
+            ),
             **options,
         )
     except OSError as error:
@@ -275,6 +285,8 @@ def serve(
         refuse(str(error))
     identify = header_user(user_header) if user_header else local_user
     app = create_app(service, identify=identify, allow_origins=origins, page=page)
+    if inspector is not None:  # before the page's own files
+        app.routes[:0] = inspector_routes(inspector, service, identify=identify, allow_origins=origins)
     try:
         listener = bind_socket(host, port)
         guarded = only_allowed_hosts(app, listener, allowed_hosts, behind_proxy=bool(user_header))

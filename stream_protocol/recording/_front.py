@@ -2,7 +2,15 @@
 
 from stream_protocol.recording._pace import INSTANT, check_has_times, pace_turns
 from stream_protocol.recording._recording import RecordedTurn, Recording, load_recording
-from stream_protocol.recording._replay import end_as_recorded, replay, replay_messages, replay_sse, select_turn
+from stream_protocol.recording._replay import (
+    ReplayStep,
+    end_as_recorded,
+    replay,
+    replay_messages,
+    replay_sse,
+    replay_steps,
+    select_turn,
+)
 from stream_protocol.recording._split_turns import TimedEvent, TurnItem, TurnStream
 from stream_protocol.recording.read import RecordingError
 from stream_protocol.recording.write import ChatRecorder, FileRecorder, Redact, record
@@ -15,6 +23,7 @@ __all__ = [
     "Recording",
     "RecordingError",
     "Redact",
+    "ReplayStep",
     "TimedEvent",
     "TurnItem",
     "TurnStream",
@@ -26,5 +35,6 @@ __all__ = [
     "replay",
     "replay_messages",
     "replay_sse",
+    "replay_steps",
     "select_turn",
 ]

@@ -1,7 +1,8 @@
 """Replays the turns of a recording: what their clients would get now."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar, Unpack
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, Unpack
 
 from stream_protocol.convert import (
     Conversion,
@@ -12,9 +13,10 @@ from stream_protocol.convert import (
     hide_tools,
     sse_conversion,
 )
+from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._recording import Recording
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, TurnStream
-from stream_protocol.recording.read import EndRecord, RecordingError
+from stream_protocol.recording.read import EndRecord, RecordingError, TurnRecord
 from stream_protocol.session import PageMessages
 from stream_protocol.wire import SSE_DONE, UIMessage
 
@@ -23,6 +25,19 @@ T = TypeVar("T")
 
 class RecordedFailureError(Exception):
     """Stands for the exception of a recorded run. ``str(error)`` is its text if that was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayStep(Generic[T]):
+    """What was read of a turn, and what is sent because of it."""
+
+    item: TurnItem | None
+    """``None`` for the end of the turn."""
+    sent: list[T]
+    at: float | None = None
+    """When the event came, in seconds from the turn's beginning; ``None`` if that was not recorded, or no event."""
+    outcome: Ending | None = None
+    """How the response ended; ``None`` before."""
 
 
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
@@ -59,6 +74,18 @@ def replay_sse(
         settings = _settings(head, delegated, options)
         yield from _convert(sse_conversion(head.past, head.message_id, settings, head.call_ids), items)
         yield SSE_DONE
+
+
+def replay_steps(
+    recording: Recording, **options: Unpack[ConverterOptions]
+) -> Iterator[tuple[TurnHead, Iterator[ReplayStep[bytes]]]]:
+    """Yields the turns, each with its events and the SSE events that they become, without ``[DONE]``.
+
+    See ``TurnStream`` for when the steps of a turn can be read.
+    """
+    for head, items in recording.stream_turns():
+        settings = _settings(head, recording.delegated, options)
+        yield head, _steps(sse_conversion(head.past, head.message_id, settings, head.call_ids), items)
 
 
 def replay_messages(
@@ -109,16 +136,26 @@ def _settings(head: TurnHead, delegated: frozenset[str], options: ConverterOptio
 
 
 def _convert(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[T]:
+    for step in _steps(conversion, items):
+        yield from step.sent
+
+
+def _steps(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[ReplayStep[T]]:
     end: Ending | None = None
     failure = ""
+    clock = TurnClock(has_turn_record=False)
     for item in items:
-        if isinstance(item, TimedEvent):
+        at: float | None = None
+        if isinstance(item, TurnRecord):
+            clock = TurnClock(has_turn_record=True)
+        elif isinstance(item, TimedEvent):
+            at = clock.seconds(item)
             conversion.feed(item.event)
-            yield from conversion.take()
         elif isinstance(item, EndRecord):
             end, failure = item.end, item.failure
+        yield ReplayStep(item, conversion.take(), at)
     end_as_recorded(conversion, end, failure)
-    yield from conversion.take()
+    yield ReplayStep(None, conversion.take(), outcome=conversion.outcome)
 
 
 def _no_turn(turn: int, count: int) -> RecordingError:

@@ -13,7 +13,7 @@ from stream_protocol.serving._chat_list import ChatListPage, ListedChat
 from stream_protocol.serving._limits import ServiceLimits
 from stream_protocol.serving._on_finish import OnFinish, Outcome
 from stream_protocol.serving._overrides import RunOverrides
-from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
+from stream_protocol.serving._recorder_protocol import Recorder, SeveralRecorders, TurnRecorder
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.adk_runner import Target, default_run_config, delegation_tools
@@ -66,6 +66,7 @@ __all__ = [
     "RunOverrides",
     "ServerLimits",
     "ServiceLimits",
+    "SeveralRecorders",
     "SyncChatService",
     "Target",
     "TurnRecorder",

@@ -95,3 +95,38 @@ class FailsafeRecorder:
         except Exception:
             logger.exception("The recorder failed: this run is not recorded any further.")
             self._recorder = NoRecorder()
+
+
+class SeveralRecorders:
+    """A ``Recorder`` that gives each run to all of these. One that fails stops none of the others."""
+
+    def __init__(self, *recorders: Recorder) -> None:
+        self._recorders = recorders
+
+    def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:
+        """The recorder of the run that answers this request."""
+        turns = (
+            recorder.turn(request, app_name=app_name, user_id=user_id, options=options) for recorder in self._recorders
+        )
+        return _SeveralTurns([FailsafeRecorder(turn) for turn in turns])
+
+
+class _SeveralTurns:
+    def __init__(self, turns: Sequence[TurnRecorder]) -> None:
+        self._turns = turns
+
+    def begin(self, message_id: str | None) -> None:
+        for turn in self._turns:
+            turn.begin(message_id)
+
+    def event(self, event: Event) -> None:
+        for turn in self._turns:
+            turn.event(event)
+
+    def written(self, sse: Sequence[bytes]) -> None:
+        for turn in self._turns:
+            turn.written(sse)
+
+    def end(self, outcome: Ending | None) -> None:
+        for turn in self._turns:
+            turn.end(outcome)

@@ -298,6 +298,10 @@ class ChatService:
 
         return await long_work(messages, items=events)
 
+    async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
+        """Whether this user has the chat; ``True`` for any where the client has the history: nothing is stored."""
+        return await self._chat_exists(chat_key(user_id, chat_id))
+
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
         """Returns an artifact of a chat; the newest version by default.
 

@@ -1,12 +1,23 @@
 """Writes conversations to files: recorders, the format of the file, redaction."""
 
+from stream_protocol.recording.write._event_json import event_json
 from stream_protocol.recording.write._record_events import record
-from stream_protocol.recording.write._recorder import ChatRecorder, FileRecorder
-from stream_protocol.recording.write._redaction import Redact
+from stream_protocol.recording.write._recorder import ChatRecorder, FileRecorder, request_body
+from stream_protocol.recording.write._recording_lines import end_line, header_line, turn_line, value_line
+from stream_protocol.recording.write._redaction import Redact, redact_chunk, redact_event, redact_request
 
 __all__ = [
     "ChatRecorder",
     "FileRecorder",
     "Redact",
+    "end_line",
+    "event_json",
+    "header_line",
     "record",
+    "redact_chunk",
+    "redact_event",
+    "redact_request",
+    "request_body",
+    "turn_line",
+    "value_line",
 ]

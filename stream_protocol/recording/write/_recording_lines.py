@@ -31,14 +31,21 @@ def turn_line(*, request: Mapping[str, Any] | None, message_id: str | None, opti
     return _line({"turn": turn, "at": 0})
 
 
-def value_line(kind: Literal["event", "chunk"], value: Mapping[str, Any], at: float) -> bytes:
-    """An event that was converted, or a chunk that was sent, ``at`` seconds after the turn's first line."""
-    return _line({kind: value, "at": round(at, _DIGITS)})
+def value_line(kind: Literal["event", "chunk"], value: Mapping[str, Any], at: float | None) -> bytes:
+    """An event that was converted, or a chunk that was sent, ``at`` seconds after the turn's first line.
+
+    ``None``: nobody knows when.
+    """
+    return _line({kind: value, **_time(at)})
 
 
-def end_line(outcome: str, at: float) -> bytes:
+def end_line(outcome: str, at: float | None) -> bytes:
     """The last line of a turn. ``outcome``: how the response ended, ``finish``, ``error``, ``timeout`` or ``abort``."""
-    return _line({"end": outcome, "at": round(at, _DIGITS)})
+    return _line({"end": outcome, **_time(at)})
+
+
+def _time(at: float | None) -> dict[str, float]:
+    return {} if at is None else {"at": round(at, _DIGITS)}
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

@@ -2,10 +2,10 @@
 
 from stream_protocol.serving.http._allowed_hosts import exposure_warning, only_allowed_hosts
 from stream_protocol.serving.http._endpoints import ChatEndpoints
-from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, local_user
+from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, identify_user, local_user
 from stream_protocol.serving.http._limited_http import ServerLimits
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
-from stream_protocol.serving.http._request_body import RequestBodies, read_small
+from stream_protocol.serving.http._request_body import RequestBodies, dropping_body_if_refused, read_small
 from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
@@ -26,8 +26,10 @@ __all__ = [
     "bind_socket",
     "chat_routes",
     "create_app",
+    "dropping_body_if_refused",
     "exposure_warning",
     "header_user",
+    "identify_user",
     "local_user",
     "only_allowed_hosts",
     "plain_text_errors",

@@ -73,6 +73,15 @@ class RequestBodies:
             del body
             yield await self._parse(parsing, take)
 
+    @asynccontextmanager
+    async def read_file(self, request: Request, user_id: str, limit: int, way_out: str) -> AsyncIterator[bytearray]:
+        """Reads a body of any kind, for a block in which it is used: it counts until that ends.
+
+        ``way_out``: what is said of one with more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 429, 503).
+        """
+        with self._share(user_id) as take:
+            yield await _read(request, min(limit, self._max_body_bytes), way_out, take)
+
     async def read_small_json(self, request: Request, limit: int, way_out: str) -> bytes:
         """Returns the JSON body of another request. ``way_out``: what is said of one with more than ``limit`` bytes.
 

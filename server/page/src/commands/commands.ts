@@ -8,7 +8,8 @@ export type Command = { name: string; icon: LucideIcon; keys?: string; opensPale
 
 type Page = {
   toggleSidebar: () => void;
-  toggleInspector: () => void;
+  /** `undefined` where the server has no inspector. */
+  toggleInspector: (() => void) | undefined;
   openPalette: () => void;
   openShortcuts: () => void;
   chooseTheme: (theme: Theme) => void;
@@ -19,7 +20,9 @@ export function pageCommands(page: Page): Command[] {
     { name: "New chat", icon: SquarePen, keys: "Mod+Shift+O", run: openNewChat },
     { name: "Find a chat or a command", icon: Search, keys: "Mod+K", opensPalette: true, run: page.openPalette },
     { name: "Show or hide the chats", icon: PanelLeft, keys: "Mod+B", run: page.toggleSidebar },
-    { name: "Show or hide the inspector", icon: ScanSearch, keys: "Mod+I", run: page.toggleInspector },
+    ...(page.toggleInspector
+      ? [{ name: "Show or hide the inspector", icon: ScanSearch, keys: "Mod+I", run: page.toggleInspector }]
+      : []),
     { name: "Keyboard shortcuts", icon: Keyboard, keys: "Mod+/", run: page.openShortcuts },
     { name: "Light theme", icon: Sun, run: () => page.chooseTheme("light") },
     { name: "Dark theme", icon: Moon, run: () => page.chooseTheme("dark") },

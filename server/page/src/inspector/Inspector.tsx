@@ -1,7 +1,276 @@
-import type { Chat } from "@ai-sdk/react";
+import { type Chat, useChat } from "@ai-sdk/react";
+import { ArrowLeft, Download, FlaskConical, FolderOpen } from "lucide-react";
+import { Tabs } from "radix-ui";
+import { type DragEvent, type FormEvent, type ReactNode, startTransition, useEffect, useMemo, useRef, useState } from "react";
 import type { ChatMessage } from "../chat/message-types";
+import { Button } from "../ui/button";
+import { Field, Input } from "../ui/field";
+import { Check } from "./Check";
+import { addToRows, type Row } from "./entries";
+import { Events } from "./Events";
+import { type Findings, loadFindings, loadRecording, loadTest, type OpenedFile, openFile, type Source } from "./inspector-api";
+import { Messages } from "./Messages";
+import { NextRequest } from "./NextRequest";
+import { Shown } from "./Shown";
+import { useLiveRows } from "./use-live-rows";
 
-/** How a chat came to be: nothing is drawn yet. */
-export default function Inspector(_: { id: string; state: Chat<ChatMessage> }) {
-  return null;
+/** How a chat came to be, or what is in a file: events and chunks, messages, the next request, findings. */
+export default function Inspector({ id, state }: { id: string; state: Chat<ChatMessage> }) {
+  const [opened, setOpened] = useState<OpenedFile>();
+  const [refused, setRefused] = useState<{ file: File; text: string }>();
+  const [loading, setLoading] = useState("");
+  const [over, setOver] = useState(false);
+  const chooser = useRef<HTMLInputElement>(null);
+
+  const open = async (file: File | undefined, session = "") => {
+    if (file === undefined) return;
+    setLoading(file.name);
+    setRefused(undefined);
+    await openFile(file, session).then(
+      (opened) => startTransition(() => setOpened(opened)), // thousands of rows, which hold nothing up
+      (error: Error) => setRefused({ file, text: error.message }),
+    );
+    setLoading("");
+  };
+  const dropTarget = {
+    onDragOver: (event: DragEvent) => {
+      if (!event.dataTransfer.types.includes("Files")) return;
+      event.preventDefault();
+      setOver(true);
+    },
+    onDragLeave: (event: DragEvent) => {
+      if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
+    },
+    onDrop: (event: DragEvent) => {
+      event.preventDefault();
+      setOver(false);
+      void open(event.dataTransfer.files[0]);
+    },
+  };
+
+  return (
+    <aside
+      aria-label="Inspector"
+      className="relative flex min-h-0 w-[min(46rem,50%)] shrink-0 flex-col border-s bg-background max-md:fixed max-md:inset-x-0 max-md:top-12 max-md:bottom-0 max-md:z-30 max-md:w-auto max-md:border-s-0"
+      {...dropTarget}
+    >
+      <header className="flex min-h-12 flex-wrap items-center gap-2 border-b px-3 py-2">
+        <h2 className="me-auto min-w-0 truncate text-sm font-semibold">{opened ? opened.name : "Inspector"}</h2>
+        {opened && (
+          <Button look="ghost" size="small" onClick={() => setOpened(undefined)}>
+            <ArrowLeft className="size-4 rtl:rotate-180" aria-hidden /> Back to the chat
+          </Button>
+        )}
+        <Button size="small" onClick={() => chooser.current?.click()}>
+          <FolderOpen className="size-4" aria-hidden /> Open a recording
+        </Button>
+        <input
+          ref={chooser}
+          type="file"
+          hidden
+          aria-label="Recording or capture"
+          onChange={({ currentTarget }) => {
+            void open(currentTarget.files?.[0]);
+            currentTarget.value = "";
+          }}
+        />
+      </header>
+      <p role="status" className="px-4 text-sm text-muted-foreground empty:hidden">
+        {loading && `Converting ${loading}…`}
+      </p>
+      {refused && <Refused key={refused.text} {...refused} onOpen={open} onDismiss={() => setRefused(undefined)} />}
+      {opened ? <FileView key={`${opened.name} ${opened.session}`} opened={opened} /> : <ChatView id={id} state={state} />}
+      {over && (
+        <p className="pointer-events-none absolute inset-3 z-20 grid place-items-center rounded-2xl border-2 border-dashed border-ring bg-background/85 p-4 text-center text-sm">
+          Drop a recording or a captured stream to see what is in it
+        </p>
+      )}
+    </aside>
+  );
+}
+
+type RefusedProps = { file: File; text: string; onOpen: (file: File, session: string) => Promise<void>; onDismiss: () => void };
+
+/** Why a file cannot be shown. Of one with several sessions, one can be chosen. */
+function Refused({ file, text, onOpen, onDismiss }: RefusedProps) {
+  const [session, setSession] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void onOpen(file, session);
+  };
+  return (
+    <form onSubmit={submit} className="m-3 flex flex-col gap-3 rounded-lg border border-destructive/50 p-3">
+      <p role="alert" className="text-sm wrap-anywhere">
+        {file.name}: {text}
+      </p>
+      {text.includes("session") && (
+        <Field label="Session">
+          <Input value={session} onChange={(event) => setSession(event.target.value)} />
+        </Field>
+      )}
+      <span className="flex gap-2">
+        {text.includes("session") && (
+          <Button type="submit" size="small" disabled={session === ""}>
+            Open this session
+          </Button>
+        )}
+        <Button look="ghost" size="small" onClick={onDismiss}>
+          Dismiss
+        </Button>
+      </span>
+    </form>
+  );
+}
+
+function ChatView({ id, state }: { id: string; state: Chat<ChatMessage> }) {
+  const { messages, status } = useChat<ChatMessage>({ chat: state, experimental_throttle: 100 });
+  const busy = status === "submitted" || status === "streaming";
+  const { rows, problem } = useLiveRows(id, busy);
+  const source = useMemo(() => ({ id }), [id]);
+  return (
+    <View
+      id={id}
+      rows={rows}
+      messages={messages}
+      busy={busy}
+      source={rows.length > 0 ? source : undefined}
+      empty={problem || "What the agent does from now on is shown here, event by event."}
+      check={(show) => <ChatCheck id={id} busy={busy} onShow={show} />}
+    />
+  );
+}
+
+function ChatCheck({ id, busy, onShow }: { id: string; busy: boolean; onShow: (number: number) => void }) {
+  const [found, setFound] = useState<Findings>();
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    let current = true;
+    if (!busy) {
+      loadFindings(id).then(
+        (found) => current && setFound(found),
+        (error: Error) => current && setProblem(error.message),
+      );
+    }
+    return () => {
+      current = false;
+    };
+  }, [id, busy]);
+  if (busy) return <p className="text-sm text-muted-foreground">The answer is checked when it is complete.</p>;
+  if (problem) return <p role="alert" className="text-sm">{problem}</p>;
+  return found && <Check {...found} onShow={onShow} />;
+}
+
+function FileView({ opened }: { opened: OpenedFile }) {
+  const rows = useMemo(() => addToRows([], opened.entries), [opened]);
+  return (
+    <View
+      id={opened.name}
+      rows={rows}
+      messages={opened.messages}
+      busy={false}
+      source={opened.recordable ? opened : undefined}
+      empty="There is nothing in it."
+      check={() => <Check findings={opened.findings} onShow={() => undefined} />}
+    />
+  );
+}
+
+const TABS = { events: "Events", message: "Message", request: "Next request", check: "Check" };
+type TabName = keyof typeof TABS;
+
+type ViewProps = {
+  id: string;
+  rows: Row[];
+  messages: ChatMessage[];
+  busy: boolean;
+  /** What a recording can be made of. */
+  source: Source | undefined;
+  /** What is said where there are no rows. */
+  empty: string;
+  check: (show: (number: number) => void) => ReactNode;
+};
+
+function View({ id, rows, messages, busy, source, empty, check }: ViewProps) {
+  const [tab, setTab] = useState<TabName>("events");
+  const [target, setTarget] = useState<number>();
+  const show = (number: number) => {
+    setTab("events");
+    setTarget(number);
+  };
+  return (
+    <Tabs.Root value={tab} onValueChange={(chosen) => setTab(chosen as TabName)} className="flex min-h-0 flex-1 flex-col">
+      <Tabs.List aria-label="What is shown" className="flex shrink-0 gap-1 overflow-x-auto border-b px-2">
+        {Object.entries(TABS).map(([name, title]) => (
+          <Tabs.Trigger
+            key={name}
+            value={name}
+            className="-mb-px shrink-0 border-b-2 border-transparent px-2.5 py-2 text-sm text-muted-foreground -outline-offset-2 hover:text-foreground data-[state=active]:border-primary data-[state=active]:text-foreground"
+          >
+            {title}
+          </Tabs.Trigger>
+        ))}
+      </Tabs.List>
+      <Tabs.Content value="events" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
+        {rows.length === 0 ? <p className="p-4 text-sm text-muted-foreground">{empty}</p> : <Events rows={rows} target={target} />}
+      </Tabs.Content>
+      <TabPage name="message">
+        <Messages messages={messages} />
+      </TabPage>
+      <TabPage name="request">
+        <NextRequest id={id} messages={messages} busy={busy} />
+      </TabPage>
+      <TabPage name="check">{check(show)}</TabPage>
+      <Exports source={source} />
+    </Tabs.Root>
+  );
+}
+
+function TabPage({ name, children }: { name: TabName; children: ReactNode }) {
+  return (
+    <Tabs.Content value={name} className="min-h-0 flex-1 overflow-y-auto p-4 -outline-offset-2 data-[state=active]:flex data-[state=active]:flex-col data-[state=active]:gap-3">
+      {children}
+    </Tabs.Content>
+  );
+}
+
+/** The recording, and a test of it. */
+function Exports({ source }: { source: Source | undefined }) {
+  const [said, setSaid] = useState("");
+  const [test, setTest] = useState("");
+  const save = async () => {
+    const { name, content } = await loadRecording(source!);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(content);
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    setSaid(`Saved as ${name}, without secrets.`);
+  };
+  const copy = async () => {
+    const text = await loadTest(source!);
+    const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+    setTest(copied ? "" : text);
+    setSaid(copied ? "Copied. The test says where the recording goes." : "The browser lets nothing be copied here: this is the test.");
+  };
+  const tell = (work: () => Promise<void>) => () => void work().catch((error: Error) => setSaid(error.message));
+  return (
+    <footer className="flex shrink-0 flex-col gap-2 border-t p-3">
+      <span className="flex flex-wrap items-center gap-2">
+        <Button size="small" disabled={!source} onClick={tell(save)}>
+          <Download className="size-4" aria-hidden /> Save as recording
+        </Button>
+        <Button size="small" disabled={!source} onClick={tell(copy)}>
+          <FlaskConical className="size-4" aria-hidden /> Copy as pytest
+        </Button>
+        <span role="status" className="min-w-0 text-xs text-muted-foreground">
+          {said}
+        </span>
+      </span>
+      {test && (
+        <div className="max-h-48 overflow-y-auto">
+          <Shown value={test} label="Test" />
+        </div>
+      )}
+    </footer>
+  );
 }

@@ -3,6 +3,7 @@ import { Chat } from "../chat/Chat";
 import { isBegunHere, useChatId } from "../chat/chat-id";
 import { Problem } from "../chat/Problem";
 import { useHistory } from "../chat/use-history";
+import { useInspectable } from "../inspector/use-inspectable";
 import { pageCommands, useShortcuts } from "../commands/commands";
 import { Palette } from "../commands/Palette";
 import { Shortcuts } from "../commands/Shortcuts";
@@ -20,6 +21,7 @@ export function App() {
   const [theme, chooseTheme] = useTheme();
   const [beside, setBeside] = useSetting("sidebar", "open");
   const [over, setOver] = useState(false);
+  const inspectable = useInspectable();
   const [inspecting, setInspecting] = useState(false);
   const [finding, setFinding] = useState(false);
   const [explaining, setExplaining] = useState(false);
@@ -27,7 +29,7 @@ export function App() {
   const sidebar = narrow ? over : beside === "open";
   const showSidebar = (open: boolean) => (narrow ? setOver(open) : setBeside(open ? "open" : "closed"));
   const toggleSidebar = () => showSidebar(!sidebar);
-  const toggleInspector = () => setInspecting((shown) => !shown);
+  const toggleInspector = inspectable ? () => setInspecting((shown) => !shown) : undefined;
   const openPalette = () => setFinding(true);
   const openShortcuts = () => setExplaining(true);
   const commands = pageCommands({ toggleSidebar, toggleInspector, openPalette, openShortcuts, chooseTheme });

@@ -9,7 +9,8 @@ type HeaderProps = {
   inspecting: boolean;
   theme: Theme;
   onSidebar: () => void;
-  onInspect: () => void;
+  /** `undefined` where the server has no inspector. */
+  onInspect: (() => void) | undefined;
   onPalette: () => void;
   onShortcuts: () => void;
   onTheme: (theme: Theme) => void;
@@ -26,9 +27,11 @@ export function Header({ sidebar, inspecting, theme, ...on }: HeaderProps) {
         <IconButton label="Find" keys="Mod+K" aria-haspopup="dialog" onClick={on.onPalette}>
           <Search />
         </IconButton>
-        <IconButton label="Inspector" keys="Mod+I" aria-pressed={inspecting} onClick={on.onInspect}>
-          <ScanSearch />
-        </IconButton>
+        {on.onInspect && (
+          <IconButton label="Inspector" keys="Mod+I" aria-pressed={inspecting} onClick={on.onInspect}>
+            <ScanSearch />
+          </IconButton>
+        )}
         <Menu
           trigger={
             <IconButton label="Theme and shortcuts">

@@ -1,0 +1,32 @@
+import { isToolUIPart } from "ai";
+import { requestBody } from "../chat/chat-api";
+import type { ChatMessage } from "../chat/message-types";
+import { Shown } from "./Shown";
+
+const WAITING = new Set(["input-available", "approval-requested"]);
+
+/** What the page posts next: by the same function that its transport calls. */
+export function NextRequest({ id, messages, busy }: { id: string; messages: ChatMessage[]; busy: boolean }) {
+  const last = messages.at(-1);
+  const waiting = last?.role === "assistant" && last.parts.some((part) => isToolUIPart(part) && WAITING.has(part.state));
+  const words: ChatMessage = { id: "…", role: "user", parts: [{ type: "text", text: "…" }] };
+  const asked = { id, trigger: "submit-message", messageId: undefined };
+  return (
+    <>
+      {waiting && (
+        <>
+          <p className="text-sm">When the calls that wait have their answers, the message with the answers in it:</p>
+          <Shown value={posted(requestBody({ ...asked, messageId: last.id, messages }, {}))} label="Request with the answers" />
+        </>
+      )}
+      <p className="text-sm">{busy ? "When the user says something, which ends what is being answered:" : "When the user says something:"}</p>
+      <Shown value={posted(requestBody({ ...asked, messages: [...messages, words] }, {}))} label="Request with the user's words" />
+      <p className="text-xs text-muted-foreground">POST api/chat</p>
+    </>
+  );
+}
+
+/** As JSON has it: without what is undefined. */
+function posted(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body));
+}

@@ -1,0 +1,34 @@
+import { Copy } from "lucide-react";
+import { useMemo } from "react";
+import { IconButton } from "../ui/icon-button";
+
+/** The most characters of one text in JSON: a picture has a million of them. */
+const LONGEST = 4000;
+
+/** A value as JSON, or a text as it is. Copied whole. */
+export function Shown({ value, label }: { value: unknown; label: string }) {
+  const text = useMemo(() => (typeof value === "string" ? value : JSON.stringify(value, shortened, 2)), [value]);
+  const copy = () => navigator.clipboard?.writeText(typeof value === "string" ? value : JSON.stringify(value, null, 2));
+  return (
+    <div className="relative min-w-0">
+      <pre
+        tabIndex={0}
+        role="region"
+        aria-label={label}
+        className="overflow-auto rounded-lg border bg-muted p-3 pe-10 font-mono text-xs leading-relaxed whitespace-pre-wrap wrap-anywhere"
+      >
+        {text}
+      </pre>
+      <span className="absolute end-1 top-1">
+        <IconButton label={`Copy ${label}`} size="small icon" onClick={() => void copy()}>
+          <Copy />
+        </IconButton>
+      </span>
+    </div>
+  );
+}
+
+function shortened(_key: string, value: unknown): unknown {
+  if (typeof value !== "string" || value.length <= LONGEST) return value;
+  return `${value.slice(0, LONGEST)}… and ${value.length - LONGEST} characters more`;
+}

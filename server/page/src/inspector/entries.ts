@@ -1,0 +1,134 @@
+/** What the server tells of a chat, a line of its recording each: see `stream_protocol/inspector/_entries.py`. */
+export type Entry = {
+  /** Grows over all chats of the user; an opened file has none. */
+  number?: number;
+  /** Seconds since the turn began, where that is known. */
+  at?: number;
+  bytes?: number;
+  turn?: { request: { messages?: Said[]; message?: Said; trigger?: string } | null; message_id: string | null };
+  event?: AdkEvent;
+  chunk?: { type: string } & Record<string, unknown>;
+  /** The chunk was made by the end of the response, not by an event. */
+  closing?: boolean;
+  /** Data in a capture that is no JSON. */
+  text?: string;
+  end?: string;
+  /** The turn was larger than this many bytes; the rest of it is not kept. */
+  cut?: number;
+};
+
+type Said = { role: string; parts?: { type: string; text?: string; state?: string }[] };
+
+type AdkPart = {
+  text?: string;
+  thought?: boolean;
+  functionCall?: { name?: string };
+  functionResponse?: { name?: string };
+  inlineData?: { mimeType?: string };
+  fileData?: { mimeType?: string };
+  executableCode?: unknown;
+  codeExecutionResult?: unknown;
+};
+
+type AdkEvent = {
+  author?: string;
+  partial?: boolean;
+  content?: { parts?: AdkPart[] };
+  errorCode?: string;
+  errorMessage?: string;
+  actions?: Record<string, unknown>;
+};
+
+/** One row: a turn, an event or the end of a response, with the chunks that it became. */
+export type Row = { key: number; entry: Entry; chunks: Entry[] };
+
+/** The most chunks in a row that has no event: a capture has nothing else. */
+const CHUNKS_IN_ROW = 20;
+
+/** Adds entries to rows. All rows but the last stay the same objects, so that they are drawn once. */
+export function addToRows(rows: Row[], entries: Entry[]): Row[] {
+  const added = [...rows];
+  for (const entry of entries) {
+    const last = added.at(-1);
+    if (last !== undefined && takes(last, entry)) {
+      added[added.length - 1] =
+        entry.end === undefined ? { ...last, chunks: [...last.chunks, entry] } : { ...last, entry: { ...last.entry, ...entry } };
+    } else {
+      const sent = entry.chunk !== undefined || entry.text !== undefined;
+      const without: Entry = { ...(entry.closing && { closing: true }), ...(entry.at !== undefined && { at: entry.at }) };
+      added.push({ key: added.length, entry: sent ? without : entry, chunks: sent ? [entry] : [] });
+    }
+  }
+  return added;
+}
+
+/** Whether the entry belongs to the row: an event's chunks do, and the end of a response to the chunks that it made. */
+function takes({ entry: row, chunks }: Row, entry: Entry): boolean {
+  if (entry.closing || entry.end !== undefined) return row.closing === true && row.end === undefined;
+  if (entry.chunk === undefined && entry.text === undefined) return false;
+  if (row.event !== undefined) return true;
+  return chunks.length > 0 && chunks.length < CHUNKS_IN_ROW && !row.closing;
+}
+
+/** What an event says or does, in a few words. */
+export function kindOf({ partial, content, errorCode, actions = {} }: AdkEvent): string {
+  const kinds = (content?.parts ?? []).map((part) => kindOfPart(part, partial === true));
+  if (errorCode) kinds.push(`error ${errorCode}`);
+  if (typeof actions.transferToAgent === "string") kinds.push(`transfer to ${actions.transferToAgent}`);
+  for (const [key, name] of Object.entries(ACTIONS)) {
+    const action = actions[key];
+    if (action && (typeof action !== "object" || Object.keys(action).length > 0)) kinds.push(name);
+  }
+  return [...new Set(kinds)].filter(Boolean).join(", ") || "nothing to show";
+}
+
+const ACTIONS = {
+  stateDelta: "state",
+  artifactDelta: "artifact",
+  escalate: "escalation",
+  requestedToolConfirmations: "asks for approval",
+  requestedAuthConfigs: "asks to sign in",
+  rewindBeforeInvocationId: "rewind",
+};
+
+function kindOfPart(part: AdkPart, partial: boolean): string {
+  const name = part.functionCall?.name ?? part.functionResponse?.name ?? "";
+  if (part.functionCall) return partial ? `call ${name}, a fragment` : `call ${name}`;
+  if (part.functionResponse) return `result ${name}`;
+  if (part.inlineData ?? part.fileData) return part.inlineData?.mimeType ?? part.fileData?.mimeType ?? "file";
+  if (part.executableCode) return "code";
+  if (part.codeExecutionResult) return "result of code";
+  if (!part.text) return "";
+  const kind = part.thought ? "thought" : "text";
+  return partial ? `${kind}, a fragment` : kind;
+}
+
+/** The most characters of words in a row. */
+const EXCERPT = 80;
+
+/** The beginning of what is said in an event. */
+export function wordsOf({ content }: AdkEvent): string {
+  return content?.parts?.find(({ text }) => text)?.text?.slice(0, EXCERPT) ?? "";
+}
+
+/** What a chunk is about: its words, or its tool. */
+export function detailOf({ delta, inputTextDelta, toolName, errorText }: NonNullable<Entry["chunk"]>): string {
+  const detail = [delta, inputTextDelta, toolName, errorText].find((value) => typeof value === "string");
+  return typeof detail === "string" ? detail.slice(0, EXCERPT) : "";
+}
+
+/** What the user said or did, by which the turn began. */
+export function askedBy({ request }: NonNullable<Entry["turn"]>): string {
+  const said = request?.message ?? request?.messages?.at(-1);
+  if (said === undefined) return "";
+  if (said.role !== "user") return "an answer to the agent's calls";
+  return said.parts?.find(({ type }) => type === "text")?.text ?? "";
+}
+
+export function inSeconds(at: number | undefined): string {
+  return at === undefined ? "" : `${at.toFixed(at < 10 ? 3 : 1)} s`;
+}
+
+export function inBytes(bytes: number): string {
+  return bytes < 1000 ? `${bytes} B` : bytes < 999_500 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,33 @@
+import { startTransition, useEffect, useReducer, useRef, useState } from "react";
+import { addToRows, type Row } from "./entries";
+import { loadEntries } from "./inspector-api";
+
+/** Milliseconds from one question to the next. */
+const EVERY = 300;
+
+/** The rows of a chat, as they come: the server is asked again and again while the chat is `busy`. */
+export function useLiveRows(id: string, busy: boolean): { rows: Row[]; problem: string } {
+  const [rows, add] = useReducer(addToRows, []);
+  const [problem, setProblem] = useState("");
+  const after = useRef(0);
+  useEffect(() => {
+    const { signal, abort } = abortable();
+    const follow = async () => {
+      const { entries, next } = await loadEntries(id, after.current, signal);
+      if (signal.aborted) return;
+      setProblem("");
+      if (entries.length > 0) startTransition(() => add(entries));
+      after.current = next;
+      if (busy || entries.length > 0) window.setTimeout(() => void load(), EVERY);
+    };
+    const load = () => follow().catch((error: Error) => signal.aborted || setProblem(error.message));
+    void load();
+    return abort;
+  }, [id, busy]);
+  return { rows, problem };
+}
+
+function abortable(): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}

@@ -1,0 +1,78 @@
+"""What the Inspector shows of a live chat: its newest entries, a recording of it, and what ``check`` says of it."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Sequence
+from io import BytesIO
+from itertools import dropwhile, islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from stream_protocol.check import ALL_VERSIONS, Finding, check_stream
+from stream_protocol.inspector._entries import as_recording, json_array
+from stream_protocol.wire import AiSdkVersion
+
+if TYPE_CHECKING:
+    from stream_protocol.inspector._inspector import InspectedTurn
+
+MAX_ANSWER_BYTES: Final = 2**20
+"""Bytes of entries in one answer; the page asks again for the rest."""
+
+
+def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
+    """``{"entries": […], "next": 7}``: the entries behind the number ``after``, and after which one to ask next."""
+    shown: list[bytes] = []
+    size = 0
+    for turn in turns:
+        for number, entry in islice(turn.entries, bisect(turn.entries, after, key=itemgetter(0)), None):
+            if size > MAX_ANSWER_BYTES:
+                break
+            shown.append(b'{"number":%d,' % number + entry.shown[1:])
+            size += len(shown[-1])
+            after = number
+    return b'{"entries":%b,"next":%d}' % (json_array(shown), after)
+
+
+def chat_recording(turns: Sequence[InspectedTurn]) -> bytes:
+    """The turns as a recording; empty without turns."""
+    return as_recording(turns[0].header, (entry for turn in turns for _, entry in turn.entries)) if turns else b""
+
+
+def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
+    """``{"findings": […], "unchecked": 0}``: what ``check`` finds in what was sent.
+
+    Each finding has the ``number`` of the entry that it is about.
+    ``unchecked``: how many responses continue a message whose beginning is not kept. Nothing is said of them.
+    """
+    checked = [*dropwhile(lambda turn: turn.continues, turns)]
+    numbers: list[int] = []
+    lines: list[bytes] = []
+    for turn in checked:
+        for number, entry in turn.entries:
+            chunk = orjson.loads(entry.line).get("chunk")
+            if chunk is not None:
+                numbers.append(number)
+                lines.append(orjson.dumps(chunk))
+        if any(b'"end"' in entry.line[:6] for _, entry in turn.entries[-1:]):
+            numbers.append(turn.entries[-1][0])
+            lines.append(b"[DONE]")
+    versions: Sequence[AiSdkVersion] = (7,) if any(turn.ai_sdk == 7 for turn in checked) else ALL_VERSIONS
+    found = check_stream(BytesIO(b"\n".join(lines)), versions=versions) if lines else ()
+    findings = [{**finding_json(finding), "number": numbers[finding.line - 1]} for finding in found]
+    return orjson.dumps({"findings": findings, "unchecked": len(turns) - len(checked)})
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding as the page shows it."""
+    return {
+        "severity": finding.rule.severity,
+        "rule": finding.rule,
+        "effect": finding.rule.effect,
+        "text": finding.text,
+        "chunk": finding.chunk,
+        "line": finding.line,
+        "versions": finding.versions,
+    }

@@ -1,0 +1,249 @@
+"""Reads a file that somebody drops on the page: a recording in any form, or a capture of a stream.
+
+It is converted in a thread, from a temporary file that is gone before the answer is sent. What it may take is bounded:
+the bytes of the file by the route, what it becomes and the time by ``Budget``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final, cast
+
+import orjson
+
+from stream_protocol.check import Finding, check_file
+from stream_protocol.convert import Settings
+from stream_protocol.inspector._chat_view import finding_json
+from stream_protocol.inspector._entries import Entry, as_recording, chunk_entry, event_entry, json_array
+from stream_protocol.recording import (
+    Recording,
+    RecordingError,
+    ReplayStep,
+    TimedEvent,
+    load_recording,
+    replay_messages,
+    replay_steps,
+)
+from stream_protocol.recording.read import (
+    PIECE,
+    EndRecord,
+    Form,
+    TurnRecord,
+    UnreadableError,
+    detect_form,
+    event_lines,
+    text_lines,
+)
+from stream_protocol.recording.write import (
+    end_line,
+    event_json,
+    header_line,
+    redact_chunk,
+    redact_event,
+    redact_request,
+    turn_line,
+    value_line,
+)
+from stream_protocol.session import fold_response
+from stream_protocol.wire import AnyChunk, UIMessage, parse_json
+from stream_protocol.wire.client import sse_events
+
+MAX_SHOWN_BYTES: Final = 64 * 2**20
+"""Bytes that a file may become: its events, and the chunks of them."""
+
+MAX_FINDINGS: Final = 500
+"""The most findings that are shown: a stream that is wrong is wrong in each chunk."""
+
+MAX_SECONDS: Final = 20.0
+"""Seconds that a file may take to be shown."""
+
+_DONE: Final = "[DONE]"
+_ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
+"""The type of a chunk that ends a response -> how it ended."""
+
+
+@dataclass
+class Budget:
+    """What a file may still take. Raises ``UnreadableError`` when that is spent."""
+
+    bytes_left: int = field(default_factory=lambda: MAX_SHOWN_BYTES)
+    until: float = field(default_factory=lambda: monotonic() + MAX_SECONDS)
+
+    def spend(self, size: int) -> None:
+        """Counts so many bytes that are shown."""
+        self.bytes_left -= size
+        if self.bytes_left < 0:
+            raise UnreadableError(f"it becomes more than {MAX_SHOWN_BYTES // 2**20} MiB, too much for one page")
+        if monotonic() > self.until:
+            raise UnreadableError(f"it takes more than {MAX_SECONDS:g} seconds to convert")
+
+
+def shown_file(path: Path, session: str | None) -> bytes:
+    """``{"entries", "messages", "findings", "recordable"}``: the file as the Inspector shows it.
+
+    ``entries``: see ``_entries``. ``messages``: as the page has them after all turns. ``findings``: of ``check``.
+    ``recordable``: whether it has ADK events, without which there is nothing to record. Nothing is taken out of it: it
+    goes back to who sent it. Raises ``UnreadableError``.
+    """
+    budget = Budget()
+    findings = _findings(path, session, budget)
+    recording = _recording(path, session)
+    if recording is not None:
+        entries = list(_event_entries(recording, budget, redacted=False))
+        messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
+    else:
+        entries, messages = _read_capture(path, budget)
+    return b'{"entries":%b,"messages":%b,"findings":%b,"recordable":%b}' % (
+        json_array([entry.shown for entry in entries]),
+        orjson.dumps(messages),
+        orjson.dumps(findings),
+        b"true" if recording is not None else b"false",
+    )
+
+
+def recording_of_file(path: Path, session: str | None) -> bytes:
+    """The file as a recording of this package, without secrets. Raises ``UnreadableError``, also without ADK events."""
+    recording = load_recording(path, session=session)
+    first = next(iter(recording.stream_turns()))[0]
+    header = header_line(chat=None, options=first.options)
+    return as_recording(header, _event_entries(recording, Budget(), redacted=True))
+
+
+def _findings(path: Path, session: str | None, budget: Budget) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for finding in _in_time(check_file(path, session=session), budget):
+        if len(found) < MAX_FINDINGS:
+            found.append(finding_json(finding))
+    return found
+
+
+def _in_time(findings: Iterable[Finding], budget: Budget) -> Iterator[Finding]:
+    for finding in findings:
+        budget.spend(0)
+        yield finding
+
+
+def _recording(path: Path, session: str | None) -> Recording | None:
+    """The recording; ``None`` for a capture of chunks, which ``check`` has read."""
+    try:
+        return load_recording(path, session=session)
+    except RecordingError:
+        return None
+
+
+def _event_entries(recording: Recording, budget: Budget, *, redacted: bool) -> Iterator[Entry]:
+    for head, steps in replay_steps(recording):
+        begun = False
+        at: float | None = None
+        end: EndRecord | None = None
+        for step in steps:
+            if not begun:
+                request = step.item.request if isinstance(step.item, TurnRecord) else None
+                if redacted and request is not None:
+                    request = redact_request(request)
+                yield _spent(
+                    Entry(turn_line(request=request, message_id=head.message_id, options=head.options)), budget
+                )
+                begun = True
+            at = step.at if step.at is not None else at
+            if isinstance(step.item, EndRecord):
+                end = step.item
+            for entry in _step_entries(step, at, redacted=redacted):
+                yield _spent(entry, budget)
+            if step.item is None and step.outcome is not None:
+                yield Entry(end_line(step.outcome, at), recorded=end is not None)
+
+
+def _step_entries(step: ReplayStep[bytes], at: float | None, *, redacted: bool) -> Iterator[Entry]:
+    if isinstance(step.item, TimedEvent):
+        event = event_json(step.item.event)
+        event = redact_event(event) if redacted else event
+        yield event_entry(value_line("event", event, at), len(orjson.dumps(event)))
+    for sse in step.sent:
+        chunk = orjson.loads(sse.removeprefix(b"data: "))
+        chunk = redact_chunk(chunk) if redacted else chunk
+        yield chunk_entry(value_line("chunk", chunk, at), len(sse), closing=step.item is None)
+
+
+def _spent(entry: Entry, budget: Budget) -> Entry:
+    budget.spend(len(entry.line))
+    return entry
+
+
+def _read_capture(path: Path, budget: Budget) -> tuple[list[Entry], list[UIMessage]]:
+    """The entries of a capture of chunks, and the messages that its responses fold to."""
+    capture = _Capture(budget)
+    with path.open("rb") as stream:
+        head = stream.read(PIECE)
+        stream.seek(0)
+        pieces = iter(lambda: stream.read(PIECE), b"")
+        if detect_form(head) is Form.CAPTURE:
+            for event in sse_events(event_lines(pieces)):
+                capture.add(event.data)
+        else:
+            for line in text_lines(pieces):
+                capture.add(line.text.strip())
+    capture.end_response()
+    return capture.entries, list(capture.messages.values())
+
+
+class _Capture:
+    """The responses of a captured stream."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.entries: list[Entry] = []
+        self.messages: dict[str, UIMessage] = {}
+        """By id, in the order in which they began."""
+        self._budget = budget
+        self._chunks: list[AnyChunk] = []
+        """Those of the newest response."""
+        self._outcome: str | None = None
+        self._in_response = False
+
+    def add(self, data: str) -> None:
+        """Adds what one event, or one line, holds."""
+        if not data:
+            return
+        if data == _DONE:
+            self.end_response()
+            return
+        try:
+            chunk = parse_json(data)
+        except ValueError:
+            chunk = None
+        kind = chunk.get("type") if isinstance(chunk, dict) else None
+        if kind == "start" and self._outcome is not None:
+            self.end_response()
+        if not self._in_response:
+            message_id = chunk.get("messageId") if isinstance(chunk, dict) and kind == "start" else None
+            self._keep(Entry(turn_line(request=None, message_id=message_id, options={})))
+            self._in_response = True
+        size = len(data.encode("utf-8", "surrogatepass"))
+        if isinstance(kind, str):
+            self._chunks.append(cast("AnyChunk", chunk))
+            self._outcome = _ENDS.get(kind, self._outcome)
+            self._keep(chunk_entry(_line("chunk", chunk), size + len("data: \n\n")))
+        else:
+            self._keep(chunk_entry(_line("text", data), size + len("data: \n\n")))
+
+    def end_response(self) -> None:
+        """Ends the response, if there is one."""
+        if not self._in_response:
+            return
+        if self._outcome is not None:
+            self._keep(Entry(_line("end", self._outcome)))
+        message_id = next((str(chunk.get("messageId", "")) for chunk in self._chunks if chunk["type"] == "start"), "")
+        message = fold_response(self._chunks, self.messages.get(message_id), Settings(ai_sdk=7))
+        self.messages[message["id"]] = message
+        self._chunks, self._outcome, self._in_response = [], None, False
+
+    def _keep(self, entry: Entry) -> None:
+        self.entries.append(_spent(entry, self._budget))
+
+
+def _line(kind: str, value: Mapping[str, Any] | str) -> bytes:
+    """An entry without a time: a capture has none."""
+    return orjson.dumps({kind: value}, default=str, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,185 @@
+"""Keeps the newest turns of each user's chats in the memory of this process: what the Inspector shows of live chats.
+
+Nothing is kept that a recording would not have: secrets are taken out before.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from stream_protocol.inspector._entries import Entry, chunk_entry, event_entry
+from stream_protocol.recording.write import (
+    end_line,
+    event_json,
+    header_line,
+    redact_chunk,
+    redact_event,
+    redact_request,
+    request_body,
+    turn_line,
+    value_line,
+)
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+    from stream_protocol.convert import ConverterOptions, Ending
+    from stream_protocol.wire import ChatRequest
+
+MAX_BYTES: Final = 16 * 2**20
+"""Bytes of all turns that are kept of one user."""
+
+MAX_ENTRIES: Final = 50_000
+"""Events, chunks and the like in all turns that are kept of one user."""
+
+MAX_USERS: Final = 16
+"""Users of whom anything is kept, those who asked last."""
+
+MAX_REQUEST_BYTES: Final = 2**20
+"""Bytes of a request that is kept with its turn: a chat with attached files sends them all again in each request."""
+
+
+class Inspector:
+    """A recorder for ``ChatService(recorder=…)``. Keeps what happens; ``inspector_routes`` shows it.
+
+    ``max_bytes`` and ``max_entries`` (events and chunks) bound what is kept of one user, and ``max_users`` how many
+    have anything kept. Beyond that the oldest turn, or the user who was silent for longest, is dropped; of a turn that
+    is too large by itself, its beginning stays.
+    """
+
+    def __init__(
+        self, *, max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES, max_users: int = MAX_USERS
+    ) -> None:
+        self._max_bytes = max_bytes
+        self._max_entries = max_entries
+        self._max_users = max_users
+        self._users: OrderedDict[str, _KeptTurns] = OrderedDict()
+
+    def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> InspectedTurn:
+        """The recorder of the run that answers this request."""
+        kept = self._users.setdefault(user_id, _KeptTurns(self._max_bytes, self._max_entries))
+        self._users.move_to_end(user_id)
+        if len(self._users) > self._max_users:
+            self._users.popitem(last=False)
+        return InspectedTurn(kept, request, options)
+
+    def turns(self, chat_id: str, *, user_id: str) -> Sequence[InspectedTurn]:
+        """The turns that are kept of a user's chat, in the order in which they began."""
+        return tuple(self._users[user_id].of_chat(chat_id)) if user_id in self._users else ()
+
+    def forget(self, chat_id: str, *, user_id: str) -> None:
+        """Drops what is kept of a user's chat."""
+        if user_id in self._users:
+            for turn in self.turns(chat_id, user_id=user_id):
+                self._users[user_id].drop(turn)
+
+
+class _KeptTurns:
+    """The turns of one user, oldest first."""
+
+    def __init__(self, max_bytes: int, max_entries: int) -> None:
+        self._max_bytes = max_bytes
+        self._max_entries = max_entries
+        self._turns: deque[InspectedTurn] = deque()
+        self._bytes = 0
+        self._entries = 0
+        self._newest = 0
+        """The number of the user's newest entry."""
+
+    def of_chat(self, chat_id: str) -> Iterator[InspectedTurn]:
+        return (turn for turn in self._turns if turn.chat_id == chat_id)
+
+    def begin(self, turn: InspectedTurn) -> None:
+        turn.is_kept = True
+        self._turns.append(turn)
+
+    def add(self, turn: InspectedTurn, entry: Entry) -> None:
+        """Adds an entry to a turn, unless the turn was dropped or is cut. Makes room for it first."""
+        if not turn.is_kept or turn.is_cut:
+            return
+        size = _size(entry)
+        while self._is_full(size) and self._turns[0] is not turn:
+            self.drop(self._turns[0])
+        if self._is_full(size):
+            turn.is_cut = True
+            entry = Entry(b'{"cut":%d}\n' % self._max_bytes, recorded=False)
+            size = _size(entry)
+        self._newest += 1
+        self._bytes += size
+        self._entries += 1
+        turn.entries.append((self._newest, entry))
+
+    def drop(self, turn: InspectedTurn) -> None:
+        turn.is_kept = False
+        self._turns.remove(turn)
+        self._bytes -= sum(_size(entry) for _, entry in turn.entries)
+        self._entries -= len(turn.entries)
+
+    def _is_full(self, size: int) -> bool:
+        return self._bytes + size > self._max_bytes or self._entries >= self._max_entries
+
+
+def _size(entry: Entry) -> int:
+    return len(entry.line) + len(entry.extra)
+
+
+class InspectedTurn:
+    """Keeps one run."""
+
+    def __init__(self, kept: _KeptTurns, request: ChatRequest, options: ConverterOptions) -> None:
+        self._kept = kept
+        self._request = request if request.size <= MAX_REQUEST_BYTES else None
+        self._options = options
+        self._begun_at = 0.0
+        self._event_is_converted = True
+        """Whether what comes next is not made from an event."""
+        self.chat_id = request.id
+        self.continues = request.target["role"] == "assistant"
+        """Whether its response continues a message of an earlier turn."""
+        self.header = header_line(chat=request.id, options=options)
+        """The first line of a recording of it."""
+        self.ai_sdk = options.get("ai_sdk", 6)
+        self.entries: list[tuple[int, Entry]] = []
+        """The entries with their numbers, which grow over all chats of the user."""
+        self.is_kept = False
+        """Whether it has begun and was not dropped."""
+        self.is_cut = False
+        """Whether it is too large: the rest of it is not kept."""
+
+    def begin(self, message_id: str | None) -> None:
+        """Keeps the request."""
+        body = None if self._request is None else redact_request(request_body(self._request))
+        self._request = None
+        self._begun_at = monotonic()
+        self._kept.begin(self)
+        self._keep(Entry(turn_line(request=body, message_id=message_id, options=self._options)))
+
+    def event(self, event: Event) -> None:
+        """Keeps an event as it is now."""
+        self._event_is_converted = False
+        if self.is_kept and not self.is_cut:
+            value = redact_event(event_json(event))
+            self._keep(event_entry(value_line("event", value, self._seconds()), len(orjson.dumps(value))))
+
+    def written(self, sse: Sequence[bytes]) -> None:
+        """Keeps what was sent."""
+        closing, self._event_is_converted = self._event_is_converted, True
+        for item in sse if self.is_kept and not self.is_cut else ():
+            chunk = redact_chunk(orjson.loads(item.removeprefix(b"data: ")))
+            self._keep(chunk_entry(value_line("chunk", chunk, self._seconds()), len(item), closing=closing))
+
+    def end(self, outcome: Ending | None) -> None:
+        """Keeps how the response ended."""
+        if outcome is not None:
+            self._keep(Entry(end_line(outcome, self._seconds())))
+
+    def _seconds(self) -> float:
+        return monotonic() - self._begun_at
+
+    def _keep(self, entry: Entry) -> None:
+        self._kept.add(self, entry)

@@ -1,0 +1,65 @@
+"""A test of a recording, as the text of a Python file that runs as it stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from stream_protocol.recording import load_recording, replay_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_protocol.wire import UIMessage
+
+MAX_TEXT: Final = 2000
+"""Characters of the answers that a test compares. Of a longer conversation it compares the first."""
+
+MAX_NAME: Final = 40
+"""Characters of a name that is made of the user's first words."""
+
+_TEST: Final = '''\
+"""Put the recording beside this file, at recordings/{name}.jsonl, and run pytest.
+
+``--update-recordings`` and the fixture ``assert_stream_matches`` compare each chunk: see docs/testing.md.
+"""
+
+from stream_protocol.recording import replay_messages
+
+ANSWERS = {answers}
+
+
+def test_{name}(adk_recording):
+    recording = adk_recording("{name}")
+    messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
+    parts = [part for message in messages if message["role"] == "assistant" for part in message["parts"]]
+    text = "".join(part["text"] for part in parts if part["type"] == "text")
+    tools = [(part["type"], part["state"]) for part in parts if "toolCallId" in part]
+    assert {comparison}
+    assert tools == {tools}
+'''
+
+
+def test_name(messages: Sequence[UIMessage]) -> str:
+    """A name for a test and its recording: the user's first words, or ``chat``."""
+    said = next((part["text"] for part in _parts(messages, "user") if part.get("type") == "text"), "")
+    words = re.sub(r"[^a-z0-9]+", "_", said.lower()).strip("_")
+    return words[:MAX_NAME].rstrip("_") or "chat"
+
+
+def pytest_text(path: Path) -> tuple[str, str]:
+    """The name of a test of the recording at ``path``, and its text. Raises ``RecordingError``."""
+    recording = load_recording(path)
+    messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
+    parts = _parts(messages, "assistant")
+    text = "".join(part["text"] for part in parts if part.get("type") == "text")
+    tools = [(part["type"], part["state"]) for part in parts if "toolCallId" in part]
+    name = test_name(messages)
+    comparison = "text == ANSWERS" if len(text) <= MAX_TEXT else "text.startswith(ANSWERS)"
+    filled = _TEST.format(name=name, answers=repr(text[:MAX_TEXT]), tools=repr(tools), comparison=comparison)
+    return name, filled
+
+
+def _parts(messages: Sequence[UIMessage], role: str) -> list[dict[str, Any]]:
+    return [dict(part) for message in messages if message["role"] == role for part in message["parts"]]
