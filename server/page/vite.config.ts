@@ -22,6 +22,8 @@ export default defineConfig({
   base: "./", // the page may be mounted below any path
   resolve: {
     alias: {
+      // KaTeX's HTML becomes elements without the browser's own parser: that reports each style in it to the policy.
+      "hast-util-from-html-isomorphic": "/node_modules/hast-util-from-html-isomorphic/lib/index.js",
       "react-style-singleton": "/src/ui/adopted-styles.ts",
       "rehype-raw": "/src/messages/no-raw-html.ts",
     },

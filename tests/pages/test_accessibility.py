@@ -87,8 +87,8 @@ def test_an_answer_is_announced_when_it_begins_and_when_it_ends_and_not_in_betwe
 def test_code_can_be_scrolled_by_the_keyboard(open_page: Open) -> None:
     page = open_page(width=390, height=800)
     say(page, "table")
-    expect_status(page, "ready")
     code = page.locator("[data-streamdown=code-block-body]")
+    expect(code).to_contain_text("def greet")
     assert code.evaluate("element => element.scrollWidth > element.clientWidth")
     code.focus()
     expect(code).to_be_focused()

@@ -76,7 +76,7 @@ def test_an_image_of_the_agent_is_shown(page: Page) -> None:
 
 def test_a_transfer_and_the_name_of_the_other_agent_are_shown(page: Page, shots: Path) -> None:
     say(page, "hello")
-    expect_status(page, "ready")
+    expect(texts(page)).to_have_text("You said: hello")
     say(page, "sail")
     expect(page.locator("[data-transfer]")).to_have_text("handed over to skipper")
     expect(page.locator("[data-speaker]")).to_have_text("skipper")
@@ -184,6 +184,7 @@ def test_code_mathematics_tables_and_tasks_fit_each_screen(open_page: Open, shot
     page = open_page(width=width, height=900, colors="dark" if colors == "dark" else "light")
     say(page, "table")
     expect(page.locator(".katex").first).to_be_visible()
+    expect(page.locator("[data-streamdown=code-block-body]")).to_contain_text("def greet")
     expect_status(page, "ready")
     page.screenshot(path=shots / f"markdown-{width}.png")
     assert page.evaluate("document.documentElement.scrollWidth") <= width

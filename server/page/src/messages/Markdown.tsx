@@ -22,7 +22,7 @@ const CONTROLS = { code: { copy: true, download: false }, table: false, mermaid:
 /** Markdown, also unfinished, without raw HTML, with safe link schemes only, and without images that are elsewhere. */
 export const Markdown = memo(function Markdown({ text, live = false }: { text: string; live?: boolean }) {
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => (box.current ? keepCodeInTabOrder(box.current) : undefined), []);
+  useEffect(() => (box.current ? keepInTabOrder(box.current) : undefined), []);
   return (
     <div ref={box} className="wrap-anywhere">
       <Streamdown
@@ -51,10 +51,13 @@ function Item({ task, children }: { task: boolean; children: ReactNode }) {
   );
 }
 
-/** Streamdown's blocks of code scroll, but no keyboard gets there: some are drawn later than the words around them. */
-function keepCodeInTabOrder(box: HTMLElement): () => void {
+/** What Streamdown lets scroll, but no keyboard reaches. */
+const SCROLLED = "[data-streamdown=code-block-body], [data-streamdown=table-wrapper] > div";
+
+/** Some of it is drawn later than the words around it. */
+function keepInTabOrder(box: HTMLElement): () => void {
   const add = () => {
-    for (const code of box.querySelectorAll<HTMLElement>("[data-streamdown=code-block-body]")) code.tabIndex = 0;
+    for (const one of box.querySelectorAll<HTMLElement>(SCROLLED)) one.tabIndex = 0;
   };
   const observer = new MutationObserver(add);
   observer.observe(box, { subtree: true, childList: true });
