@@ -86,7 +86,7 @@ class Scenes:
                 return [BEGINNING, Wait(self.told), END]
             case "think":
                 sources = {"https://rivers.example/a": "All rivers", "https://sea.example/": "The sea"}
-                return [Thought("Let me see.", signature=b"s"), Wait(0.2), "I have thought.", web_sources(sources)]
+                return [Thought("Let me see.", signature=b"s"), Wait(1), "I have thought.", web_sources(sources)]
             case "pay" if "pay" in answers:
                 return ["Paid."]
             case "pay":

@@ -3,7 +3,7 @@ import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
 } from "ai";
-import { useCallback, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { CHATS_CHANGED } from "../sidebar/chat-list";
 import type { OnApproval } from "../tools/Approval";
 import { chatTransport, loadMessages, stopRun } from "./chat-api";
@@ -40,22 +40,20 @@ export function useAgentChat(id: string, messages: ChatMessage[], resume: boolea
       sendAutomaticallyWhen: isAnswered,
       onFinish: ({ isDisconnect }) => {
         connection.lost = isDisconnect;
-        window.dispatchEvent(new Event(CHATS_CHANGED));
       },
     });
     return { state, payloads, connection };
   });
   const chat = useChat<ChatMessage>({ chat: state, resume, experimental_throttle: 30 });
   const { sendMessage, regenerate, addToolApprovalResponse } = chat;
+  useEffect(() => void window.dispatchEvent(new Event(CHATS_CHANGED)), [chat.status]);
 
   /** Words that come in the middle of an answer end it: the server stops what runs, and answers them. */
   const send = useCallback(
     async ({ text, files }: Draft, messageId?: string) => {
       await state.stop();
       nameInUrl(id);
-      const sent = sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
-      window.dispatchEvent(new Event(CHATS_CHANGED));
-      await sent;
+      await sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
     },
     [id, state, sendMessage],
   );
