@@ -38,6 +38,9 @@ EVENTS: Final = 5_000
 
 Colors = Literal["light", "dark"]
 
+whatever_client = pytest.mark.parametrize("ai_sdk", [6], indirect=True, scope="module")
+"""For a test of what does not depend on the version of `ai`."""
+
 
 def look_up(city: str) -> dict[str, Any]:
     """Looks up the weather."""
@@ -220,6 +223,7 @@ def test_the_message_and_the_next_request_are_those_of_the_client(page: Page, ur
     assert said.keys() == words.keys()
 
 
+@whatever_client
 def test_findings_of_a_live_chat(page: Page) -> None:
     say(page, "weather?")
     finished(page)
@@ -244,6 +248,7 @@ def test_a_chat_is_saved_and_its_test_is_copied(page: Page, tmp_path: Path) -> N
     assert 'adk_recording("weather")' in test
 
 
+@whatever_client
 def test_a_recording_that_is_dropped_is_shown_and_the_chat_is_still_there(page: Page, shots: Path) -> None:
     say(page, "weather?")
     finished(page)
@@ -261,6 +266,7 @@ def test_a_recording_that_is_dropped_is_shown_and_the_chat_is_still_there(page: 
     expect(rows(page).filter(has_text="tool-input-available")).to_have_count(1)
 
 
+@whatever_client
 def test_a_capture_that_is_wrong_is_shown_with_what_is_wrong(page: Page, shots: Path) -> None:
     chunks = [*iter_chunks(long_recording()[:3])]
     broken = b"".join(encode_sse(chunk) for chunk in chunks if chunk["type"] != "text-start") + b"data: [DONE]\n\n"
@@ -274,6 +280,7 @@ def test_a_capture_that_is_wrong_is_shown_with_what_is_wrong(page: Page, shots: 
     page.screenshot(path=shots / "inspector-findings.png")
 
 
+@whatever_client
 def test_what_is_no_recording_is_refused_in_words_and_one_of_several_sessions_is_chosen(
     browser: Browser, url: str
 ) -> None:
@@ -292,6 +299,7 @@ def test_what_is_no_recording_is_refused_in_words_and_one_of_several_sessions_is
         expect(panel(page).get_by_role("alert")).to_have_count(0)
 
 
+@whatever_client
 @pytest.mark.parametrize("colors", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 390], ids=["desktop", "phone"])
 def test_axe_has_nothing_to_say_of_the_inspector(open_page: Open, shots: Path, width: int, colors: Colors) -> None:
@@ -312,6 +320,7 @@ def test_axe_has_nothing_to_say_of_the_inspector(open_page: Open, shots: Path, w
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@whatever_client
 def test_the_panel_is_used_by_keyboard_alone(page: Page) -> None:
     say(page, "weather?")
     finished(page)
@@ -329,6 +338,7 @@ def test_the_panel_is_used_by_keyboard_alone(page: Page) -> None:
     expect(panel(page)).to_have_count(0)
 
 
+@whatever_client
 def test_five_thousand_events_hold_nothing_up(page: Page) -> None:
     page.evaluate(
         "new PerformanceObserver(list => (window.held = Math.max(window.held ?? 0, "

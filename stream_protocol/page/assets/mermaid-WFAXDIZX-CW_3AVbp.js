@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./index-a03ucoz0.js";

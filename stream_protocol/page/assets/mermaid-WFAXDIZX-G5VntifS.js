@@ -1,0 +1,1 @@
+export{o as Mermaid}from"./index-C0zF-RK9.js";
