@@ -16,6 +16,7 @@ def test_settings_come_from_the_environment() -> None:
         "ALLOW_ORIGINS": "https://a, https://b,",
         "DISCONNECT_GRACE": "5",
         "SHOW_ERRORS": "1",
+        "INSPECT": "1",
     }
     assert Settings.from_env(env) == Settings(
         host="0.0.0.0",
@@ -24,6 +25,7 @@ def test_settings_come_from_the_environment() -> None:
         allow_origins=("https://a", "https://b"),
         disconnect_grace=5,
         show_errors=True,
+        inspect=True,
     )
     assert Settings.from_env({}) == Settings()
     assert Settings.from_env({"DISCONNECT_GRACE": ""}).disconnect_grace is None
@@ -44,6 +46,14 @@ async def test_the_demo_shows_its_page_and_answers(monkeypatch: pytest.MonkeyPat
     async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
         assert await exchange.status() == 200
         await exchange.until("start-step")
+
+
+@pytest.mark.parametrize("inspect", [False, True])
+async def test_the_demo_has_an_inspector_only_if_it_is_told_to(inspect: bool) -> None:
+    async with client(create_app(Settings(inspect=inspect))) as http:
+        assert (await http.get("/api/chat/c1/inspect")).is_success == inspect
+        assert (await http.post("/api/inspect", content=b"")).status_code == (422 if inspect else 405)
+        assert ("true" in (await http.get("/inspector.json")).text) == inspect
 
 
 @pytest.mark.parametrize("show_errors", [False, True])

@@ -300,3 +300,15 @@ def test_a_session_service_that_cannot_be_had_is_one_line_on_stderr(tmp_path: Pa
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("adk-ui-stream: cannot use sqlite:///no/such/chat.db: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--inspect",)])
+def test_an_inspector_is_there_if_it_is_asked_for_beside_a_recording(tmp_path: Path, options: tuple[str, ...]) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    with serving("agent:root_agent", "--no-page", "--record", "kept", *options, cwd=tmp_path) as (_, url):
+        assert httpx.post(f"{url}/api/chat", json=BODY).is_success
+        answer = httpx.get(f"{url}/api/chat/c1/inspect")
+        there = httpx.get(f"{url}/inspector.json").is_success
+    assert (answer.status_code, there) == ((200, True) if options else (404, False))
+    assert not options or len(answer.json()["entries"]) > 4
+    assert len([*(tmp_path / "kept").iterdir()]) == 1

@@ -11,15 +11,19 @@ from google.adk.agents import LlmAgent
 from google.adk.events import Event
 from google.adk.tools import FunctionTool
 from google.genai import types
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
 
 from stream_protocol import encode_sse, iter_chunks
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.recording import load_recording, replay_messages
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.http._response_headers import PAGE_HEADERS, ResponseHeaders
+from stream_protocol.serving.http._web_app import PAGE
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
+from stream_protocol.wire import AiSdkVersion
 from tests.chromium import Screen, browser, opened_tab, shots
 from tests.processes import ROOT
 from tests.served import served
@@ -33,6 +37,9 @@ PATH: Final = "/below"
 EVENTS: Final = 5_000
 
 Colors = Literal["light", "dark"]
+
+whatever_client = pytest.mark.parametrize("ai_sdk", [6], indirect=True, scope="module")
+"""For a test of what does not depend on the version of `ai`."""
 
 
 def look_up(city: str) -> dict[str, Any]:
@@ -58,12 +65,17 @@ def answer(request: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url(ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a page whose server has an inspector."""
+    built: Path = PAGE if ai_sdk == 6 else request.getfixturevalue("page_v7")
     tools: list[Any] = [look_up, FunctionTool(pay, require_confirmation=True)]
     inspector = Inspector()
-    service = ChatService(LlmAgent(name="meteo", model=ScriptedLlm(respond=answer), tools=tools), recorder=inspector)
-    app = create_app(service)
-    app.routes[:0] = inspector_routes(inspector, service)
+    service = ChatService(
+        LlmAgent(name="meteo", model=ScriptedLlm(respond=answer), tools=tools), recorder=inspector, ai_sdk=ai_sdk
+    )
+    app = create_app(service, page=False)
+    app.routes.extend(inspector_routes(inspector, service))
+    app.routes.append(Mount("/", ResponseHeaders(StaticFiles(directory=built, html=True), PAGE_HEADERS)))
     with served(Starlette(routes=[Mount(PATH, app)])) as address:
         yield f"{address}{PATH}/"
 
@@ -198,7 +210,7 @@ def test_the_message_and_the_next_request_are_those_of_the_client(page: Page, ur
     words = shown(page, "Request with the user's words")
     with page.expect_request(lambda request: request.method == "POST" and request.url.endswith("/api/chat")) as sent:
         page.get_by_role("button", name="Approve").click()
-    posted = sent.value.post_data_json
+    posted: dict[str, Any] = sent.value.post_data_json or {}
     assert posted.keys() == promised.keys()
     assert [posted[key] for key in ("id", "trigger", "messageId")] == [
         promised[key] for key in ("id", "trigger", "messageId")
@@ -207,9 +219,11 @@ def test_the_message_and_the_next_request_are_those_of_the_client(page: Page, ur
     expect(page.get_by_text("clear in Oslo.")).to_be_visible()
     with page.expect_request(lambda request: request.method == "POST" and request.url.endswith("/api/chat")) as sent:
         say(page, "weather?")
-    assert sent.value.post_data_json.keys() == words.keys()
+    said: dict[str, Any] = sent.value.post_data_json or {}
+    assert said.keys() == words.keys()
 
 
+@whatever_client
 def test_findings_of_a_live_chat(page: Page) -> None:
     say(page, "weather?")
     finished(page)
@@ -234,6 +248,7 @@ def test_a_chat_is_saved_and_its_test_is_copied(page: Page, tmp_path: Path) -> N
     assert 'adk_recording("weather")' in test
 
 
+@whatever_client
 def test_a_recording_that_is_dropped_is_shown_and_the_chat_is_still_there(page: Page, shots: Path) -> None:
     say(page, "weather?")
     finished(page)
@@ -251,12 +266,13 @@ def test_a_recording_that_is_dropped_is_shown_and_the_chat_is_still_there(page: 
     expect(rows(page).filter(has_text="tool-input-available")).to_have_count(1)
 
 
+@whatever_client
 def test_a_capture_that_is_wrong_is_shown_with_what_is_wrong(page: Page, shots: Path) -> None:
     chunks = [*iter_chunks(long_recording()[:3])]
     broken = b"".join(encode_sse(chunk) for chunk in chunks if chunk["type"] != "text-start") + b"data: [DONE]\n\n"
     with page.expect_file_chooser() as chosen:
         panel(page).get_by_role("button", name="Open a recording").click()
-    chosen.value.set_files([{"name": "broken.sse", "mimeType": "text/plain", "buffer": broken}])
+    chosen.value.set_files([FilePayload(name="broken.sse", mimeType="text/plain", buffer=broken)])
     expect(rows(page).filter(has_text="text-delta")).to_have_count(1)
     expect(panel(page).get_by_role("button", name="Save as recording")).to_be_disabled()
     tab(page, "Check")
@@ -264,6 +280,7 @@ def test_a_capture_that_is_wrong_is_shown_with_what_is_wrong(page: Page, shots: 
     page.screenshot(path=shots / "inspector-findings.png")
 
 
+@whatever_client
 def test_what_is_no_recording_is_refused_in_words_and_one_of_several_sessions_is_chosen(
     browser: Browser, url: str
 ) -> None:
@@ -282,6 +299,7 @@ def test_what_is_no_recording_is_refused_in_words_and_one_of_several_sessions_is
         expect(panel(page).get_by_role("alert")).to_have_count(0)
 
 
+@whatever_client
 @pytest.mark.parametrize("colors", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 390], ids=["desktop", "phone"])
 def test_axe_has_nothing_to_say_of_the_inspector(open_page: Open, shots: Path, width: int, colors: Colors) -> None:
@@ -302,6 +320,7 @@ def test_axe_has_nothing_to_say_of_the_inspector(open_page: Open, shots: Path, w
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@whatever_client
 def test_the_panel_is_used_by_keyboard_alone(page: Page) -> None:
     say(page, "weather?")
     finished(page)
@@ -319,6 +338,7 @@ def test_the_panel_is_used_by_keyboard_alone(page: Page) -> None:
     expect(panel(page)).to_have_count(0)
 
 
+@whatever_client
 def test_five_thousand_events_hold_nothing_up(page: Page) -> None:
     page.evaluate(
         "new PerformanceObserver(list => (window.held = Math.max(window.held ?? 0, "

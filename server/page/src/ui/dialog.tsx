@@ -14,7 +14,7 @@ type DialogProps = {
   open: boolean;
   onOpenChange: (open: boolean) => void;
   title: string;
-  /** The title is only told to screen readers. */
+  /** Without a head: the title is only told to screen readers, and what is in it has the focus. */
   bare?: boolean;
   place?: keyof typeof PLACES;
   children: ReactNode;
@@ -29,14 +29,18 @@ export function Dialog({ open, onOpenChange, title, bare, place = "middle", chil
           aria-describedby={undefined}
           className={`fixed z-40 flex flex-col bg-popover shadow-xl outline-none ${PLACES[place]}`}
         >
-          <header className={bare ? "sr-only" : "flex items-center justify-between ps-5 pe-3 pt-3"}>
-            <Radix.Title className="font-semibold">{title}</Radix.Title>
-            <Radix.Close asChild>
-              <Button look="ghost" size="icon" aria-label="Close">
-                <X />
-              </Button>
-            </Radix.Close>
-          </header>
+          {bare ? (
+            <Radix.Title className="sr-only">{title}</Radix.Title>
+          ) : (
+            <header className="flex items-center justify-between ps-5 pe-3 pt-3">
+              <Radix.Title className="font-semibold">{title}</Radix.Title>
+              <Radix.Close asChild>
+                <Button look="ghost" size="icon" aria-label="Close">
+                  <X />
+                </Button>
+              </Radix.Close>
+            </header>
+          )}
           {children}
         </Radix.Content>
       </Radix.Portal>

@@ -1,0 +1,17 @@
+"""What docs/inspector.md shows."""
+
+from typing import Any
+
+import httpx
+
+from tests.documents import block
+from tests.serving.support import HANG
+
+
+async def test_the_app_of_the_page_has_an_inspector() -> None:
+    shown: dict[str, Any] = {}
+    exec(block("docs/inspector.md", "inspector_routes(inspector, service)"), shown)
+    transport = httpx.ASGITransport(shown["app"])
+    async with httpx.AsyncClient(transport=transport, base_url="http://app", timeout=HANG) as http:
+        assert (await http.get("/inspector.json")).json() is True
+        assert (await http.get("/api/chat/c1/inspect")).json() == {"entries": [], "next": 0}
