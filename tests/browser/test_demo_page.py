@@ -112,7 +112,9 @@ def test_sources_are_listed_and_usage_is_in_small_print(page: Page) -> None:
     say(page, "What is worth seeing in Rome?")
     sources = page.get_by_role("navigation", name="Sources").get_by_role("link")
     expect(sources).to_have_text(["Rome on Wikivoyage", "Rome on Wikipedia"])
-    expect(page.locator("[data-usage]")).to_have_text(re.compile(r"scripted · \d+ tokens in · \d+ tokens out · \d+ in thoughts"))
+    expect(page.locator("[data-usage]")).to_have_text(
+        re.compile(r"scripted · \d+ tokens in · \d+ tokens out · \d+ in thoughts")
+    )
 
 
 def test_a_question_of_the_agent_is_answered_in_its_form(page: Page) -> None:

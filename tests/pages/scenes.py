@@ -1,13 +1,13 @@
 """An agent that says at once what its user's first word names: each kind of part that a page can be given."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
-from google.adk.tools import FunctionTool, ToolContext
+from google.adk.tools import BaseTool, FunctionTool, ToolContext
 from google.genai.types import Part
 
 from server.agents.chart import bar_chart
@@ -71,9 +71,9 @@ class Scenes:
 
     def agent(self) -> LlmAgent:
         skipper = LlmAgent(name="skipper", model=ScriptedLlm(respond=lambda _: ["Aye."]), description="Sails.")
-        tools = [FunctionTool(pay, require_confirmation=True), draw, measure]
+        tools: list[BaseTool | Callable[..., Any]] = [FunctionTool(pay, require_confirmation=True), draw, measure]
         model = ScriptedLlm(model="scripted", respond=self.respond)
-        return LlmAgent(name="guide", model=model, tools=tools, sub_agents=[skipper])
+        return LlmAgent(name="guide", model=model, tools=[*tools], sub_agents=[skipper])
 
     def respond(self, request: LlmRequest) -> list[Step]:
         self.loop = asyncio.get_running_loop()

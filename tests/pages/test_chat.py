@@ -129,7 +129,9 @@ def test_a_message_is_copied_edited_and_answered_anew(page: Page) -> None:
     expect_status(page, "ready")
     with page.expect_response("**/api/chat") as answered:
         press(page, "Regenerate")
-    assert answered.value.request.post_data_json["trigger"] == "regenerate-message"
+    sent = answered.value.request.post_data_json
+    assert sent is not None
+    assert sent["trigger"] == "regenerate-message"
     expect_status(page, "ready")
     expect(page.get_by_role("article")).to_have_count(2)
 
@@ -180,7 +182,9 @@ def test_an_approval_goes_on_with_the_same_message(page: Page) -> None:
 
 
 @pytest.mark.parametrize(("width", "colors"), [(1100, "light"), (390, "dark")])
-def test_code_mathematics_tables_and_tasks_fit_each_screen(open_page: Open, shots: Path, width: int, colors: str) -> None:
+def test_code_mathematics_tables_and_tasks_fit_each_screen(
+    open_page: Open, shots: Path, width: int, colors: str
+) -> None:
     page = open_page(width=width, height=900, colors="dark" if colors == "dark" else "light")
     say(page, "table")
     expect(page.locator(".katex").first).to_be_visible()
