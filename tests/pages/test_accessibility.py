@@ -71,9 +71,7 @@ HEARD: Final = """() => {
 }"""
 
 
-def test_an_answer_is_announced_when_it_begins_and_when_it_ends_and_not_in_between(
-    page: Page, scenes: Scenes
-) -> None:
+def test_an_answer_is_announced_when_it_begins_and_when_it_ends_and_not_in_between(page: Page, scenes: Scenes) -> None:
     page.evaluate(HEARD)
     say(page, "story")
     expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)

@@ -180,7 +180,9 @@ def test_an_approval_goes_on_with_the_same_message(page: Page) -> None:
 
 
 @pytest.mark.parametrize(("width", "colors"), [(1100, "light"), (390, "dark")])
-def test_code_mathematics_tables_and_tasks_fit_each_screen(open_page: Open, shots: Path, width: int, colors: str) -> None:
+def test_code_mathematics_tables_and_tasks_fit_each_screen(
+    open_page: Open, shots: Path, width: int, colors: str
+) -> None:
     page = open_page(width=width, height=900, colors="dark" if colors == "dark" else "light")
     say(page, "table")
     expect(page.locator(".katex").first).to_be_visible()
