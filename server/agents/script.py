@@ -5,67 +5,23 @@ since. So one agent serves any number of chats, and a chat goes on after a resta
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from collections.abc import Mapping
 from typing import Any, Final
 
 from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 
+from server.agents import features
+from server.agents.question import Question, Scene, read_question, which_city
 from server.agents.tools import HOTELS
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
 PACE: Final = 0.04
 """Seconds between fragments: about the speed of a fast model."""
 
-SUGGESTIONS: Final = (
-    "Plan a weekend in Lisbon",
-    "Compare the weather in Oslo and Rome",
-    "Draw the temperatures of Kyoto",
-    "What is worth seeing in Rome?",
-    "Book two nights in Kyoto",
-    "Reserve a seat on the train to Oslo",
-    "Do I need a visa for Norway?",
-    "Help me choose a city",
-    "Tell me a long story",
-)
-"""What the page offers to say; the first shows nearly everything."""
-
 
 def scripted_model() -> ScriptedLlm:
     """The model of the demo agent without a key."""
     return ScriptedLlm(model="scripted", respond=respond, delay=PACE)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What the traveller last said, and what the tools have answered since, by the tool's name."""
-
-    text: str
-    files: Sequence[types.Blob]
-    answers: Mapping[str, Mapping[str, Any]]
-
-    @property
-    def cities(self) -> list[str]:
-        """The known cities that are named, in the order of their names."""
-        return [city for city in HOTELS if city.casefold() in self.text.casefold()]
-
-
-Scene = Callable[[Question], list[Step]]
-"""One kind of request: the next answer, by how far it has come."""
-
-
-def read_question(request: LlmRequest) -> Question:
-    """The newest question of a request."""
-    since = [*takewhile(lambda parts: not _is_typed(parts), (c.parts or [] for c in reversed(request.contents)))]
-    typed = request.contents[-1 - len(since)].parts or [] if len(since) < len(request.contents) else []
-    responses = [part.function_response for parts in reversed(since) for part in parts if part.function_response]
-    return Question(
-        text=" ".join(part.text for part in typed if part.text),
-        files=[part.inline_data for part in typed if part.inline_data],
-        answers={response.name or "": response.response or {} for response in responses},
-    )
 
 
 def respond(request: LlmRequest) -> list[Step]:
@@ -77,6 +33,18 @@ def respond(request: LlmRequest) -> list[Step]:
     answer = sum(len(step.split()) for step in steps if isinstance(step, str))
     thoughts = sum(len(step.text.split()) for step in steps if isinstance(step, Thought))
     return [Wait(10 * PACE), *steps, token_usage(prompt=prompt, answer=answer, thoughts=thoughts)]
+
+
+def scripted_foodie() -> ScriptedLlm:
+    """The model of the agent that the guide hands over to."""
+    return ScriptedLlm(model="scripted", respond=where_to_eat, delay=PACE)
+
+
+def where_to_eat(request: LlmRequest) -> list[Step]:
+    """Two places in the city that was named last."""
+    said = [part.text for content in reversed(request.contents) for part in content.parts or [] if part.text]
+    city = next((city for text in said for city in HOTELS if city.casefold() in text.casefold()), "town")
+    return [f"In {city}, eat where the market eats, at noon. In the evening, follow the noise one street uphill."]
 
 
 def plan_weekend(question: Question) -> list[Step]:
@@ -194,7 +162,7 @@ def choose_city(question: Question) -> list[Step]:
     """A tool that the traveller answers."""
     match question.answers:
         case {"adk_request_input": choice}:
-            return [f"A good choice. You answered `{choice}`; try *{SUGGESTIONS[0]}* next."]
+            return [f"A good choice. You answered `{choice}`; try *Plan a weekend in Lisbon* next."]
         case _:
             schema = {"type": "string", "enum": list(HOTELS)}
             return [Call("adk_request_input", {"message": "Which city do you fancy?", "response_schema": schema})]
@@ -211,22 +179,29 @@ def long_story(_: Question) -> list[Step]:
     return ["".join(chapters)]
 
 
-def which_city(_: Question) -> list[Step]:
-    """For a scene that needs a city and got none."""
-    return [f"Which city? I know {', '.join(HOTELS)}."]
-
-
 def small_talk(question: Question) -> list[Step]:
     """For everything that no scene knows."""
-    seen = "".join(f"- a file of type `{f.mime_type}`, {len(f.data or b''):,} bytes\n" for f in question.files)
-    got = f"I got your attachments:\n\n{seen}\n" if seen else ""
+    got = features.read_files(question) if question.files else []
     excuse = "I answer from a script, because the server has no `GOOGLE_API_KEY`, and the script has no line for that."
-    return [f"{got}{excuse} Try *{SUGGESTIONS[0]}*: it shows nearly everything."]
+    return [*got, f"{excuse} Try *Plan a weekend in Lisbon*: it shows nearly everything."]
 
 
 SCENES: Final[tuple[tuple[str, Scene], ...]] = (
+    (r"\bmarkdown\b", features.markdown),
+    (r"\bhow many days\b", features.reason),
+    (r"\bitinerary\b", features.write_itinerary),
+    (r"\bcsv\b", features.export),
+    (r"\battach", features.read_files),
+    (r"\btime zone\b", features.time_zone),
+    (r"\bdark\b|\blight theme\b", features.theme),
+    (r"\bwhere am i\b", features.location),
+    (r"\bask me\b", features.ask),
+    (r"\bcalendar\b", features.calendar),
+    (r"\beat\b", features.hand_over),
+    (r"\bforecast\b", features.forecast),
+    (r"\bfail\b", features.fail),
     (r"\bplan\b|\bweekend\b", plan_weekend),
-    (r"\bweather\b|\bforecast\b", compare_weather),
+    (r"\bweather\b", compare_weather),
     (r"\bdraw\b|\btemperatures?\b|\bchart\b", draw_temperatures),
     (r"\bbook\b", book_trip),
     (r"\bseat\b", reserve_seat),
@@ -236,10 +211,6 @@ SCENES: Final[tuple[tuple[str, Scene], ...]] = (
     (r"\bstory\b", long_story),
 )
 """What the traveller's words must hold -> the scene; the first that fits."""
-
-
-def _is_typed(parts: Sequence[types.Part]) -> bool:
-    return any(part.text or part.inline_data for part in parts) and not any(part.function_call for part in parts)
 
 
 def _booked(booking: Mapping[str, Any]) -> str:

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from google.adk.auth.auth_tool import AuthConfig
 from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
 from google.genai import types
 from pydantic import BaseModel
 
 from server.agents.chart import bar_chart
+from stream_protocol.serving import client_tool, emit_data
 
 Json: TypeAlias = dict[str, Any]
 
@@ -30,6 +32,12 @@ HOTELS: Final = {
     "Rome": ("Albergo Trastevere", 110),
 }
 """A hotel and its price per night in euros."""
+
+
+CALENDAR_KEY: Final = AuthConfig.model_validate(
+    {"authScheme": {"type": "apiKey", "in": "header", "name": "X-Calendar-Key"}, "credentialKey": "calendar"}
+)
+"""What the calendar asks for: any key opens it."""
 
 
 class Day(BaseModel):
@@ -97,6 +105,48 @@ async def check_visa(country: str) -> Json:
     return {"error": f"The visa office did not answer about {country}: its line is busy."}
 
 
+async def show_forecast(city: str, tool_context: ToolContext) -> Json:
+    """Shows the weather of the coming days in a city, as a card on the page."""
+    await asyncio.sleep(PATIENCE)
+    if city not in TEMPERATURES:
+        return {"error": f"There is no forecast for {city}."}
+    warmest = TEMPERATURES[city][4]
+    skies = (("Fri", 0, "clear"), ("Sat", -2, "light rain"), ("Sun", 1, "cloudy"), ("Mon", 2, "clear"))
+    days = [{"day": day, "celsius": warmest + change, "sky": sky} for day, change, sky in skies]
+    emit_data(tool_context, "weather", {"city": city, "days": days})
+    return {"days": days}
+
+
+async def export_temperatures(city: str) -> Json:
+    """Makes a CSV file of a city's temperatures, January to December."""
+    await asyncio.sleep(PATIENCE)
+    if city not in TEMPERATURES:
+        return {"error": f"No temperatures are known for {city}."}
+    lines = ["month,celsius", *(f"{month},{celsius}" for month, celsius in enumerate(TEMPERATURES[city], start=1))]
+    return {"city": city, "file": types.Part.from_bytes(data="\n".join(lines).encode(), mime_type="text/csv")}
+
+
+async def read_calendar(tool_context: ToolContext) -> Json:
+    """Reads the traveller's calendar. The traveller is asked for its key."""
+    if tool_context.get_auth_response(CALENDAR_KEY) is None:
+        tool_context.request_credential(CALENDAR_KEY)
+        return {"status": "The traveller is asked for the key."}
+    return {"entries": [{"day": "Saturday", "entry": "Free"}, {"day": "Sunday", "entry": "Brunch at 11"}]}
+
+
+get_time_zone = client_tool("get_time_zone", "Tells the traveller's time zone and language.")
+get_location = client_tool("get_location", "Asks where the traveller is: latitude and longitude in degrees.")
+set_theme = client_tool(
+    "set_theme",
+    "Makes the page light or dark, or as the traveller's system is.",
+    {
+        "type": "object",
+        "properties": {"theme": {"type": "string", "enum": ["light", "dark", "system"]}},
+        "required": ["theme"],
+    },
+)
+
+
 TOOLS: Final[tuple[BaseTool | Callable[..., Any], ...]] = (
     get_weather,
     find_hotels,
@@ -105,5 +155,11 @@ TOOLS: Final[tuple[BaseTool | Callable[..., Any], ...]] = (
     FunctionTool(book_trip, require_confirmation=True),
     reserve_seat,
     check_visa,
+    show_forecast,
+    export_temperatures,
+    read_calendar,
+    get_time_zone,
+    get_location,
+    set_theme,
     request_input,
 )

@@ -120,7 +120,7 @@ def test_sources_are_listed_and_usage_is_in_small_print(page: Page) -> None:
 def test_a_question_of_the_agent_is_answered_in_its_form(page: Page) -> None:
     requests = posts(page)
     say(page, "Help me choose a city")
-    page.get_by_role("form", name="Answer").get_by_role("textbox").fill("Rome")
+    page.get_by_role("form", name="Answer").get_by_role("combobox").select_option("Rome")
     page.get_by_role("button", name="Answer").click()
     expect(tool(page, "adk_request_input", "output-available")).to_contain_text("Rome")
     expect(page.get_by_text("A good choice.")).to_be_visible()

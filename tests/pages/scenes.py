@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
-from google.adk.tools import BaseTool, FunctionTool, ToolContext
+from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
 from google.genai.types import Part
 
 from server.agents.chart import bar_chart
-from server.agents.script import Question, read_question
+from server.agents.question import Question, read_question
+from server.agents.tools import get_location, get_time_zone, set_theme
 from stream_protocol.serving import emit_data
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
@@ -38,6 +39,38 @@ $$e^{i\\pi} + 1 = 0$$
 """
 
 ARABIC: Final = "مرحبا، كيف يمكنني مساعدتك اليوم؟"
+
+
+FORM: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["name", "city", "nights", "interests", "contact"],
+    "properties": {
+        "name": {"type": "string", "minLength": 2},
+        "city": {"type": "string", "enum": ["Oslo", "Rome"]},
+        "nights": {"type": "integer", "title": "Nights", "minimum": 1, "maximum": 14, "default": 2},
+        "budget": {"type": "number", "description": "In euros."},
+        "interests": {"type": "array", "minItems": 1, "items": {"enum": ["Food", "Art"]}},
+        "late": {"type": "boolean"},
+        "contact": {
+            "type": "object",
+            "required": ["email"],
+            "properties": {"email": {"type": "string", "title": "E-mail", "format": "email"}},
+        },
+    },
+}
+
+
+async def trains() -> dict[str, Any]:
+    """Lists trains."""
+    return {"trains": [{"city": "Oslo", "leaves_at": "07:45"}, {"city": "Rome", "leaves_at": "08:15"}]}
+
+
+async def rooms(tool_context: ToolContext) -> Any:
+    """Asks for approval with a payload that has a list in it."""
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint="Which rooms?", payload={"rooms": [{"beds": 2}]})
+        return {"status": "asked"}
+    return tool_context.tool_confirmation.payload
 
 
 async def pay(amount: float) -> dict[str, float]:
@@ -71,7 +104,9 @@ class Scenes:
 
     def agent(self) -> LlmAgent:
         skipper = LlmAgent(name="skipper", model=ScriptedLlm(respond=lambda _: ["Aye."]), description="Sails.")
-        tools: list[BaseTool | Callable[..., Any]] = [FunctionTool(pay, require_confirmation=True), draw, measure]
+        gated = FunctionTool(pay, require_confirmation=True)
+        page_tools = [get_location, get_time_zone, set_theme]
+        tools: list[BaseTool | Callable[..., Any]] = [gated, draw, measure, trains, rooms, request_input, *page_tools]
         model = ScriptedLlm(model="scripted", respond=self.respond)
         return LlmAgent(name="guide", model=model, tools=[*tools], sub_agents=[skipper])
 
@@ -95,6 +130,24 @@ class Scenes:
                 return ["There."] if answers else [Call("draw", {})]
             case "wind":
                 return ["Twelve knots."] if answers else [Call("measure", {})]
+            case "form":
+                asked = {"message": "What do you need?", "response_schema": FORM}
+                return ["Noted."] if answers else [Call("adk_request_input", asked)]
+            case "nested":
+                match answers.get("rooms"):
+                    case {"rooms": [{"beds": beds}]}:
+                        return [f"{beds} beds."]
+                    case None:
+                        return [Call("rooms", {})]
+                return ["I wait."]
+            case "zone":
+                return ["The page has answered."] if answers else [Call("get_time_zone", {})]
+            case "dark":
+                return ["Dark."] if answers else [Call("set_theme", {"theme": "dark"})]
+            case "where":
+                return ["There."] if answers else [Call("get_location", {})]
+            case "list":
+                return ["Two trains."] if answers else [Call("trains", {})]
             case "sail":
                 return [Call("transfer_to_agent", {"agent_name": "skipper"})]
             case "table":

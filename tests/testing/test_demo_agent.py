@@ -111,9 +111,9 @@ async def test_the_travellers_choice_is_waited_for() -> None:
     assert "Rome" in told(await chat.answer("adk_request_input", {"result": "Rome"}))
 
 
-@pytest.mark.parametrize("suggestion", SUGGESTIONS)
-async def test_every_suggestion_has_a_scene(suggestion: str) -> None:
-    answer = told(await Chat().say(suggestion))
+@pytest.mark.parametrize("prompt", [each["prompt"] for each in SUGGESTIONS if "Fail" not in each["prompt"]])
+async def test_every_suggestion_has_a_scene(prompt: str) -> None:
+    answer = told(await Chat().say(prompt))
     assert "script has no line" not in answer
     assert "Which city?" not in answer
 
@@ -127,7 +127,56 @@ async def test_other_words_get_an_answer_and_attachments_are_named() -> None:
     image = types.Part.from_bytes(data=b"abc", mime_type="image/png")
     answer = told(await Chat().send(types.Part(text="What is this?"), image))
     assert "`image/png`, 3 bytes" in answer
-    assert SUGGESTIONS[0] in answer
+    assert SUGGESTIONS[0]["prompt"] in answer
+
+
+async def test_a_form_is_asked_for_with_a_schema_and_its_answer_is_read() -> None:
+    chat = Chat()
+    assert called(await chat.say("Ask me what my trip needs")) == [["adk_request_input"]]
+    answer = {"name": "Ana", "city": "Rome", "nights": 3, "interests": ["Art"], "contact": {"email": "ana@example.org"}}
+    assert "Thank you, Ana: 3 nights in Rome" in told(await chat.answer("adk_request_input", answer))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "tool", "output", "says"),
+    [
+        ("Which time zone am I in?", "get_time_zone", {"timeZone": "Europe/Rome"}, "**Europe/Rome**"),
+        ("Make the page dark", "set_theme", {"theme": "dark"}, "Done."),
+        ("Where am I?", "get_location", {"latitude": 41.9, "longitude": 12.5}, "41.90°, 12.50°"),
+        ("Where am I?", "get_location", {"error": "The user does not share the location."}, "your secret"),
+    ],
+)
+async def test_the_page_answers_its_own_tools(prompt: str, tool: str, output: dict[str, Any], says: str) -> None:
+    chat = Chat()
+    assert called(await chat.say(prompt)) == [[tool]]
+    assert says in told(await chat.answer(tool, output))
+
+
+async def test_the_foodie_answers_once_and_the_next_question_is_the_guides() -> None:
+    chat = Chat()
+    events = await chat.say("Where do I eat in Lisbon?")
+    assert [event.author for event in events if not event.partial][-1] == "foodie"
+    assert "In Lisbon, eat" in told(events)
+    assert {event.author for event in await chat.say("What is worth seeing in Rome?")} == {"guide"}
+
+
+async def test_the_forecast_is_data_for_the_page_and_the_temperatures_a_file() -> None:
+    events = await Chat().say("Show the forecast for Lisbon")
+    (widget,) = [widget for event in events for widget in event.actions.render_ui_widgets or []]
+    assert widget.payload["name"] == "weather"
+    assert len(widget.payload["data"]["days"]) == 4
+    (file,) = outputs(await Chat().say("Give me the temperatures of Rome as CSV"))["export_temperatures"].parts or []
+    assert file.inline_data is not None
+    assert file.inline_data.mime_type == "text/csv"
+
+
+async def test_the_calendar_asks_for_its_key() -> None:
+    assert called(await Chat().say("What does my calendar say?")) == [["read_calendar"], ["adk_request_credential"]]
+
+
+async def test_a_model_that_fails_is_asked_for() -> None:
+    with pytest.raises(ConnectionError, match="hung up"):
+        await Chat().say("Fail in the middle of a sentence")
 
 
 async def test_a_new_question_in_the_same_chat_starts_its_scene_anew() -> None:

@@ -6,6 +6,9 @@ type WelcomeProps = {
   onPick: (text: string) => void;
 };
 
+/** What is sent, and what it shows; a server may also list mere prompts. */
+type Suggestion = { title?: string; prompt: string };
+
 /** Before the first words: what they may be. */
 export function Welcome({ missing, onPick }: WelcomeProps) {
   const suggestions = useSuggestions();
@@ -19,15 +22,17 @@ export function Welcome({ missing, onPick }: WelcomeProps) {
       </div>
       {suggestions.length > 0 && (
         <ul className="grid gap-2 sm:grid-cols-2" aria-label="Suggestions">
-          {suggestions.map((text) => (
-            <li key={text}>
+          {suggestions.map(({ title, prompt }) => (
+            <li key={prompt}>
               <button
                 type="button"
                 dir="auto"
-                onClick={() => onPick(text)}
+                aria-label={prompt}
+                onClick={() => onPick(prompt)}
                 className="size-full rounded-xl border bg-card px-4 py-3 text-start text-sm transition-colors hover:bg-accent"
               >
-                {text}
+                {title !== undefined && <span className="block text-xs text-muted-foreground">{title}</span>}
+                {prompt}
               </button>
             </li>
           ))}
@@ -37,17 +42,20 @@ export function Welcome({ missing, onPick }: WelcomeProps) {
   );
 }
 
-function hint(suggestions: string[]): string {
+function hint(suggestions: Suggestion[]): string {
   return suggestions.length > 0 ? "Begin with one of these, or with words of your own." : "Write a message to begin.";
 }
 
 /** What the server suggests to say first: the built page suggests nothing, a server may put its own list there. */
-function useSuggestions(): string[] {
-  const [suggestions, setSuggestions] = useState<string[]>([]);
+function useSuggestions(): Suggestion[] {
+  const [suggestions, setSuggestions] = useState<Suggestion[]>([]);
   useEffect(() => {
     void fetch("suggestions.json")
-      .then((response) => (response.ok ? response.json() : []))
-      .then(setSuggestions, () => undefined);
+      .then((response): Promise<(string | Suggestion)[]> => (response.ok ? response.json() : Promise.resolve([])))
+      .then(
+        (given) => setSuggestions(given.map((each) => (typeof each === "string" ? { prompt: each } : each))),
+        () => undefined,
+      );
   }, []);
   return suggestions;
 }

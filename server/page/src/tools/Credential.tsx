@@ -1,48 +1,56 @@
 import { getToolName, isToolUIPart } from "ai";
-import { type FormEvent, useState } from "react";
-import { Elsewhere } from "../messages/Elsewhere";
-import { Fields, isObject, type Values } from "./Fields";
+import { useState } from "react";
 import type { ChatPart } from "../chat/message-types";
+import { Elsewhere } from "../messages/Elsewhere";
+import { Button } from "../ui/button";
+import { Field, Input } from "../ui/field";
+import { Pending } from "./Pending";
+import { isObject, type Values } from "./schema";
 
 /** The tool under whose name ADK asks for a credential. */
 export const CREDENTIAL = "adk_request_credential";
 
 /** What the server takes, by the kind of scheme. */
-const TAKEN: Record<string, Values> = {
-  apiKey: { apiKey: "" },
-  http: { username: "", password: "", token: "" },
-  oauth2: { authResponseUri: "" },
-  openIdConnect: { authResponseUri: "" },
+const TAKEN: Record<string, string[]> = {
+  apiKey: ["apiKey"],
+  http: ["username", "password", "token"],
+  oauth2: ["authResponseUri"],
+  openIdConnect: ["authResponseUri"],
 };
+
+const PLAIN = ["username", "authResponseUri"];
 
 type Asked = { schemeType?: string; authUri?: string; message?: string };
 
 /** Signs in elsewhere, or gives a key. The server's answer puts `provided` in the place of what was given. */
 export function Credential({ asked, onOutput }: { asked: Asked; onOutput: (output: Values) => void }) {
-  const [values, setValues] = useState<Values>({});
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onOutput(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== "")));
-  };
+  const [values, setValues] = useState<Record<string, string>>({});
+  const given = Object.entries(values).filter(([, value]) => value !== "");
   const link = /^https?:\/\//.test(asked.authUri ?? "") ? asked.authUri : undefined;
   return (
-    <form className="answer" onSubmit={submit} aria-label="Credential">
-      {asked.message && <p className="question">{asked.message}</p>}
+    <Pending label="Credential" question={asked.message} onSubmit={() => onOutput(Object.fromEntries(given))}>
       {link && (
-        <p className="question">
-          <Elsewhere url={link}>Sign in</Elsewhere>, then paste the address where that ends.
+        <p>
+          <Elsewhere className="font-medium text-primary underline underline-offset-2" url={link}>
+            Sign in
+          </Elsewhere>
+          , then paste the address where that ends.
         </p>
       )}
-      <Fields
-        asked={TAKEN[asked.schemeType ?? "oauth2"] ?? {}}
-        now={values}
-        onChange={setValues}
-        secret={(name) => name !== "username" && name !== "authResponseUri"}
-      />
-      <button type="submit" className="primary" disabled={!Object.values(values).some((value) => value !== "")}>
+      {(TAKEN[asked.schemeType ?? "oauth2"] ?? []).map((name) => (
+        <Field key={name} label={name}>
+          <Input
+            type={PLAIN.includes(name) ? "text" : "password"}
+            autoComplete="off"
+            value={values[name] ?? ""}
+            onChange={({ target }) => setValues({ ...values, [name]: target.value })}
+          />
+        </Field>
+      ))}
+      <Button type="submit" look="primary" className="self-start" disabled={given.length === 0}>
         Send
-      </button>
-    </form>
+      </Button>
+    </Pending>
   );
 }
 

@@ -10,9 +10,14 @@ export function Json({ value, label, live = false }: JsonProps) {
     if (box.current) box.current.scrollTop = live ? box.current.scrollHeight : 0;
   }, [text, live]);
   return (
-    <figure className="json" data-json={label}>
-      <figcaption>{label}</figcaption>
-      <pre ref={box} tabIndex={0}>
+    <figure data-json={label} className="min-w-0">
+      <figcaption className="mb-1 text-xs text-muted-foreground">{label}</figcaption>
+      <pre
+        ref={box}
+        tabIndex={0}
+        dir={typeof value === "string" ? "auto" : "ltr"}
+        className="max-h-64 overflow-auto rounded-lg bg-muted px-3 py-2 font-mono text-xs leading-relaxed whitespace-pre-wrap wrap-anywhere"
+      >
         {text}
       </pre>
     </figure>

@@ -1,10 +1,15 @@
 import { type ChatAddToolOutputFunction, type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
-import { type FormEvent, useState } from "react";
-import { Approval, type OnApproval } from "./Approval";
-import { Credential, CREDENTIAL } from "./Credential";
-import { parsed } from "./Fields";
-import { Json } from "./Json";
+import { Wrench } from "lucide-react";
+import { useState } from "react";
 import type { ChatMessage, Confirmation } from "../chat/message-types";
+import { Collapsible } from "../ui/collapsible";
+import { Answer } from "./Answer";
+import { Approval, type OnApproval } from "./Approval";
+import { Json } from "./Json";
+import { Output } from "./Output";
+import { isObject } from "./schema";
+import { ToolState } from "./ToolState";
+import { useSeconds } from "./use-seconds";
 
 export type Answers = {
   /** The response is over and the message is the last one: pending calls can be answered. */
@@ -13,17 +18,7 @@ export type Answers = {
   onOutput: ChatAddToolOutputFunction<ChatMessage>;
 };
 
-type ToolPart = ToolUIPart | DynamicToolUIPart;
-
-const LABELS: Record<ToolPart["state"], string> = {
-  "input-streaming": "writing arguments…",
-  "input-available": "running…",
-  "approval-requested": "needs approval",
-  "approval-responded": "answered",
-  "output-available": "done",
-  "output-error": "failed",
-  "output-denied": "denied",
-};
+export type ToolPart = ToolUIPart | DynamicToolUIPart;
 
 type ToolCardProps = Answers & {
   part: ToolPart;
@@ -33,75 +28,56 @@ type ToolCardProps = Answers & {
   gated: boolean;
 };
 
-export function ToolCard({ part, name, confirmation, gated, ...answers }: ToolCardProps) {
-  const open = part.state === "input-available" && !part.providerExecuted && answers.answerable;
-  const pending = open && !gated;
+/** A call: what goes into it and what comes out fold; what waits for the user does not. */
+export function ToolCard({ part, name, confirmation, gated, answerable, onApproval, onOutput }: ToolCardProps) {
+  const [open, setOpen] = useState(true);
+  const waits = part.state === "input-available" && !part.providerExecuted && answerable;
+  const seconds = useSeconds(part.state === "input-available" && !answerable);
   return (
-    <section className="tool" data-tool={getToolName(part)} data-state={part.state} aria-label={`Tool ${name}`}>
-      <header>
-        <span className="mark" aria-hidden="true" />
-        <h3>{name}</h3>
-        <span className="state">{open ? (gated ? "needs a credential" : "waits for you") : label(part)}</span>
-      </header>
-      <Input part={part} />
-      {part.state === "approval-requested" && answers.answerable && (
-        <Approval id={part.approval.id} confirmation={confirmation} onApproval={answers.onApproval} />
+    <section
+      data-tool={getToolName(part)}
+      data-state={part.state}
+      aria-label={`Tool ${name}`}
+      className="min-w-0 overflow-hidden rounded-xl border bg-card text-sm"
+    >
+      <Collapsible
+        open={open}
+        onOpenChange={setOpen}
+        summaryClassName="w-full min-w-0 px-3.5 py-2.5 -outline-offset-2"
+        summary={
+          <>
+            <Wrench className="size-4 shrink-0 text-muted-foreground" aria-hidden />
+            <bdi className="min-w-0 truncate font-medium">{name}</bdi>
+            <ToolState part={part} waiting={waits ? (gated ? "credential" : "user") : undefined} seconds={seconds} />
+          </>
+        }
+      >
+        <div className="flex flex-col gap-3 px-3.5 pb-3.5 empty:hidden">
+          <Input part={part} />
+          {part.state === "output-available" && <Output value={part.output} />}
+          {part.state === "output-error" && (
+            <p role="alert" dir="auto" className="whitespace-pre-wrap text-destructive wrap-anywhere">
+              {part.errorText}
+            </p>
+          )}
+          {part.approval?.reason && (
+            <p dir="auto" className="text-muted-foreground italic wrap-anywhere">
+              “{part.approval.reason}”
+            </p>
+          )}
+        </div>
+      </Collapsible>
+      {part.state === "approval-requested" && answerable && (
+        <Approval id={part.approval.id} confirmation={confirmation} onApproval={onApproval} />
       )}
-      {pending && <Answer part={part} onOutput={answers.onOutput} />}
-      {part.state === "output-available" && <Json value={part.output} label="output" />}
-      {part.state === "output-error" && (
-        <p className="failure" role="alert">
-          {part.errorText}
-        </p>
-      )}
-      {part.approval?.reason && <p className="reason">“{part.approval.reason}”</p>}
+      {waits && !gated && <Answer part={part} onOutput={onOutput} />}
     </section>
   );
-}
-
-function label(part: ToolPart): string {
-  if (part.state === "approval-responded") return part.approval.approved ? "approved" : "denied";
-  if (part.state === "output-available" && part.preliminary) return "working…";
-  return LABELS[part.state];
 }
 
 /** The arguments, growing while they stream. */
 function Input({ part }: { part: ToolPart }) {
   const input = part.input ?? ("rawInput" in part ? part.rawInput : undefined);
-  if (input === undefined || (typeof input === "object" && input !== null && Object.keys(input).length === 0)) {
-    return null;
-  }
+  if (input === undefined || (isObject(input) && Object.keys(input).length === 0)) return null;
   return <Json value={input} label="input" live={part.state === "input-streaming"} />;
-}
-
-/** A form for any tool that the browser is to answer: what is typed is sent as JSON if it is JSON, else as text. */
-function Answer({ part, onOutput }: { part: ToolPart; onOutput: Answers["onOutput"] }) {
-  const [typed, setTyped] = useState("");
-  const send = (output: unknown) => void onOutput({ tool: getToolName(part), toolCallId: part.toolCallId, output });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    send(parsed(typed));
-  };
-  if (getToolName(part) === CREDENTIAL) return <Credential asked={part.input ?? {}} onOutput={send} />;
-  const asked = question(part.input);
-  return (
-    <form className="answer" onSubmit={submit} aria-label="Answer">
-      {asked && <p className="question">{asked}</p>}
-      <input
-        value={typed}
-        onChange={(event) => setTyped(event.target.value)}
-        placeholder="Text or JSON"
-        aria-label={asked ?? "Your answer"}
-        required
-      />
-      <button type="submit" className="primary">
-        Answer
-      </button>
-    </form>
-  );
-}
-
-function question(input: unknown): string | undefined {
-  if (typeof input !== "object" || input === null || !("message" in input)) return undefined;
-  return typeof input.message === "string" ? input.message : undefined;
 }

@@ -1,0 +1,49 @@
+import { Json } from "./Json";
+import { isObject, type Values } from "./schema";
+
+/** What a tool has returned: a table for a list of flat objects, text as text, all else as JSON. */
+export function Output({ value }: { value: unknown }) {
+  const rows = isObject(value) && Object.keys(value).length === 1 ? Object.values(value)[0] : value;
+  return isTable(rows) ? <Table rows={rows} /> : <Json value={value} label="output" />;
+}
+
+function isTable(value: unknown): value is Values[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isFlat);
+}
+
+function isFlat(value: unknown): value is Values {
+  return isObject(value) && Object.values(value).every((each) => typeof each !== "object" || each === null);
+}
+
+function Table({ rows }: { rows: Values[] }) {
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  return (
+    <figure data-json="output">
+      <figcaption className="mb-1 text-xs text-muted-foreground">output</figcaption>
+      <div className="max-h-80 overflow-auto rounded-lg border" tabIndex={0}>
+        <table className="w-full text-start tabular-nums">
+          <thead className="bg-muted text-muted-foreground">
+            <tr>
+              {columns.map((column) => (
+                <th key={column} scope="col" className="px-3 py-1.5 text-start font-medium whitespace-nowrap">
+                  {column.replaceAll("_", " ")}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, index) => (
+              <tr key={index} className="border-t">
+                {columns.map((column) => (
+                  <td key={column} dir="auto" className="px-3 py-1.5 text-start">
+                    {String(row[column] ?? "")}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </figure>
+  );
+}

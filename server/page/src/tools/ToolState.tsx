@@ -1,0 +1,38 @@
+import { Ban, CircleAlert, CircleCheck, Hand, Loader, PencilLine } from "lucide-react";
+import type { ComponentType } from "react";
+import { Badge, type Tone } from "../ui/badge";
+import type { ToolPart } from "./ToolCard";
+
+type Look = { label: string; tone: Tone; Icon: ComponentType<{ className?: string; "aria-hidden"?: boolean }> };
+
+const LOOKS: Record<ToolPart["state"], Look> = {
+  "input-streaming": { label: "writing arguments…", tone: "quiet", Icon: PencilLine },
+  "input-available": { label: "running…", tone: "quiet", Icon: Loader },
+  "approval-requested": { label: "needs approval", tone: "waiting", Icon: Hand },
+  "approval-responded": { label: "approved", tone: "good", Icon: CircleCheck },
+  "output-available": { label: "done", tone: "good", Icon: CircleCheck },
+  "output-error": { label: "failed", tone: "bad", Icon: CircleAlert },
+  "output-denied": { label: "denied", tone: "bad", Icon: Ban },
+};
+
+type ToolStateProps = { part: ToolPart; waiting: "user" | "credential" | undefined; seconds: number | undefined };
+
+/** What the call does, in words; how long it took, where this page has seen that. */
+export function ToolState({ part, waiting, seconds }: ToolStateProps) {
+  const { label, tone, Icon } = look(part, waiting);
+  return (
+    <Badge tone={tone} className="ms-auto">
+      <Icon className={Icon === Loader ? "animate-spin motion-reduce:animate-none" : ""} aria-hidden />
+      {label}
+      {seconds !== undefined && <span className="text-muted-foreground tabular-nums">{seconds.toFixed(1)} s</span>}
+    </Badge>
+  );
+}
+
+function look(part: ToolPart, waiting: ToolStateProps["waiting"]): Look {
+  if (waiting === "credential") return { label: "needs a credential", tone: "waiting", Icon: Hand };
+  if (waiting === "user") return { label: "waits for you", tone: "waiting", Icon: Hand };
+  if (part.state === "approval-responded" && !part.approval.approved) return LOOKS["output-denied"];
+  if (part.state === "output-available" && part.preliminary) return { ...LOOKS["input-available"], label: "working…" };
+  return LOOKS[part.state];
+}

@@ -1,0 +1,117 @@
+"""Tool cards and what the page answers: forms by their schema, approvals, the page's own tools."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.demo_page import expect_status, posts, press, say, tool
+from tests.pages.conftest import Open
+from tests.pages.scenes import FORM
+
+pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
+
+INPUT: Final = "adk_request_input"
+
+
+def output(page: Page, name: str) -> Any:
+    """What the card shows of a tool that has answered."""
+    text = tool(page, name, "output-available").locator('[data-json="output"] pre').inner_text()
+    return json.loads(text)
+
+
+def test_a_card_folds_and_opens_by_the_keyboard(page: Page) -> None:
+    say(page, "wind")
+    card = tool(page, "measure", "output-available")
+    expect(card).to_contain_text("measured")
+    summary = card.get_by_role("button", name=re.compile("measure"))
+    expect(summary).to_have_accessible_name(re.compile(r"done( \d+\.\d s)?$"))
+    summary.press("Enter")
+    expect(card.locator("[data-json]")).to_have_count(0)
+    summary.press("Space")
+    expect(card).to_contain_text("measured")
+
+
+def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(page: Page, shots: Path) -> None:
+    say(page, "form")
+    form = page.get_by_role("form", name="Answer")
+    expect(form).to_be_focused()
+    expect(form.get_by_label("Nights")).to_have_value("2")
+    form.get_by_role("button", name="Answer").click()
+    expect(tool(page, INPUT, "input-available")).to_be_visible()  # the name is required
+    form.get_by_label("name", exact=True).fill("Ana")
+    form.get_by_label("city").select_option("Rome")
+    form.get_by_label("Nights").fill("15")
+    form.get_by_label("budget").fill("99.5")
+    form.get_by_label("E-mail").fill("ana@example.org")
+    form.get_by_label("Food").check()
+    form.get_by_label("late").check()
+    page.screenshot(path=shots / "form.png")
+    form.get_by_role("button", name="Answer").click()
+    expect(form.get_by_label("Nights")).to_be_focused()  # more than fourteen
+    form.get_by_label("Nights").fill("14")
+    requests = posts(page)
+    form.get_by_role("button", name="Answer").click()
+    expect(page.get_by_text("Noted.")).to_be_visible()
+    expect_status(page, "ready")
+    assert output(page, INPUT) == {
+        "name": "Ana",
+        "city": "Rome",
+        "nights": 14,
+        "budget": 99.5,
+        "interests": ["Food"],
+        "late": True,
+        "contact": {"email": "ana@example.org"},
+    }
+    assert len(requests) == 1
+    assert set(FORM["properties"]) == set(output(page, INPUT))
+
+
+def test_a_payload_that_is_not_flat_is_edited_as_json(page: Page) -> None:
+    say(page, "nested")
+    box = page.get_by_label("Payload")
+    box.fill("{")
+    press(page, "Approve")
+    expect(box).to_be_focused()
+    box.fill('{"rooms": [{"beds": 3}]}')
+    page.get_by_label("Reason").fill("We are three.")
+    press(page, "Approve")
+    expect(page.get_by_text("3 beds.")).to_be_visible()
+
+
+def test_the_page_tells_its_time_zone_and_changes_its_theme_without_a_click(page: Page) -> None:
+    say(page, "zone")
+    expect(page.get_by_text("The page has answered.")).to_be_visible()
+    assert output(page, "get_time_zone")["timeZone"] == page.evaluate(
+        "Intl.DateTimeFormat().resolvedOptions().timeZone"
+    )
+    say(page, "dark")
+    expect(tool(page, "set_theme", "output-available")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_the_location_is_shared_after_a_click_or_not(open_page: Open, shots: Path) -> None:
+    page = open_page()
+    page.context.grant_permissions(["geolocation"])
+    page.context.set_geolocation({"latitude": 41.9, "longitude": 12.5})
+    say(page, "where")
+    page.screenshot(path=shots / "location.png")
+    press(page, "Share location")
+    expect(tool(page, "get_location", "output-available")).to_be_visible()
+    assert output(page, "get_location")["latitude"] == 41.9
+    expect_status(page, "ready")
+    say(page, "where")
+    press(page, "Do not share")
+    expect(tool(page, "get_location", "output-error")).to_contain_text("does not share")
+    expect_status(page, "ready")
+
+
+def test_a_list_of_flat_objects_is_a_table(page: Page, shots: Path) -> None:
+    say(page, "list")
+    table = tool(page, "trains", "output-available").get_by_role("table")
+    expect(table.get_by_role("columnheader")).to_have_text(["city", "leaves at"])
+    expect(table.get_by_role("row")).to_have_count(3)
+    page.screenshot(path=shots / "table.png")
