@@ -19,7 +19,7 @@ export function SchemaField({ schema, defs, label, ...rest }: SchemaFieldProps) 
   const id = useId();
   const props = { ...rest, schema: known, defs, label: known.title ?? label, note: known.description && id };
   return (
-    <div className="flex min-w-0 flex-col gap-1">
+    <div className={`flex min-w-0 flex-col gap-1 ${kindOf(known) === "object" ? "col-span-full" : ""}`}>
       <Control {...props} />
       {known.description && (
         <p id={id} dir="auto" className="text-xs text-muted-foreground wrap-anywhere">

@@ -20,6 +20,9 @@ export type Answers = {
 
 export type ToolPart = ToolUIPart | DynamicToolUIPart;
 
+/** The tool under whose name ADK asks the user. */
+const QUESTION = "adk_request_input";
+
 type ToolCardProps = Answers & {
   part: ToolPart;
   name: string;
@@ -53,7 +56,7 @@ export function ToolCard({ part, name, confirmation, gated, answerable, onApprov
         }
       >
         <div className="flex flex-col gap-3 px-3.5 pb-3.5 empty:hidden">
-          <Input part={part} />
+          {!(waits && isQuestion(part)) && <Input part={part} />}
           {part.state === "output-available" && <Output value={part.output} />}
           {part.state === "output-error" && (
             <p role="alert" dir="auto" className="whitespace-pre-wrap text-destructive wrap-anywhere">
@@ -79,5 +82,11 @@ export function ToolCard({ part, name, confirmation, gated, answerable, onApprov
 function Input({ part }: { part: ToolPart }) {
   const input = part.input ?? ("rawInput" in part ? part.rawInput : undefined);
   if (input === undefined || (isObject(input) && Object.keys(input).length === 0)) return null;
+  if (isQuestion(part) && isObject(input)) return <Json value={input["message"]} label="question" />;
   return <Json value={input} label="input" live={part.state === "input-streaming"} />;
+}
+
+/** The agent asks the user by this call: the form says what, and by which schema. */
+function isQuestion(part: ToolPart): boolean {
+  return getToolName(part) === QUESTION && isObject(part.input) && typeof part.input["message"] === "string";
 }
