@@ -19,7 +19,7 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
     return () => {
       queueMicrotask(() => {
         if (document.activeElement !== document.body) return;
-        const next = document.querySelector<HTMLElement>("[data-pending]") ?? document.querySelector("main ~ * textarea");
+        const next = document.querySelector<HTMLElement>("[data-pending]") ?? document.querySelector("main textarea[aria-label=Message]");
         next?.focus();
       });
     };
@@ -33,7 +33,6 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
       ref={box}
       tabIndex={-1}
       data-pending
-      role={onSubmit ? "form" : "group"}
       aria-label={label}
       onSubmit={submit}
       className="flex flex-col gap-3 border-t p-3.5 outline-none focus-visible:bg-accent/50"

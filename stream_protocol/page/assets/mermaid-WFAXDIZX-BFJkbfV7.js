@@ -1,0 +1,1 @@
+export{o as Mermaid}from"./index-qq1u9RDz.js";
