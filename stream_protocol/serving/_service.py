@@ -11,30 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpack
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
-from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey, busy_refusal, chat_key
-from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
 from stream_protocol.serving._audit import Attempt, AuditTrail, OnAudit
-from stream_protocol.serving._chat_details import WITHOUT_EVENTS, ChatChanges, checked_changes
-from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, ListedChat, change_chat, list_chats
-from stream_protocol.serving._job import Job
-from stream_protocol.serving._late_response import late_response, refusal_as_events
 from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, ServiceLimits, UserReads
 from stream_protocol.serving._long_work import long_work
-from stream_protocol.serving._loop_guard import with_error, without_loop
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
-from stream_protocol.serving._run import RUN_TIMEOUT, Run, RunLimits
-from stream_protocol.serving._sessions import (
-    complete_session,
-    create_session,
-    delete_session,
-    find_session,
-    restore_session,
-    rewind_session,
-)
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT, HookTimeoutError, in_time
-from stream_protocol.serving._worker_check import warn_of_other_workers
 from stream_protocol.serving.adk_runner import (
     Target,
     as_runner,
@@ -43,7 +26,43 @@ from stream_protocol.serving.adk_runner import (
     resumed_agent,
     runner_for,
 )
+from stream_protocol.serving.chats import (
+    PAGE_SIZE,
+    WITHOUT_EVENTS,
+    ChatChanges,
+    ChatListPage,
+    ListedChat,
+    artifact_urls,
+    change_chat,
+    checked_changes,
+    complete_session,
+    create_session,
+    delete_session,
+    find_session,
+    list_chats,
+    load_artifact,
+    load_saved_files,
+    restore_session,
+    rewind_session,
+)
 from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunReader
+from stream_protocol.serving.runs import (
+    DELETION,
+    RUN_TIMEOUT,
+    STOPPING_WAIT,
+    ActiveRuns,
+    ChatKey,
+    Job,
+    Run,
+    RunLimits,
+    busy_refusal,
+    chat_key,
+    late_response,
+    refusal_as_events,
+    warn_of_other_workers,
+    with_error,
+    without_loop,
+)
 from stream_protocol.session import (
     AnsweredCalls,
     FilePolicy,

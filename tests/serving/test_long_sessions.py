@@ -14,9 +14,10 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 from stream_protocol import parse_chat_request
-from stream_protocol.serving import ChatService, _chat_list
-from stream_protocol.serving._chat_details import is_details_id
+from stream_protocol.serving import ChatService
 from stream_protocol.serving.adk_runner import MemorySessionService, load_session_service
+from stream_protocol.serving.chats import _chat_list
+from stream_protocol.serving.chats._chat_details import is_details_id
 from stream_protocol.testing import ScriptedLlm
 
 KEY: Final[dict[str, Any]] = {"app_name": "app", "user_id": "ann"}

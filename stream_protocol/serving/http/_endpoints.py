@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from stream_protocol.serving._chat_details import parse_changes
-from stream_protocol.serving._chat_list import MAX_PAGE_SIZE, PAGE_SIZE
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving.chats import MAX_PAGE_SIZE, PAGE_SIZE, parse_changes
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
 from stream_protocol.serving.http._hooks import prepare_run, require_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors

@@ -17,9 +17,9 @@ from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
 from stream_protocol.convert.calls import NO_IDS, CallIds
-from stream_protocol.serving._chat_list import title_delta
-from stream_protocol.serving._run import StartedResponse
 from stream_protocol.serving.adk_runner import announces_user_message
+from stream_protocol.serving.chats import title_delta
+from stream_protocol.serving.runs._run import StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
