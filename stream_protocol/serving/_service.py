@@ -249,7 +249,7 @@ class ChatService:
         """``_respond``, which records what becomes of the ``attempt``."""
         key = chat_key(user_id, request.id)
         was_busy = False
-        digest = await long_work(lambda: fingerprint(request), request=request)
+        digest = await long_work(lambda: fingerprint(request), size=request.size)
         with ExitStack() as held:
             slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
             held.callback(slot.free)
@@ -259,7 +259,7 @@ class ChatService:
                     return claimed
                 turn = await self._plan_beside(key, request, digest, overrides, attempt)
                 if isinstance(turn, NothingToRun) and turn.repeats == "words":
-                    return self._stored_response(turn, request, overrides)
+                    return await self._stored_response(turn, request, overrides)
                 await waiting.take()
                 if isinstance(turn, NewUserTurn):
                     await slot.take()
@@ -274,7 +274,7 @@ class ChatService:
             planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=was_busy)
             planned = await self._in_time(planning)
             if isinstance(planned.turn, NothingToRun):
-                return self._stored_response(planned.turn, request, overrides)
+                return await self._stored_response(planned.turn, request, overrides)
             await slot.take()
             job = await self._in_time(self._prepare_job(key, request, overrides, planned, planned.turn))
             claimed.open()
@@ -315,7 +315,7 @@ class ChatService:
             running = request is not None and transcript.is_answering(request)
             return transcript_to_messages(transcript, running=running, **options)
 
-        return await long_work(messages, items=events)
+        return await long_work(messages, events=events)
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
         """Returns an artifact of a chat; the newest version by default.
@@ -422,18 +422,22 @@ class ChatService:
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         return turn
 
-    def _stored_response(
+    async def _stored_response(
         self, stored: NothingToRun, request: ChatRequest, overrides: RunOverrides
     ) -> AsyncIterator[bytes]:
         """The response to a request for which there is nothing to run."""
         options = self._options_for(request.id, overrides.artifact_base)
-        *events, done = iter_sse(
-            stored.events, past=stored.past, message_id=stored.message_id, taken_ids=stored.call_ids, **options
-        )
-        if stored.is_interrupted:
-            return _iterate([*with_error(events, INTERRUPTED_TEXT), done])
-        continued = None if stored.repeats == "words" else request.target
-        return _iterate([*without_loop(events, continued=continued), done])
+
+        def response() -> list[bytes]:
+            *events, done = iter_sse(
+                stored.events, past=stored.past, message_id=stored.message_id, taken_ids=stored.call_ids, **options
+            )
+            if stored.is_interrupted:
+                return [*with_error(events, INTERRUPTED_TEXT), done]
+            continued = None if stored.repeats == "words" else request.target
+            return [*without_loop(events, continued=continued), done]
+
+        return _iterate(await long_work(response, events=[*stored.past, *stored.events]))
 
     async def _prepare_job(
         self,
@@ -451,7 +455,7 @@ class ChatService:
         for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
         job = self._job(request, turn, session, overrides, planned.runner)
-        await long_work(lambda: job.transcript, items=session.events)
+        await long_work(job.read_session, events=session.events)
         return job
 
     async def _plan_turn(
@@ -480,7 +484,7 @@ class ChatService:
                 history_cut=self._history_cut,
                 digest=digest,
             )
-            turn = await long_work(lambda: planning(Transcript(events)), request=request, items=events)
+            turn = await long_work(lambda: planning(Transcript(events)), size=request.size, events=events)
             planned = _Planned(runner, session, turn)
         turn = planned.turn
         attempt.plan(() if isinstance(turn, NothingToRun) else turn.answers)
@@ -556,6 +560,7 @@ class ChatService:
             await notify(
                 self._on_finish,
                 run.log.whole(),
+                stored=job.session.events,
                 before=job.messages_before_response
                 if self._history == "server"
                 else lambda: job.request.messages_to_target,

@@ -175,7 +175,7 @@ async def _titles(
 
 async def _said_title(chat: Session) -> str | None:
     """The title that the user's first message gives; ``None`` if there is no such message."""
-    return await long_work(lambda: _first_title(Transcript(chat.events)), items=chat.events)
+    return await long_work(lambda: _first_title(Transcript(chat.events)), events=chat.events)
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:
