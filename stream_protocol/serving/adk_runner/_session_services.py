@@ -51,7 +51,7 @@ def load_session_service(uri: str) -> BaseSessionService:
         return ThreadedReads(partial(_make, uri)) if _is_shared_database(uri) else _make(uri)
     except Exception as error:
         reason = next(iter(str(error).splitlines()), "")
-        raise SessionServiceError(f"cannot use {_without_password(uri)}: {type(error).__name__}: {reason}") from error
+        raise SessionServiceError(f"cannot use {without_password(uri)}: {type(error).__name__}: {reason}") from error
 
 
 def _make_private_file(uri: str) -> None:
@@ -122,6 +122,7 @@ def _names_driver(uri: str) -> bool:
     return "+" in urlsplit(uri).scheme
 
 
-def _without_password(uri: str) -> str:
+def without_password(uri: str) -> str:
+    """The URI without its user, password and query."""
     scheme, separator, rest = uri.partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}".partition("?")[0]
