@@ -131,7 +131,8 @@ def drop_output() -> None:
 
 
 def _say(text: str, color: str) -> None:
-    click.echo(f"{click.style('adk-ui-stream:', fg=color)} {text}", err=True, color=color_choice())
+    line = " ".join(text.splitlines())  # names of files may have several
+    click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
 
 
 def _usage_text(error: click.ClickException) -> str:

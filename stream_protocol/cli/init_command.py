@@ -29,8 +29,8 @@ _TAKEN: Final = frozenset({"main", "page", "tests", "user"})
 _PAGE_SECTION: Final = b"\n## The page\n"
 
 _EXAMPLES: Final = {
-    "A project in the folder my-agent, with a Next.js page": "adk-ui-stream init my-agent",
-    "With the page that `serve` has, and no other": "adk-ui-stream init my-agent --page none",
+    "A project in the folder my-shop, with a Next.js page": "adk-ui-stream init my-shop",
+    "With the page that `serve` has, and no other": "adk-ui-stream init my-list --page none",
 }
 
 
@@ -51,7 +51,7 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
     It runs at once: without a key a script answers. All of it is yours to change.
     """
     folder = Path(name)
-    package = _package(folder.name)
+    package = _package(folder)
     if os.path.lexists(folder) and not _is_empty_folder(folder):
         refuse(f"{name} is there already, and not an empty folder")
     if not folder.absolute().parent.is_dir():
@@ -72,15 +72,17 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
     click.echo("\n".join(click.style(f"  {command}", bold=True) for command in commands))
 
 
-def _package(name: str) -> str:
+def _package(folder: Path) -> str:
     """The name of the project's Python package. Ends the process if it can have none."""
+    name = folder.name
     package = name.lower().replace("-", "_")
     if _NAME.fullmatch(name) is None:
         refuse(f"{name or '.'} cannot be the name: it takes letters of ASCII, digits, - and _, a letter first")
     if keyword.iskeyword(package) or package in _TAKEN:
         refuse(f"{name} cannot be the name: {package} means something else in a project")
     found = find_spec(package)
-    if found is not None and found.origin is not None:
+    places = [] if found is None else found.submodule_search_locations or [found.origin or package]
+    if any(Path(place) != folder.absolute() for place in places):
         refuse(f"{name} cannot be the name: there is a Python package {package} already")
     return package
 

@@ -25,7 +25,7 @@ CHAT_ID = "recorded"
 _EXAMPLES: Final = {
     "One turn with an ADK agent folder": 'adk-ui-stream record my_agent --say "Hello" --to hello.jsonl',
     "Two turns with an agent by its name": (
-        'adk-ui-stream record my_package.agent:root_agent --say "Hi" --say "And tomorrow?" --to weather.jsonl'
+        'adk-ui-stream record my_package.agent:root_agent --say "Hi" --say "And tomorrow?" --to two-turns.jsonl'
     ),
 }
 
