@@ -37,14 +37,14 @@ MEET_ADK := $(addprefix tests/,convert session serving recording check replay_se
 # As tests/conftest.py orders them: not the files with most tests first.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # What is heavy has a target of its own.
-LIGHT := not attacks and not fleet and not samples and not frontends
+LIGHT := not attacks and not fleet and not samples and not frontends and not release
 PYTHON_ALONE := not node and not browser and not store and $(LIGHT)
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 FRONTENDS_READY := $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends attack fleet samples hunt check static coverage bench lock page clean python-there node-missing
+.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends attack fleet samples release hunt check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ attack: setup  ## hostile clients of real servers: what each got, and what it co
 samples: setup  ## agents of all kinds before the real client, models' streams cut anywhere: two minutes
 	$(BIN)/python -m pytest -m samples -n 2 $(BY_FILE) $(ARGS)
 
+release: setup  ## wheel and sdist, each installed alone on each supported Python that is here, and used: two minutes
+	$(BIN)/python -m pytest -m release -n 2 --dist load $(ARGS)
+
 test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis or PostgreSQL
 	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(ARGS)
 
@@ -137,7 +140,7 @@ static: $(PYTHON_READY)
 
 # Counting takes half as long again, so it is no part of `make test`. The whole is held to its bound by pytest itself.
 coverage: $(PYTHON_READY)  ## the tests of single modules, and which lines and branches they reach
-	$(BIN)/python -m pytest -m "not no_cover and not node and not samples" -n 3 $(BY_FILE) --cov
+	$(BIN)/python -m pytest -m "not no_cover and not node and not samples and not release" -n 3 $(BY_FILE) --cov
 	$(BIN)/coverage report --include='stream_protocol/wire/*,stream_protocol/convert/*' --fail-under=100 --skip-covered
 
 bench: $(PYTHON_READY)  ## speed and memory, as ratios taken in one run

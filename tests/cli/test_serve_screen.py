@@ -13,6 +13,7 @@ from google.adk.agents import LlmAgent
 from stream_protocol.cli import main
 from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.serving.adk_runner import used_models
+from stream_protocol.serving.adk_runner._models import GOOGLE_CLOUD
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 
@@ -21,7 +22,7 @@ from google.adk.agents import LlmAgent
 helper = LlmAgent(name="helper", model="gemini-2.5-flash")
 root_agent = LlmAgent(name="chief", sub_agents=[helper], model="gemini-2.5-pro")
 """
-KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")
+KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", *GOOGLE_CLOUD)
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +133,7 @@ def test_each_agent_of_the_tree_is_asked_for_its_model() -> None:
     ]
 
 
-def test_credentials_of_vertex_are_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "1")
+@pytest.mark.parametrize("name", GOOGLE_CLOUD)
+def test_credentials_of_google_cloud_are_not_looked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "1")
     assert used_models(LlmAgent(name="a", model="gemini-2.5-flash")).missing == ()

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm, Gemini
@@ -13,6 +13,9 @@ from google.adk.workflow import BaseNode
 
 from stream_protocol.serving.adk_runner._runner import agent_tree
 from stream_protocol.serving.errors import explain_error
+
+GOOGLE_CLOUD: Final = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
+"""Variables that say so: Gemini is asked there, where a client looks for its credentials in the network."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def used_models(root: BaseNode) -> UsedModels:
 def _lacks(model: BaseLlm) -> Iterator[str]:
     """Sentences. Raises what the model's library raises when it makes its client."""
     if isinstance(model, Gemini):
-        if not is_env_enabled("GOOGLE_GENAI_USE_VERTEXAI"):  # there credentials are looked for in the network
+        if not any(map(is_env_enabled, GOOGLE_CLOUD)):
             with _silent_asyncio():
                 _ = model.model_copy().api_client
     elif type(model).__name__ == "LiteLlm":
