@@ -98,7 +98,7 @@ samples: setup  ## agents of all kinds before the real client, models' streams c
 	$(BIN)/python -m pytest -m samples -n 2 $(BY_FILE) $(ARGS)
 
 release: setup  ## wheel and sdist, each installed alone on each supported Python that is here, and used: two minutes
-	$(BIN)/python -m pytest -m release -n 2 --dist load $(ARGS)
+	$(BIN)/python -m pytest -m release -n 2 --dist loadgroup $(ARGS)
 
 test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis or PostgreSQL
 	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(ARGS)

@@ -56,7 +56,7 @@ class Shell:
 
     @contextmanager
     def serving(self, *arguments: str, cwd: str = ".", **env: str) -> Iterator[tuple[str, list[str]]]:
-        """The address of ``adk-ui-stream serve``, and the screen below its first line. Ends by Ctrl-C, in peace."""
+        """The address of ``adk-ui-stream serve``, and the screen below its first line. It is ended, and waited for."""
         command = [str(self.bin / "adk-ui-stream"), "serve", *arguments, "--port", "0"]
         log = self.folder / "serve.log"
         with (

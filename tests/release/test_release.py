@@ -24,7 +24,10 @@ from tests.tools import require_command
 pytestmark = [pytest.mark.release, pytest.mark.timeout(600)]
 
 VERSIONS = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
-on_each_python = pytest.mark.parametrize("shell", VERSIONS, indirect=True)
+PYTHONS = [pytest.param(version, marks=pytest.mark.xdist_group(version)) for version in VERSIONS]
+"""One worker has all tests of a Python: its environment is made once."""
+
+on_each_python = pytest.mark.parametrize("shell", PYTHONS, indirect=True)
 
 ROOT_FILES = {"CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore"}
 RECORDED_TEST = """
@@ -145,7 +148,7 @@ def test_a_new_project_begins_as_its_readme_says(dist: Dist, tmp_path: Path) -> 
         assert text_of(post_words(url, "Put milk on the list")) == "On the list: milk."
 
 
-@pytest.mark.parametrize("shell", VERSIONS[-1:], indirect=True)
+@pytest.mark.parametrize("shell", PYTHONS[-1:], indirect=True)
 def test_the_page_of_a_new_project_runs_as_its_readme_says(shell: Shell) -> None:
     npm = require_command("npm")
     shell.run("adk-ui-stream", "init", "shop")
