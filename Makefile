@@ -56,10 +56,13 @@ setup-frontends: $(FRONTENDS_READY)
 python-there:
 	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or later is needed: install it, or say make PYTHON=/path/to/python" >&2; exit 1; }
 
+# uv comes first: pip takes a minute for all the others, uv some seconds.
 $(PYTHON_READY): pyproject.toml requirements/ci.txt | python-there
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements/ci.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+		--requirement <(sed -n '/^uv==/,/^ *#/p' requirements/ci.txt)
+	$(BIN)/uv pip install --quiet --python .venv --no-deps --require-hashes --requirement requirements/ci.txt
+	$(BIN)/uv pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv-3.%/.ready: pyproject.toml requirements/ci.txt | $(PYTHON_READY)
