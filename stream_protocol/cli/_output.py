@@ -17,7 +17,8 @@ from stream_protocol.cli._program import drop_output
 SPOOL_BYTES: Final = 2**20
 """Bytes of output that are kept in memory until the whole file is read. More output is kept on disk."""
 
-_SECONDS_BETWEEN: Final = 1.0
+SECONDS_BETWEEN: Final = 1.0
+"""Between two changes of the line that says what takes long."""
 
 
 def print_at_once(output: Iterable[bytes | str]) -> None:
@@ -54,7 +55,7 @@ def progress(doing: str) -> Iterator[None]:
 def _tell(doing: str, ended: threading.Event) -> None:
     began = time.monotonic()
     told = ""
-    while not ended.wait(_SECONDS_BETWEEN):
+    while not ended.wait(SECONDS_BETWEEN):
         seconds = f" … {time.monotonic() - began:.0f} s"
         told = doing[: shutil.get_terminal_size().columns - len(seconds) - 1] + seconds
         click.echo(f"\r{told}", err=True, nl=False)
