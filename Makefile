@@ -37,14 +37,14 @@ MEET_ADK := $(addprefix tests/,convert session serving recording check replay_se
 # As tests/conftest.py orders them: not the files with most tests first.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # What is heavy has a target of its own.
-LIGHT := not attacks and not fleet and not samples and not frontends and not pages
+LIGHT := not attacks and not fleet and not samples and not frontends and not pages and not release
 PYTHON_ALONE := not node and not browser and not store and $(LIGHT)
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 FRONTENDS_READY := $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends pages attack fleet samples hunt check static coverage bench lock page clean python-there node-missing
+.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends pages attack fleet samples release hunt check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,10 +56,13 @@ setup-frontends: $(FRONTENDS_READY)
 python-there:
 	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or later is needed: install it, or say make PYTHON=/path/to/python" >&2; exit 1; }
 
+# uv comes first: pip takes a minute for all the others, uv some seconds.
 $(PYTHON_READY): pyproject.toml requirements/ci.txt | python-there
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements/ci.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+		--requirement <(sed -n '/^uv==/,/^ *#/p' requirements/ci.txt)
+	$(BIN)/uv pip install --quiet --python .venv --no-deps --require-hashes --requirement requirements/ci.txt
+	$(BIN)/uv pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv-3.%/.ready: pyproject.toml requirements/ci.txt | $(PYTHON_READY)
@@ -96,6 +99,9 @@ attack: setup  ## hostile clients of real servers: what each got, and what it co
 
 samples: setup  ## agents of all kinds before the real client, models' streams cut anywhere: two minutes
 	$(BIN)/python -m pytest -m samples -n 2 $(BY_FILE) $(ARGS)
+
+release: setup  ## wheel and sdist, each installed alone on each supported Python that is here, and used: two minutes
+	$(BIN)/python -m pytest -m release -n 2 --dist loadgroup $(ARGS)
 
 test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis or PostgreSQL
 	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(ARGS)
@@ -140,7 +146,7 @@ static: $(PYTHON_READY)
 
 # Counting takes half as long again, so it is no part of `make test`. The whole is held to its bound by pytest itself.
 coverage: $(PYTHON_READY)  ## the tests of single modules, and which lines and branches they reach
-	$(BIN)/python -m pytest -m "not no_cover and not node and not samples" -n 3 $(BY_FILE) --cov
+	$(BIN)/python -m pytest -m "not no_cover and not node and not samples and not release" -n 3 $(BY_FILE) --cov
 	$(BIN)/coverage report --include='stream_protocol/wire/*,stream_protocol/convert/*' --fail-under=100 --skip-covered
 
 bench: $(PYTHON_READY)  ## speed and memory, as ratios taken in one run

@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).parents[1]
 HANG: Final = 60.0
 """Seconds after which a test has failed, whatever it waits for."""
 
-COMMAND: Final = [sys.executable, "-m", "stream_protocol.cli"]
+COMMAND: Final = [sys.executable, "-m", "stream_protocol"]
 """``adk-ui-stream``, of a Python that has imported nothing yet: what imports ADK takes more than a second."""
 
 ENV: Final = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -121,7 +121,7 @@ def started(module: str, *arguments: str, cwd: Path) -> Iterator[PythonModule]:
 
 def cli(*arguments: str, cwd: Path) -> Done:
     """What ``adk-ui-stream`` says in this folder."""
-    with started("stream_protocol.cli", *arguments, cwd=cwd) as process:
+    with started("stream_protocol", *arguments, cwd=cwd) as process:
         stdout = process.read()
         return Done(process.wait(), stdout, process.log.read_text())
 
@@ -135,7 +135,7 @@ def fresh_cli(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @contextmanager
 def serving(*arguments: str, cwd: Path) -> Iterator[tuple[PythonModule, str]]:
     """``adk-ui-stream serve`` on a free port, and its address, which it prints."""
-    with started("stream_protocol.cli", "serve", *arguments, "--port", "0", cwd=cwd) as process:
+    with started("stream_protocol", "serve", *arguments, "--port", "0", cwd=cwd) as process:
         line = process.read_line()
         assert "http://" in line, process.log.read_text()
         yield process, line.split()[-1]

@@ -21,11 +21,21 @@ Place = tuple[str, str]
 
 _MAKE: Final = "targets of the Makefile, which CI runs"
 _EXAMPLE: Final = "`npm ci` is `make setup-frontends`; tests/frontends builds the example, starts it, and drives it"
+_HELP: Final = "generated; tests/cli/test_reference.py runs the examples of each command"
+_PROJECT: Final = "tests/cli/test_init_command.py and tests/release run it in a project that `init` has made"
 
 NOT_RUN: Final[Mapping[Place, str]] = {
     ("CONTRIBUTING.md", "make setup"): _MAKE,
     ("CONTRIBUTING.md", "browser: useChat"): "a drawing",
     ("README.md", "make demo"): _MAKE,
+    ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
+    ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
+    ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
+    ("docs/cli.md", "adk-ui-stream check"): _HELP,
+    ("docs/cli.md", "adk-ui-stream init"): _HELP,
+    ("docs/cli.md", "adk-ui-stream record"): _HELP,
+    ("docs/cli.md", "adk-ui-stream replay"): _HELP,
+    ("docs/cli.md", "adk-ui-stream serve"): _HELP,
     ("docs/testing.md", "tests/\n"): "a tree of files",
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,
     ("examples/frontend-tests/README.md", "npm ci"): "tests/test_frontend_example.py runs its scripts",
@@ -37,6 +47,9 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("examples/vue/README.md", "npm ci"): _EXAMPLE,
     ("frontend-fixtures/README.md", "record.py"): "writes fixtures anew; tests/conformance reads what it wrote",
     ("frontend-fixtures/README.md", "record_old.py"): "installs an older ADK",
+    ("stream_protocol/cli/project/README.md", "adk-ui-stream record"): _PROJECT,
+    ("stream_protocol/cli/project/README.md", "python -m venv"): _PROJECT,
+    ("stream_protocol/cli/project/README.md", "uvicorn main:app"): _PROJECT,
 }
 """Why a block is run by no test."""
 

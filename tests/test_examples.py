@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from waitress.server import create_server
 
 from examples import fastapi_app, flask_app
-from stream_protocol.serving._chat_list import OWN_TITLE_KEY
+from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.support import HANG, chat, chunks, client, said, text, types
 

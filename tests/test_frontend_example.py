@@ -36,7 +36,7 @@ def test_its_vitest_tests_pass() -> None:
 @pytest.mark.browser
 def test_its_playwright_tests_pass() -> None:
     replay_port, page_port = str(free_port()), str(free_port())
-    command = f"{sys.executable} -m stream_protocol.cli"
+    command = f"{sys.executable} -m stream_protocol"
     told = run(
         "test:browser",
         {

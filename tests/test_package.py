@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
+from trove_classifiers import classifiers
 
 import stream_protocol
+from stream_protocol.cli.init_command import TEMPLATE
 from stream_protocol.convert import ConverterOptions
 
 ROOT = Path(__file__).parent.parent
@@ -44,6 +47,12 @@ def test_the_wheel_installs_one_package_and_nothing_else_at_top_level(wheel: set
 
 def test_the_wheel_holds_the_page_and_the_mark_of_a_typed_package(wheel: set[str]) -> None:
     assert {"stream_protocol/py.typed", "stream_protocol/page/index.html"} <= wheel
+
+
+def test_the_wheel_holds_the_project_that_is_made_with_its_page(wheel: set[str]) -> None:
+    project = "stream_protocol/cli/project/"
+    assert {f"{project}README.md", f"{project}.gitignore", f"{project}page/package.json"} <= wheel
+    assert [name for name in wheel if re.search(r"node_modules|\.next/|__pycache__|\.pyc$", name)] == []
 
 
 def test_the_wheel_holds_every_module_of_the_package(wheel: set[str]) -> None:
@@ -88,6 +97,29 @@ def test_the_command_is_installed() -> None:
 
 def test_the_changelog_has_an_entry_for_this_version() -> None:
     assert re.search(rf"^## \[{re.escape(VERSION)}\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+def test_the_citation_is_of_this_version_and_licence() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {name: citation[name] for name in ("cff-version", "type", "version", "license")} == {
+        "cff-version": "1.2.0",
+        "type": "software",
+        "version": VERSION,
+        "license": PROJECT["project"]["license"],
+    }
+
+
+def test_the_classifiers_are_those_that_the_index_knows_and_name_the_pythons_of_the_tests() -> None:
+    named: list[str] = PROJECT["project"]["classifiers"]
+    assert set(named) <= classifiers
+    assert named == sorted(named)
+    pythons = [name.rpartition(" ")[2] for name in named if re.search(r"Python :: 3\.\d", name)]
+    assert PROJECT["project"]["requires-python"] == f">={pythons[0]}"
+
+
+def test_a_new_project_wants_this_version() -> None:
+    requirements = (TEMPLATE / "requirements.txt").read_text().splitlines()
+    assert f"adk-ui-stream~={VERSION}" in requirements
 
 
 def test_the_readme_lists_every_option_of_the_converter_and_no_other() -> None:

@@ -25,6 +25,7 @@ PUBLIC_FRONTS: Final = {
 OTHER_FRONTS: Final = {".".join(init.relative_to(ROOT).parent.parts) for init in PACKAGE.rglob("__init__.py")} - {
     *PUBLIC_FRONTS,
     "stream_protocol.cli",  # its one name is the installed command
+    "stream_protocol.cli.project.my_package",  # of a user's project
 }
 Import = tuple[str, str]
 """A module of ours, and a name that is imported from it."""

@@ -1,23 +1,40 @@
-"""What the commands of ``adk-ui-stream`` share: types of options, and functions that refuse a command."""
+"""What the commands of ``adk-ui-stream`` share: types of arguments, and which options stand beside which."""
 
 import math
 from collections.abc import Container, Iterator
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
+from stream_protocol.cli._program import refuse
 from stream_protocol.wire import AiSdkVersion
 
 if TYPE_CHECKING:
     FloatParam = click.ParamType[float]
+    TextParam = click.ParamType[str]
 else:
-    FloatParam = click.ParamType  # generic only for type checkers before click 8.4
+    FloatParam = TextParam = click.ParamType  # generic only for type checkers before click 8.4
 
 AI_SDK_VERSIONS = click.Choice(["6", "7"])
 
-SPOOL_BYTES: Final = 2**20
-"""Bytes of output that are kept in memory until the whole file is read. More output is kept on disk."""
+
+class PathText(TextParam):
+    """The text of a path, which the shell completes. What is there, and can be read, is found out by who opens it."""
+
+    name = "path"
+
+    def __init__(self, kind: Literal["file", "dir"]) -> None:
+        self._kind = kind
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Leaves it to the shell."""
+        return [CompletionItem(incomplete, type=self._kind)]
+
+
+FILE: Final = PathText("file")
+FOLDER: Final = PathText("dir")
 
 
 def ai_sdk_version(choice: str) -> AiSdkVersion:
@@ -50,17 +67,6 @@ class Pace(FloatParam):
             names = ", nor ".join(self._named)
             self.fail(f"{value!r} is neither {names}, nor a factor such as 4 or 0.5", param, ctx)
         return speed
-
-
-def refuse(text: str) -> NoReturn:
-    """Ends the command with one line on stderr and exit code 2: bad usage or unreadable input."""
-    warn(text)
-    raise SystemExit(2)
-
-
-def warn(text: str) -> None:
-    """Prints one line on stderr."""
-    click.echo(f"adk-ui-stream: {text}", err=True)
 
 
 def refuse_beside(option: str, allowed: Container[str]) -> None:

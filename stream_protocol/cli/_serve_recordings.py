@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from stream_protocol.cli._command_options import refuse, warn
+from stream_protocol.cli._program import refuse, warn
+from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.recording import RecordingError
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import log_to_terminal
@@ -21,7 +22,7 @@ from stream_protocol.serving.http import (
 from stream_protocol.wire import AiSdkVersion, StreamProtocolError
 
 
-def serve_recordings(
+def serve_recordings(  # noqa: PLR0913  # one argument per option
     path: str,
     *,
     session: str | None,
@@ -33,11 +34,13 @@ def serve_recordings(
     allowed_hosts: Sequence[str],
     max_connections: int,
     page: bool,
+    opens_page: bool,
     verbose: bool,
 ) -> None:
     """Serves the recordings in a file or folder until the process is stopped."""
     try:
-        chats = Chats(load_library(path, session=session), pace, ai_sdk)
+        library = load_library(path, session=session)
+        chats = Chats(library, pace, ai_sdk)
         listener = bind_socket(host, port)
         app = only_allowed_hosts(create_replay_app(chats, allow_origins=origins, page=page), listener, allowed_hosts)
     except RecordingError as error:
@@ -47,5 +50,12 @@ def serve_recordings(
     if (meaning := exposure_warning(listener)) is not None:
         warn(f"{meaning}.")
     log_to_terminal(verbose=verbose)
+
+    def announce(url: str) -> None:
+        rows = {"Chats": f"{len([*library])} recorded", "Chat API": f"{url}/api/chat"}
+        show_screen(f"Replaying {path} at {url}", rows)
+        if opens_page:
+            click.launch(url)
+
     limits = ServerLimits(connections=max_connections)
-    run_server(app, chats, listener, announce=lambda url: click.echo(f"Replaying {path} at {url}"), limits=limits)
+    run_server(app, chats, listener, announce=announce, limits=limits)

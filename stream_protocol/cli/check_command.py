@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections import Counter
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from stream_protocol.cli._command_options import AI_SDK_VERSIONS, SPOOL_BYTES, ai_sdk_version, refuse
+from stream_protocol.cli._command_options import AI_SDK_VERSIONS, FILE, ai_sdk_version
+from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress
+from stream_protocol.cli._program import DocumentedCommand, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,8 +20,15 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AiSdkVersion
 
 
-@click.command()
-@click.argument("file")
+_EXAMPLES: Final = {
+    "A stream that was captured with curl": "adk-ui-stream check capture.sse",
+    "What recorded ADK events become, for a page that has `ai` 7": "adk-ui-stream check weather.jsonl --ai-sdk 7",
+    "One session of a store": "adk-ui-stream check sessions.db --session c1",
+}
+
+
+@click.command(cls=DocumentedCommand, short_help="Say whether a stream is legal for the AI SDK.", examples=_EXAMPLES)
+@click.argument("file", type=FILE)
 @click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
 @click.option("--ai-sdk", type=AI_SDK_VERSIONS, help="Judge for this major version of `ai` only.")
 def check(file: str, *, session: str | None, ai_sdk: str | None) -> None:
@@ -31,11 +40,12 @@ def check(file: str, *, session: str | None, ai_sdk: str | None) -> None:
     name = click.format_filename(file)
     with tempfile.SpooledTemporaryFile(SPOOL_BYTES, "w+", encoding="utf-8", newline="\n") as out:
         try:
-            is_legal = _write_report(out, name, check_file(file, session=session, versions=versions), versions)
+            with progress(f"Checking {name}"):
+                is_legal = _write_report(out, name, check_file(file, session=session, versions=versions), versions)
         except UnreadableError as error:
             refuse(f"{name}: {error}")
         out.seek(0)
-        sys.stdout.writelines(out)
+        print_at_once("".join(lines) for lines in iter(lambda: out.readlines(SPOOL_BYTES), []))
     sys.exit(0 if is_legal else 1)
 
 
@@ -46,10 +56,12 @@ def _write_report(out: IO[str], name: str, findings: Iterable[Finding], versions
         severity = finding.rule.severity
         counts[severity] += 1
         where = f"chunk {finding.chunk}, {_clients(finding.versions)}"
-        out.write(f"{name}:{finding.line}: {severity} [{finding.rule}] {where}: {finding.text}\n")
+        colored = click.style(severity, fg="red" if severity == "error" else "yellow")
+        out.write(f"{name}:{finding.line}: {colored} [{finding.rule}] {where}: {finding.text}\n")
     is_legal = not any(severity == "error" for severity in counts)
     numbers = [f"{counts[severity]} {severity}{'s' * (counts[severity] > 1)}" for severity in sorted(counts)]
-    verdict = f"{'legal' if is_legal else 'not legal'} for {_clients(versions)}"
+    verdict = click.style("legal", fg="green") if is_legal else click.style("not legal", fg="red")
+    verdict = f"{verdict} for {_clients(versions)}"
     out.write(f"{name}: {verdict}" + (f" ({', '.join(numbers)})" if numbers else "") + "\n")
     return is_legal
 

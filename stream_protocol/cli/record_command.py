@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from stream_protocol.cli._command_options import AI_SDK_VERSIONS, ai_sdk_version, refuse
+from stream_protocol.cli._command_options import AI_SDK_VERSIONS, FOLDER, ai_sdk_version
+from stream_protocol.cli._output import progress
+from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.wire import ChatRequestError, ClientStreamError, StreamProtocolError, parse_chat_request
 from stream_protocol.wire.client import MessageReducer
 
@@ -20,8 +22,16 @@ CHAT_ID = "recorded"
 """The chat's id in the requests."""
 
 
-@click.command()
-@click.argument("target")
+_EXAMPLES: Final = {
+    "One turn with an ADK agent folder": 'adk-ui-stream record my_agent --say "Hello" --to hello.jsonl',
+    "Two turns with an agent by its name": (
+        'adk-ui-stream record my_package.agent:root_agent --say "Hi" --say "And tomorrow?" --to two-turns.jsonl'
+    ),
+}
+
+
+@click.command(cls=DocumentedCommand, short_help="Talk with an agent and record it.", examples=_EXAMPLES)
+@click.argument("target", type=FOLDER)
 @click.option("--say", "texts", multiple=True, required=True, help="What the user says; repeatable, one turn each.")
 @click.option("--to", "file", required=True, type=click.Path(path_type=Path), help="The recording; it must not exist.")
 @click.option(
@@ -58,8 +68,9 @@ async def _talk(service: ChatService, texts: tuple[str, ...], ai_sdk: AiSdkVersi
         request = parse_chat_request({"id": CHAT_ID, "messages": messages, "trigger": "submit-message"})
         reducer = MessageReducer(ai_sdk=ai_sdk)
         try:
-            async for chunk in await service.respond_chunks(request, user_id="local"):
-                reducer.apply(chunk)
+            with progress(f"Turn {number} of {len(texts)}"):
+                async for chunk in await service.respond_chunks(request, user_id="local"):
+                    reducer.apply(chunk)
         except ClientStreamError as error:
             click.echo(f"turn {number} ended in an error: {error}", err=True)
         messages.append(cast("dict[str, Any]", reducer.message))

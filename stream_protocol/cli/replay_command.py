@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import tempfile
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import click
 import orjson
 
-from stream_protocol.cli._command_options import AI_SDK_VERSIONS, SPOOL_BYTES, Pace, ai_sdk_version, refuse
+from stream_protocol.cli._command_options import AI_SDK_VERSIONS, FILE, Pace, ai_sdk_version
+from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress
+from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.wire import SSE_DONE, json_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from stream_protocol.convert import ConverterOptions
     from stream_protocol.recording import TurnStream
@@ -23,8 +24,17 @@ if TYPE_CHECKING:
 OutputFormat = Literal["sse", "chunks", "messages"]
 
 
-@click.command()
-@click.argument("file")
+_EXAMPLES: Final = {
+    "What a browser would get": "adk-ui-stream replay weather.jsonl",
+    "The messages that the page would show, of one session of a store": (
+        "adk-ui-stream replay sessions.db --session c1 --to messages"
+    ),
+    "The second turn alone, as fast as it was": "adk-ui-stream replay weather.jsonl --turn 2 --pace recorded",
+}
+
+
+@click.command(cls=DocumentedCommand, short_help="Print the stream of recorded events.", examples=_EXAMPLES)
+@click.argument("file", type=FILE)
 @click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="This turn only, counted from 1.")
 @click.option(
@@ -49,9 +59,28 @@ def replay(
     A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
     DatabaseSessionService), what /run and /run_sse sent, an evalset, a conformance test, a recording of adk-ui-stream.
     """
+    from stream_protocol.recording import INSTANT, RecordingError
+    from stream_protocol.recording.read import rereadable
+
+    name = click.format_filename(file)
+    options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk_version(ai_sdk)}
+    try:
+        with rereadable(file) as path:
+            output = _output(path, session, turn, to, pace, options)
+            if pace == INSTANT:
+                _print_when_complete(output, f"Replaying {name}")
+            else:
+                print_at_once(output)
+    except RecordingError as error:
+        refuse(f"{name}: {error}")
+
+
+def _output(
+    path: Path, session: str | None, turn: int | None, to: OutputFormat, pace: float, options: ConverterOptions
+) -> Iterator[bytes]:
+    """What is printed. Reads the whole file before the first piece: a bad one must print nothing."""
     from stream_protocol.recording import (
         INSTANT,
-        RecordingError,
         check_has_times,
         load_recording,
         pace_turns,
@@ -59,28 +88,17 @@ def replay(
         replay_sse,
         select_turn,
     )
-    from stream_protocol.recording.read import rereadable
 
-    options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk_version(ai_sdk)}
-    try:
-        with rereadable(file) as path:
-            recording = load_recording(path, session=session)  # reads the whole file: a bad one must print nothing
-            turns: TurnStream = recording.stream_turns()
-            if pace != INSTANT:
-                check_has_times(select_turn(recording.stream_turns(), turn))
-                turns = pace_turns(turns, pace)
-            if to == "messages":
-                messages = replay_messages(turns, turn=turn, delegated=recording.delegated, **options)
-                output: Iterable[bytes] = [_message_array(messages)]
-            else:
-                events = replay_sse(select_turn(turns, turn), delegated=recording.delegated, **options)
-                output = events if to == "sse" else _chunk_lines(events)
-            if pace == INSTANT:
-                _print_when_complete(output)
-            else:
-                _print_at_once(output)
-    except RecordingError as error:
-        refuse(f"{click.format_filename(file)}: {error}")
+    recording = load_recording(path, session=session)
+    turns: TurnStream = recording.stream_turns()
+    if pace != INSTANT:
+        check_has_times(select_turn(recording.stream_turns(), turn))
+        turns = pace_turns(turns, pace)
+    if to == "messages":
+        yield _message_array(replay_messages(turns, turn=turn, delegated=recording.delegated, **options))
+    else:
+        events = replay_sse(select_turn(turns, turn), delegated=recording.delegated, **options)
+        yield from events if to == "sse" else _chunk_lines(events)
 
 
 def _chunk_lines(events: Iterable[bytes]) -> Iterator[bytes]:
@@ -101,18 +119,9 @@ def _json(message: UIMessage) -> bytes:
         return orjson.dumps(json_value(message, lossy=True))
 
 
-def _print_when_complete(output: Iterable[bytes]) -> None:
+def _print_when_complete(output: Iterable[bytes], doing: str) -> None:
     with tempfile.SpooledTemporaryFile(SPOOL_BYTES) as spool:
-        spool.writelines(output)
+        with progress(doing):
+            spool.writelines(output)
         spool.seek(0)
-        _print_at_once(iter(lambda: spool.read(SPOOL_BYTES), b""))
-
-
-def _print_at_once(output: Iterable[bytes]) -> None:
-    out = sys.stdout.buffer
-    try:
-        for piece in output:
-            out.write(piece)
-            out.flush()
-    except BrokenPipeError:  # the reader has closed the pipe, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        print_at_once(iter(lambda: spool.read(SPOOL_BYTES), b""))

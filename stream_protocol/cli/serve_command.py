@@ -8,18 +8,16 @@ import click
 
 from stream_protocol.cli._command_options import (
     AI_SDK_VERSIONS,
+    FILE,
+    FOLDER,
     Pace,
     ai_sdk_version,
-    refuse,
     refuse_beside,
     refuse_without,
-    warn,
 )
+from stream_protocol.cli._program import DocumentedCommand, refuse
 
 if TYPE_CHECKING:
-    from stream_protocol.convert import ConverterOptions
-    from stream_protocol.serving import OnAudit
-    from stream_protocol.serving.run_logs import RunLog
     from stream_protocol.session import HistoryCut
 
 
@@ -35,6 +33,7 @@ _BESIDE_REPLAY: Final = frozenset(
         "allowed_hosts",
         "max_connections",
         "page",
+        "opens_page",
         "verbose",
     }
 )
@@ -44,6 +43,7 @@ _BESIDE_REPLAY: Final = frozenset(
 SECTIONS: Final = {
     "--host": "Address and users",
     "--page": "Page",
+    "--reload": "While you work on the agent",
     "--session-service-uri": "Chats",
     "--redis": "Many workers",
     "--max-runs": "Limits",
@@ -54,26 +54,25 @@ SECTIONS: Final = {
 """The first option of each section of the help -> its heading."""
 
 
-class _Serve(click.Command):
-    """A command whose help has its options in sections."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options, in their order."""
-        sections: list[tuple[str, list[tuple[str, str]]]] = []
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
-            if record is None:
-                continue
-            if heading := SECTIONS.get(parameter.opts[0]):
-                sections.append((heading, []))
-            sections[-1][1].append(record)
-        for heading, records in sections:
-            with formatter.section(heading):
-                formatter.write_dl(records)
+_EXAMPLES: Final = {
+    "An ADK agent folder, and its page in the browser; anew whenever its files change": (
+        "adk-ui-stream serve my_agent --open --reload"
+    ),
+    "An agent by its name, with chats that are kept": (
+        "adk-ui-stream serve my_package.agent:root_agent --session-service-uri sqlite:///chats.db"
+    ),
+    "For a page of your own at another address": "adk-ui-stream serve my_agent --no-page --cors-origin http://localhost:3000",
+    "Recordings instead of an agent, as fast as they were": "adk-ui-stream serve --replay recordings --pace recorded",
+}
 
 
-@click.command(cls=_Serve)
-@click.argument("target", required=False)
+@click.command(
+    cls=DocumentedCommand,
+    short_help="Serve an agent, or recordings, to useChat.",
+    examples=_EXAMPLES,
+    sections=SECTIONS,
+)
+@click.argument("target", required=False, type=FOLDER)
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -92,6 +91,7 @@ class _Serve(click.Command):
 )
 @click.option("--cors-origin", "origins", multiple=True, help="Origin of a page elsewhere that may chat; repeatable.")
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
+@click.option("--open", "opens_page", is_flag=True, help="Open the page in the browser.")
 @click.option(
     "--ai-sdk", type=AI_SDK_VERSIONS, default="6", show_default=True, help="Major version of the client's `ai`."
 )
@@ -102,6 +102,9 @@ class _Serve(click.Command):
     "--inspect",
     is_flag=True,
     help="Show on the page how an answer came to be: each ADK event and its chunks. For developers.",
+)
+@click.option(
+    "--reload", is_flag=True, help="Load the agent anew when one of its files changes. Chats in memory are gone then."
 )
 @click.option(
     "--session-service-uri",
@@ -166,16 +169,18 @@ class _Serve(click.Command):
     "--record",
     "record_folder",
     metavar="DIR",
+    type=FOLDER,
     help="Record each chat in a file in DIR: see docs/recording.md. They are people's words.",
 )
 @click.option(
     "--audit",
     "audit_file",
     metavar="FILE",
+    type=FILE,
     help="Append a line for each approval, denial, answer, sign-in, stop and deletion to FILE: see docs/trust.md.",
 )
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
-@click.option("--replay", "recordings", metavar="FILE|DIR", help="Answer from recordings, without an agent.")
+@click.option("--replay", "recordings", metavar="FILE|DIR", type=FILE, help="Answer from recordings, without an agent.")
 @click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
 @click.option(
     "--pace",
@@ -212,6 +217,8 @@ def serve(
     inspect: bool,
     verbose: bool,
     page: bool,
+    opens_page: bool,
+    reload: bool,
 ) -> None:
     """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder.
 
@@ -232,6 +239,7 @@ def serve(
             allowed_hosts=allowed_hosts,
             max_connections=max_connections,
             page=page,
+            opens_page=opens_page,
             verbose=verbose,
         )
         return
@@ -240,81 +248,38 @@ def serve(
     refuse_without("--replay", {"session", "pace"})
     if redis_url is None:
         refuse_without("--redis", {"lease", "redis_prefix"})
-    from stream_protocol.inspector import Inspector, inspector_routes
-    from stream_protocol.recording.write import ChatRecorder
-    from stream_protocol.serving import ChatService, ServiceLimits, SeveralRecorders, explain_error, log_to_terminal
-    from stream_protocol.serving.adk_runner import SessionServiceError, TargetError, load_session_service, load_target
-    from stream_protocol.serving.http import (
-        AddressError,
-        ServerLimits,
-        bind_socket,
-        create_app,
-        exposure_warning,
-        header_user,
-        local_user,
-        only_allowed_hosts,
-        run_server,
+    if reload:
+        from stream_protocol.cli._reload import prepare_processes, serve_with_reload
+
+        prepare_processes()
+    from stream_protocol.cli._serve_agent import AgentServer, bound_socket
+    from stream_protocol.serving import ServiceLimits
+
+    server = AgentServer(
+        target=target,
+        ai_sdk=ai_sdk_version(ai_sdk),
+        show_errors=show_errors,
+        session_service_uri=session_service_uri,
+        history_cut=history_cut,
+        disconnect_grace=disconnect_grace,
+        redis_url=redis_url,
+        redis_prefix=redis_prefix,
+        lease=lease,
+        limits=ServiceLimits(
+            max_runs=max_runs, max_runs_per_user=max_runs_per_user, max_requests_per_minute=requests_per_minute
+        ),
+        max_connections=max_connections,
+        record_folder=record_folder,
+        audit_file=audit_file,
+        user_header=user_header,
+        origins=origins,
+        allowed_hosts=allowed_hosts,
+        inspect=inspect,
+        page=page,
+        verbose=verbose,
     )
-    from stream_protocol.wire import StreamProtocolError
-
-    options: ConverterOptions = {"ai_sdk": ai_sdk_version(ai_sdk)}
-    if show_errors:
-        options["on_error"] = explain_error
-    inspector = Inspector() if inspect else None
-    try:
-        service = ChatService(
-            load_target(target),
-            session_service=load_session_service(session_service_uri) if session_service_uri else None,
-            run_log=_run_log(redis_url, redis_prefix, lease) if redis_url else None,
-            disconnect_grace=disconnect_grace,
-            limits=ServiceLimits(
-                max_runs=max_runs,
-                max_runs_per_user=max_runs_per_user,
-                max_requests_per_minute=requests_per_minute,
-            ),
-            history_cut=history_cut,
-            on_audit=_audit_file(audit_file) if audit_file else None,
-            recorder=SeveralRecorders(
-                *([ChatRecorder(record_folder)] if record_folder else ()), *([inspector] if inspector else ())
-            ),
-            **options,
-        )
-    except OSError as error:
-        refuse(f"cannot record into {record_folder}: {error.strerror}")
-    except (TargetError, SessionServiceError, StreamProtocolError) as error:
-        refuse(str(error))
-    identify = header_user(user_header) if user_header else local_user
-    app = create_app(service, identify=identify, allow_origins=origins, page=page)
-    if inspector is not None:  # before the page's own files
-        app.routes[:0] = inspector_routes(inspector, service, identify=identify, allow_origins=origins)
-    try:
-        listener = bind_socket(host, port)
-        guarded = only_allowed_hosts(app, listener, allowed_hosts, behind_proxy=bool(user_header))
-    except (AddressError, StreamProtocolError) as error:
-        refuse(str(error))
-    if not user_header and (meaning := exposure_warning(listener)) is not None:
-        warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
-    log_to_terminal(verbose=verbose)
-    limits = ServerLimits(connections=max_connections)
-    run_server(guarded, service, listener, announce=lambda url: click.echo(f"Serving {target} at {url}"), limits=limits)
-
-
-def _audit_file(path: str) -> OnAudit:
-    from stream_protocol.serving import AuditFile
-
-    try:
-        return AuditFile(path)
-    except OSError as error:
-        refuse(f"cannot write {path}: {error.strerror}")
-
-
-def _run_log(url: str, prefix: str, lease: float) -> RunLog:
-    try:
-        from stream_protocol.serving.run_logs import RunLogError
-        from stream_protocol.serving.run_logs.redis import load_redis_run_log
-    except ImportError as error:  # the extra `redis` is not installed
-        refuse(str(error))
-    try:
-        return load_redis_run_log(url, prefix=prefix, lease=lease)
-    except RunLogError as error:
-        refuse(str(error))
+    if reload:
+        serve_with_reload(server, bound_socket(host, port), opens_page=opens_page)
+    else:
+        loaded = server.load()
+        server.serve(loaded, bound_socket(host, port), opens_page=opens_page, restarted=False)

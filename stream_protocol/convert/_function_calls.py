@@ -23,11 +23,14 @@ from stream_protocol.convert.calls import (
     external_kind,
     gated_call,
 )
-from stream_protocol.wire import json_value
+from stream_protocol.wire import is_too_large, json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import FunctionCall, Part
+
+TOO_LARGE_INPUT = "The arguments are too large to be shown."
+"""In place of arguments that would hold up all other chats of the server (see ``is_too_large``). The tool has them."""
 
 _ADK_ID = "adk-"
 """Prefix of the ids that ADK makes up for calls without one."""
@@ -161,7 +164,7 @@ class FunctionCalls:
         call.announce(name, hidden=False, dynamic=dynamic, title=title)
 
     def _complete_input(self, call: ToolCall, args: Any) -> None:
-        arguments = json_value(args, lossy=True)
+        arguments = TOO_LARGE_INPUT if is_too_large(args) else json_value(args, lossy=True)
         if call.name == REQUEST_CREDENTIAL:
             arguments = self._credential_input(arguments)
         call.complete_input(arguments)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from stream_protocol.convert import RunLimitError
 from stream_protocol.serving._agent_helpers import client_tool, emit_data
 from stream_protocol.serving._audit import AuditFile, AuditRecord, OnAudit
-from stream_protocol.serving._chat_details import ChatChanges
-from stream_protocol.serving._chat_list import ChatListPage, ListedChat
 from stream_protocol.serving._limits import ServiceLimits
 from stream_protocol.serving._on_finish import OnFinish, Outcome
 from stream_protocol.serving._overrides import RunOverrides
@@ -17,6 +15,7 @@ from stream_protocol.serving._recorder_protocol import Recorder, SeveralRecorder
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.adk_runner import Target, default_run_config, delegation_tools
+from stream_protocol.serving.chats import ChatChanges, ChatListPage, ListedChat
 from stream_protocol.serving.errors import explain_error, log_to_terminal
 from stream_protocol.serving.http import (
     AddressError,

@@ -43,6 +43,8 @@ MAX_ID_LENGTH: Final = 256
 MAX_WAITING: Final = 10_000
 """Records that wait for a slow hook, about 5 MB. Further ones go to the log alone."""
 
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str)
+
 CLOSING_SECONDS: Final = 10.0
 """How long a service that is closed waits until the hook has had all records."""
 
@@ -104,8 +106,10 @@ class AuditFile:
 
 def arguments_digest(arguments: dict[str, Any]) -> str:
     """Returns the SHA-256 of ``json.dumps(arguments, sort_keys=True, separators=(",", ":"))``, as hexadecimal text."""
-    canonical = json.dumps(arguments, sort_keys=True, separators=(",", ":"), default=str)
-    return sha256(canonical.encode()).hexdigest()
+    digest = sha256()
+    for piece in _CANONICAL.iterencode(arguments):  # in pieces, between which other threads go on
+        digest.update(piece.encode())
+    return digest.hexdigest()
 
 
 class Attempt:
@@ -154,7 +158,7 @@ class AuditTrail:
             if attempt.decisions is None:
                 events = attempt.events
                 work = partial(attempted_decisions, request)
-                attempted = await long_work(lambda: work(Transcript(events)), request=request, items=events)
+                attempted = await long_work(lambda: work(Transcript(events)), size=request.size, events=events)
             else:
                 attempted = AttemptedDecisions(decisions=attempt.decisions)
             for number, one in enumerate(attempted.decisions, 1):

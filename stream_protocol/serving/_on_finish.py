@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio.to_thread
 
+from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._time_limit import HookTimeoutError, in_time
 from stream_protocol.wire import ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer, parse_sse
 
 if TYPE_CHECKING:
+    from google.adk.events import Event
+
     from stream_protocol.wire import AiSdkVersion
 
 logger = logging.getLogger(__name__)
@@ -44,8 +47,9 @@ are the messages of the request.
 
 async def notify(
     hook: OnFinish,
-    sent: Iterable[bytes],
+    sent: Sequence[bytes],
     *,
+    stored: Sequence[Event],
     before: Callable[[], Sequence[UIMessage]],
     continues: bool,
     ai_sdk: AiSdkVersion,
@@ -53,15 +57,20 @@ async def notify(
 ) -> None:
     """Calls the hook. A failure of the hook is logged, and that it took longer than ``timeout`` seconds.
 
-    ``sent``: the SSE events of the response. ``before``: returns the messages before the response. ``continues``: the
-    response continued the last of them.
+    ``sent``: the SSE events of the response. ``before``: returns the messages before the response; they are made of the
+    ``stored`` events. ``continues``: the response continued the last of them.
     """
-    try:
+
+    def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:
         *earlier, last = before()
         if not continues:
             earlier.append(last)
         message, outcome = _fold(sent, last if continues else None, ai_sdk)
-        await in_time(timeout, _call(hook, [*earlier, message], message, outcome))
+        return [*earlier, message], message, outcome
+
+    try:
+        what = await long_work(folded, size=sum(map(len, sent)), events=stored)
+        await in_time(timeout, _call(hook, *what))
     except HookTimeoutError as error:
         logger.error("`on_finish` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
     except Exception:

@@ -11,30 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpack
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
-from stream_protocol.serving._active_runs import DELETION, STOPPING_WAIT, ActiveRuns, ChatKey, busy_refusal, chat_key
-from stream_protocol.serving._artifacts import artifact_urls, load_artifact, load_saved_files
 from stream_protocol.serving._audit import Attempt, AuditTrail, OnAudit
-from stream_protocol.serving._chat_details import WITHOUT_EVENTS, ChatChanges, checked_changes
-from stream_protocol.serving._chat_list import PAGE_SIZE, ChatListPage, ListedChat, change_chat, list_chats
-from stream_protocol.serving._job import Job
-from stream_protocol.serving._late_response import late_response, refusal_as_events
 from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, ServiceLimits, UserReads
 from stream_protocol.serving._long_work import long_work
-from stream_protocol.serving._loop_guard import with_error, without_loop
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
-from stream_protocol.serving._run import RUN_TIMEOUT, Run, RunLimits
-from stream_protocol.serving._sessions import (
-    complete_session,
-    create_session,
-    delete_session,
-    find_session,
-    restore_session,
-    rewind_session,
-)
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT, HookTimeoutError, in_time
-from stream_protocol.serving._worker_check import warn_of_other_workers
 from stream_protocol.serving.adk_runner import (
     Target,
     as_runner,
@@ -43,7 +26,43 @@ from stream_protocol.serving.adk_runner import (
     resumed_agent,
     runner_for,
 )
+from stream_protocol.serving.chats import (
+    PAGE_SIZE,
+    WITHOUT_EVENTS,
+    ChatChanges,
+    ChatListPage,
+    ListedChat,
+    artifact_urls,
+    change_chat,
+    checked_changes,
+    complete_session,
+    create_session,
+    delete_session,
+    find_session,
+    list_chats,
+    load_artifact,
+    load_saved_files,
+    restore_session,
+    rewind_session,
+)
 from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunReader
+from stream_protocol.serving.runs import (
+    DELETION,
+    RUN_TIMEOUT,
+    STOPPING_WAIT,
+    ActiveRuns,
+    ChatKey,
+    Job,
+    Run,
+    RunLimits,
+    busy_refusal,
+    chat_key,
+    late_response,
+    refusal_as_events,
+    warn_of_other_workers,
+    with_error,
+    without_loop,
+)
 from stream_protocol.session import (
     AnsweredCalls,
     FilePolicy,
@@ -230,7 +249,7 @@ class ChatService:
         """``_respond``, which records what becomes of the ``attempt``."""
         key = chat_key(user_id, request.id)
         was_busy = False
-        digest = await long_work(lambda: fingerprint(request), request=request)
+        digest = await long_work(lambda: fingerprint(request), size=request.size)
         with ExitStack() as held:
             slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
             held.callback(slot.free)
@@ -240,7 +259,7 @@ class ChatService:
                     return claimed
                 turn = await self._plan_beside(key, request, digest, overrides, attempt)
                 if isinstance(turn, NothingToRun) and turn.repeats == "words":
-                    return self._stored_response(turn, request, overrides)
+                    return await self._stored_response(turn, request, overrides)
                 await waiting.take()
                 if isinstance(turn, NewUserTurn):
                     await slot.take()
@@ -255,7 +274,7 @@ class ChatService:
             planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=was_busy)
             planned = await self._in_time(planning)
             if isinstance(planned.turn, NothingToRun):
-                return self._stored_response(planned.turn, request, overrides)
+                return await self._stored_response(planned.turn, request, overrides)
             await slot.take()
             job = await self._in_time(self._prepare_job(key, request, overrides, planned, planned.turn))
             claimed.open()
@@ -296,7 +315,7 @@ class ChatService:
             running = request is not None and transcript.is_answering(request)
             return transcript_to_messages(transcript, running=running, **options)
 
-        return await long_work(messages, items=events)
+        return await long_work(messages, events=events)
 
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
         """Whether this user has the chat; ``True`` for any where the client has the history: nothing is stored."""
@@ -407,18 +426,22 @@ class ChatService:
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         return turn
 
-    def _stored_response(
+    async def _stored_response(
         self, stored: NothingToRun, request: ChatRequest, overrides: RunOverrides
     ) -> AsyncIterator[bytes]:
         """The response to a request for which there is nothing to run."""
         options = self._options_for(request.id, overrides.artifact_base)
-        *events, done = iter_sse(
-            stored.events, past=stored.past, message_id=stored.message_id, taken_ids=stored.call_ids, **options
-        )
-        if stored.is_interrupted:
-            return _iterate([*with_error(events, INTERRUPTED_TEXT), done])
-        continued = None if stored.repeats == "words" else request.target
-        return _iterate([*without_loop(events, continued=continued), done])
+
+        def response() -> list[bytes]:
+            *events, done = iter_sse(
+                stored.events, past=stored.past, message_id=stored.message_id, taken_ids=stored.call_ids, **options
+            )
+            if stored.is_interrupted:
+                return [*with_error(events, INTERRUPTED_TEXT), done]
+            continued = None if stored.repeats == "words" else request.target
+            return [*without_loop(events, continued=continued), done]
+
+        return _iterate(await long_work(response, events=[*stored.past, *stored.events]))
 
     async def _prepare_job(
         self,
@@ -436,7 +459,7 @@ class ChatService:
         for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
         job = self._job(request, turn, session, overrides, planned.runner)
-        await long_work(lambda: job.transcript, items=session.events)
+        await long_work(job.read_session, events=session.events)
         return job
 
     async def _plan_turn(
@@ -465,7 +488,7 @@ class ChatService:
                 history_cut=self._history_cut,
                 digest=digest,
             )
-            turn = await long_work(lambda: planning(Transcript(events)), request=request, items=events)
+            turn = await long_work(lambda: planning(Transcript(events)), size=request.size, events=events)
             planned = _Planned(runner, session, turn)
         turn = planned.turn
         attempt.plan(() if isinstance(turn, NothingToRun) else turn.answers)
@@ -541,6 +564,7 @@ class ChatService:
             await notify(
                 self._on_finish,
                 run.log.whole(),
+                stored=job.session.events,
                 before=job.messages_before_response
                 if self._history == "server"
                 else lambda: job.request.messages_to_target,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from stream_protocol.serving._active_runs import closing_refusal
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.http import KEEP_ALIVE
+from stream_protocol.serving.runs import closing_refusal
 from stream_protocol.wire import SSE_HEADERS, SSE_KEEP_ALIVE
 
 if TYPE_CHECKING:

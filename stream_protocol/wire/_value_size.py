@@ -15,8 +15,8 @@ MAX_VALUE_ITEMS: Final = 200_000
 above."""
 
 
-def is_too_large(value: Any) -> bool:
-    """Whether a value has more than ``MAX_VALUE_LENGTH`` or ``MAX_VALUE_ITEMS``. Looks at no more than that.
+def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
+    """Whether a value has more characters and bytes in its texts, or more members, than these. Looks at no more.
 
     Never raises. What only other code can look into (an iterator, a type with a JSON form of its own) counts as one
     member. A value that contains itself may be too large, or too deep for ``json_value``.
@@ -34,10 +34,10 @@ def is_too_large(value: Any) -> bool:
                 length += members
                 continue
             items += len(members)
-            if items > MAX_VALUE_ITEMS:
+            if items > max_items:
                 return True
             deeper += members
-        if length > MAX_VALUE_LENGTH:
+        if length > max_length:
             return True
         if not deeper:
             return False

@@ -24,7 +24,7 @@ from google.genai import types
 from pydantic import TypeAdapter
 from typing_extensions import override
 
-from stream_protocol.serving._chat_list import OWN_TITLE_KEY
+from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import Call, ScriptedLlm, Turn
 
 FOLDER: Final = Path(os.environ["ATTACK_FOLDER"])

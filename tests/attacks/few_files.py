@@ -6,4 +6,4 @@ import sys
 
 count = int(sys.argv.pop(1))
 resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
-runpy.run_module("stream_protocol.cli", run_name="__main__", alter_sys=True)
+runpy.run_module("stream_protocol", run_name="__main__", alter_sys=True)

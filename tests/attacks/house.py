@@ -30,7 +30,7 @@ class Server:
 
     def __init__(self, folder: Path, arguments: Sequence[str], files: int | None = None) -> None:
         self._folder = folder
-        self._command = ["stream_protocol.cli", "serve", *arguments, "--port", "0"]
+        self._command = ["stream_protocol", "serve", *arguments, "--port", "0"]
         if files is not None:
             self._command[:1] = ["tests.attacks.few_files", str(files)]
         self.log = folder / f"log-{id(self)}"
@@ -110,7 +110,7 @@ class House:
 
 
 def _knows(option: str) -> bool:
-    command = [sys.executable, "-m", "stream_protocol.cli", "serve", "--help"]
+    command = [sys.executable, "-m", "stream_protocol", "serve", "--help"]
     return option in subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
 
 

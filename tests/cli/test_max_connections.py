@@ -27,10 +27,9 @@ def test_serve_bounds_connections(
         listener.close()
         given.append(limits)
 
-    for module in ("stream_protocol.serving.http", "stream_protocol.cli._serve_recordings"):
+    for module in ("stream_protocol.cli._serve_agent", "stream_protocol.cli._serve_recordings"):
         monkeypatch.setattr(f"{module}.run_server", run_server)
-        monkeypatch.setattr(f"{module}.log_to_terminal", lambda **_: None, raising=False)
-    monkeypatch.setattr("stream_protocol.serving.log_to_terminal", lambda **_: None)
+        monkeypatch.setattr(f"{module}.log_to_terminal", lambda **_: None)
     done = CliRunner().invoke(main, ["serve", *target, *options, "--port", "0"])
     assert done.exit_code == 0, done.output
     assert given == [ServerLimits(connections=connections)]

@@ -261,7 +261,7 @@ def test_a_recording_is_printed_as_its_stream(tmp_path: Path) -> None:
 def test_a_recording_may_come_through_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with started("stream_protocol.cli", "replay", str(pipe), cwd=tmp_path) as process:
+    with started("stream_protocol", "replay", str(pipe), cwd=tmp_path) as process:
         pipe.write_text(recording("Hello."))
         assert '"delta":"Hello."' in process.read()
         assert process.wait() == 0

@@ -49,11 +49,10 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Serv
         listener.close()
         apps.append(app)
 
-    for module in ("stream_protocol.serving.http", "stream_protocol.cli._serve_recordings", "server.__main__"):
+    for module in ("stream_protocol.cli._serve_agent", "stream_protocol.cli._serve_recordings", "server.__main__"):
         monkeypatch.setattr(f"{module}.bind_socket", bind_socket)
         monkeypatch.setattr(f"{module}.run_server", run_server)
-        monkeypatch.setattr(f"{module}.log_to_terminal", lambda **_: None, raising=False)
-    monkeypatch.setattr("stream_protocol.serving.log_to_terminal", lambda **_: None)
+        monkeypatch.setattr(f"{module}.log_to_terminal", lambda **_: None)
 
     def run(*arguments: str) -> Served:
         command = demo if arguments[0] == "demo" else main

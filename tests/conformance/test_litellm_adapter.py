@@ -6,6 +6,7 @@ from google.adk.agents import LlmAgent
 from google.adk.models.lite_llm import LiteLlm
 
 from stream_protocol.serving import explain_error
+from stream_protocol.serving.adk_runner import used_models
 from tests.conformance.adapter_runs import check_streamed_arguments, turn
 from tests.conformance.openai_replies import delta, openai_agent, piece, refused, streamed, usage, whole
 
@@ -296,3 +297,13 @@ async def test_usage_is_summed_over_the_rounds() -> None:
     metadata: dict[str, Any] = told.message["metadata"]
     assert metadata["modelId"] == "gpt-x"
     assert (metadata["usage"]["inputTokens"], metadata["usage"]["outputTokens"]) == (30, 12)
+
+
+def test_a_key_is_missing_where_litellm_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = LlmAgent(name="other", model=LiteLlm(model="openai/gpt-4o"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert used_models(agent).missing == (
+        "No API key for openai/gpt-4o: set OPENAI_API_KEY in the environment of this server.",
+    )
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    assert used_models(agent).missing == ()

@@ -8,7 +8,20 @@ import pytest
 from google.adk.events import Event
 from google.genai.types import Part, PartialArg
 
-from tests.convert.building import arg, call, event, fragment, picture, piece, response, results, text, thought
+from stream_protocol.wire._value_size import MAX_VALUE_ITEMS
+from tests.convert.building import (
+    arg,
+    call,
+    event,
+    fragment,
+    picture,
+    piece,
+    response,
+    results,
+    text,
+    thought,
+    waiting,
+)
 from tests.convert.running import body, deltas, inputs, kinds, only, outputs, run
 
 SPEAKER = {"adk": {"author": "agent"}}
@@ -499,3 +512,14 @@ def test_the_form_of_the_first_arguments_counts_for_the_whole_call() -> None:
     by_path = fragment(piece(None, "A", arg("$.x", "ton")))
     chunks = run([grown, by_path, event(call("f", {"x": "Boston"}, "A")), DONE])
     assert json.loads(deltas(chunks, "A")) == {"x": "Boston"}
+
+
+def test_arguments_that_are_too_large_are_a_text_and_the_call_goes_on() -> None:
+    args = {"x": [0] * (MAX_VALUE_ITEMS + 1)}
+    whole = [event(call("f", args, "A")), DONE]
+    grown = [fragment(call("f", {"x": [0]}, "A", more=True)), fragment(call("f", args, "A", more=True)), *whole]
+    renamed = [fragment(call("f", {"x": [0]}, "adk-1", more=True)), fragment(call("f", args, "adk-2")), *whole]
+    streamed = [fragment(piece("f", "A", arg("$.x[0]", 0))), *whole]
+    for events in (whole, grown, renamed, streamed, waiting("f", "A", "P", args)):
+        assert [*inputs(run(events)).values()] == ["The arguments are too large to be shown."]
+    assert outputs(run(whole)) == {"A": {"ok": True}}

@@ -34,7 +34,7 @@ class Worker:
 
     def start(self) -> None:
         """Does not wait: see ``ready``."""
-        serve = ("stream_protocol.cli", "serve", *self._options)
+        serve = ("stream_protocol", "serve", *self._options)
         self._process = PythonModule(*serve, cwd=ROOT, log=self.log, env=self._env)
 
     def ready(self) -> None:

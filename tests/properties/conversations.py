@@ -31,7 +31,7 @@ from typing_extensions import override
 
 from stream_protocol import ConverterOptions
 from stream_protocol.serving import create_app, emit_data
-from stream_protocol.serving._artifacts import artifact_url
+from stream_protocol.serving.chats._artifacts import artifact_url
 from stream_protocol.session import Transcript
 from stream_protocol.testing import Call, ScriptedLlm, Thought, token_usage
 from stream_protocol.wire import AiSdkVersion

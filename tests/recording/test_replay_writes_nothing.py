@@ -39,7 +39,7 @@ def test_in_python(events: Path) -> None:
 def test_on_the_command_line(events: Path) -> None:
     before = tree(events.parent)
     done = subprocess.run(
-        [sys.executable, "-B", "-m", "stream_protocol.cli", "replay", str(events)],
+        [sys.executable, "-B", "-m", "stream_protocol", "replay", str(events)],
         cwd=events.parent,
         env={**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(events.parent)},
         capture_output=True,

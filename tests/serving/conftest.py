@@ -2,9 +2,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from google.adk.sessions import BaseSessionService, DatabaseSessionService
+from google.adk.sessions import BaseSessionService
 
 from stream_protocol.serving.adk_runner import load_session_service
+from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
 from tests.postgres import Postgres
 
 
@@ -28,5 +29,5 @@ def new_sessions(request: pytest.FixtureRequest, tmp_path: Path) -> BaseSessionS
 async def sessions(new_sessions: BaseSessionService) -> AsyncIterator[BaseSessionService]:
     """The same, closed at the end, in the loop that has used it."""
     yield new_sessions
-    if isinstance(new_sessions, DatabaseSessionService):
+    if isinstance(new_sessions, ThreadedReads):
         await new_sessions.close()

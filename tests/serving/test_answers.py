@@ -15,8 +15,8 @@ from google.genai.types import Content, Part
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving._loop_guard import NOTHING_NEW_TEXT
 from stream_protocol.serving._service import INTERRUPTED_TEXT
+from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
 from stream_protocol.session import fingerprint
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import parse_chat_request

@@ -10,7 +10,7 @@ from google.adk.events import Event, EventActions
 from google.adk.sessions import BaseSessionService, InMemorySessionService, Session
 from httpx import AsyncClient
 
-from stream_protocol.serving._chat_cursor import MAX_NAMED, ChatCursor
+from stream_protocol.serving.chats._chat_cursor import MAX_NAMED, ChatCursor
 from stream_protocol.wire import ChatRequestError
 from tests.serving.support import client
 from tests.serving.test_chat_list import app_for, delete, say, talking

@@ -9,7 +9,7 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService, Sess
 from httpx import AsyncClient, Response
 
 from stream_protocol.serving import ChatService
-from stream_protocol.serving._chat_details import is_details_id
+from stream_protocol.serving.chats._chat_details import is_details_id
 from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunLogError
 from stream_protocol.session import DETAILS_PREFIX
 from stream_protocol.testing import ScriptedLlm, Wait

@@ -5,15 +5,19 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
-from google.adk.sessions import InMemorySessionService
+from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from starlette.applications import Starlette
 
+from stream_protocol import parse_chat_request
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.adk_runner import MemorySessionService, as_runner
+from stream_protocol.serving.chats._sessions import restore_session
 from stream_protocol.session import HistoryMode
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import chat, chunks, only, post, said, stream, text, types
@@ -220,3 +224,21 @@ async def test_an_unusable_history_is_refused_and_the_chat_stays_free() -> None:
     assert (await post(app, chat(bad, replied(told("?")), said("hi", "u2")))).status_code == 422
     again = await post(app, chat(said("hi")))
     assert text(chunks(again.text)) == "Hello."
+
+
+async def test_a_history_is_not_appended_event_by_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ADK compares each event that it appends with all before it."""
+    appended: list[Event] = []
+    append = MemorySessionService.append_event
+
+    async def counted(store: MemorySessionService, session: Session, event: Event) -> Event:
+        appended.append(event)
+        return await append(store, session, event)
+
+    monkeypatch.setattr(MemorySessionService, "append_event", counted)
+    runner = as_runner(LlmAgent(name="root", model=ScriptedLlm(turns=["ok"])), None)
+    request = parse_chat_request(chat(*(said("hi", f"u{number}") for number in range(50))))
+    own, session, _turn = await restore_session(runner, request, user_id="ann", mode="client")
+    stored = await own.session_service.get_session(app_name="root", user_id="ann", session_id="c1")
+    assert stored is not None
+    assert (len(session.events), stored.events, appended) == (49, session.events, [])

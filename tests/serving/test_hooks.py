@@ -16,7 +16,7 @@ from google.adk.tools.tool_context import ToolContext
 from starlette.requests import Request
 
 from stream_protocol.serving import ChatService, Outcome, RunOverrides, create_app
-from stream_protocol.serving._chat_list import OWN_TITLE_KEY
+from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import AiSdkVersion, ChatRequest, ChatRequestError, TextPart, ToolPart, UIMessage
 from tests.comparable_messages import comparable

@@ -353,7 +353,7 @@ async def test_a_page_that_was_reloaded_finds_the_run_that_has_interrupted_anoth
 async def test_a_run_that_does_not_end_in_time_is_503_and_a_later_try_is_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("stream_protocol.serving._run.STOP_TIMEOUT", 0.01)
+    monkeypatch.setattr("stream_protocol.serving.runs._run.STOP_TIMEOUT", 0.01)
     house = House(Call("stubborn"), "Whole.", stopping_wait=0.05)
     async with begin(house.app, chat(said("hi"))) as first:
         await first.status()

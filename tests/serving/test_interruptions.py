@@ -148,7 +148,7 @@ async def test_a_stopped_tool_that_adk_closed_itself_is_not_closed_again() -> No
 
 
 async def test_a_run_that_had_to_be_cancelled_is_closed_by_us(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving._run.STOP_TIMEOUT", 0.01)
+    monkeypatch.setattr("stream_protocol.serving.runs._run.STOP_TIMEOUT", 0.01)
     started = asyncio.Event()
 
     async def dig() -> str:

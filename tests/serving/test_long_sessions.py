@@ -1,6 +1,7 @@
 """Long sessions and long lists are read in pieces or beside the event loop: other chats go on meanwhile."""
 
 import asyncio
+import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,13 +12,21 @@ from google.adk.agents import LlmAgent
 from google.adk.events import Event, EventActions
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
+from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 from stream_protocol import parse_chat_request
-from stream_protocol.serving import ChatService, _chat_list
-from stream_protocol.serving._chat_details import is_details_id
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving._on_finish import notify
 from stream_protocol.serving.adk_runner import MemorySessionService, load_session_service
-from stream_protocol.testing import ScriptedLlm
+from stream_protocol.serving.chats import _chat_list
+from stream_protocol.serving.chats._chat_details import is_details_id
+from stream_protocol.serving.http._endpoints import PIECE_BYTES, _history_json
+from stream_protocol.testing import Call, ScriptedLlm
+from stream_protocol.wire import encode_sse
+from tests.serving.chat_client import Page
+from tests.serving.support import stream
+from tests.serving.watched import WatchedService
 
 KEY: Final[dict[str, Any]] = {"app_name": "app", "user_id": "ann"}
 
@@ -166,3 +175,77 @@ async def test_only_a_long_list_is_sorted_and_searched_in_a_thread(
         "sorted": in_thread,
         "searched": in_thread,
     }
+
+
+async def test_a_large_event_is_copied_beside_the_loop() -> None:
+    store = MemorySessionService()
+    session = await store.create_session(**KEY, session_id="large")
+    large = types.FunctionResponse(id="c", name="f", response={"x": [{"a": 1}] * 10_000})
+    part = types.Part(function_response=large)
+    await store.append_event(session, Event(author="user", content=types.Content(role="user", parts=[part])))
+    async with turns() as count:
+        assert await store.get_session(**KEY, session_id="large") == session
+    assert count[0] > 1
+
+
+LARGE_TEXT: Final = "€" * 150_000
+
+
+async def test_what_follows_from_large_events_is_made_beside_the_loop() -> None:
+    """A history, a stored response, and the earlier content of a message that goes on."""
+    here, threads = threading.get_ident(), set[int]()
+
+    def hidden(_tool: str) -> bool:
+        threads.add(threading.get_ident())
+        return False
+
+    def fetch() -> str:
+        """Fetches."""
+        return LARGE_TEXT
+
+    def pay() -> str:
+        """Pays."""
+        return "paid"
+
+    model = ScriptedLlm(turns=[Call("fetch"), Call("pay"), "Paid."])
+    root = LlmAgent(name="root", model=model, tools=[fetch, FunctionTool(pay, require_confirmation=True)])
+    service = WatchedService(root, hidden_tools=hidden)
+    page = Page(create_app(service))
+    await page.send("hi")
+    await service.runs.free()
+    threads.clear()
+    assert await service.history("c1", user_id="local") is not None
+    again = {**page.body(trigger="submit-message"), "messages": page.messages[:1]}
+    del again["messageId"]
+    await stream(page.app, again)
+    assert here not in threads
+    threads.clear()
+    page.approve(approved=True)
+    await page.submit()
+    assert threads - {here}
+
+
+async def test_a_history_is_sent_in_pieces() -> None:
+    messages: list[Any] = [
+        {"id": "u", "role": "user", "parts": [{"type": "text", "text": LARGE_TEXT}, {"type": "text", "text": '"x\n'}]},
+        {"id": "a", "role": "assistant", "metadata": {}, "parts": []},
+        {"id": "b", "role": "assistant", "metadata": {"n": [1]}, "parts": [{"type": "step-start"}] * 5_000},
+    ]
+    for some in (messages, messages[:1], []):
+        pieces = [piece async for piece in _history_json(some)]
+        assert json.loads(b"".join(pieces)) == {"messages": some}
+        assert max(map(len, pieces)) <= PIECE_BYTES
+
+
+async def test_what_on_finish_gets_is_made_beside_the_loop() -> None:
+    here, threads, said_before = threading.get_ident(), list[int](), list[Any]()
+
+    def before() -> list[Any]:
+        threads.append(threading.get_ident())
+        return [{"id": "u", "role": "user", "parts": []}]
+
+    sent = [b'data: {"type":"start","messageId":"a"}\n\n', encode_sse({"type": "data-x", "data": LARGE_TEXT})]
+    hook = lambda messages, *_: said_before.extend(messages)  # noqa: E731 - one line
+    await notify(hook, sent, stored=(), before=before, continues=False, ai_sdk=6, timeout=None)
+    assert [message["id"] for message in said_before] == ["u", "a"]
+    assert here not in threads

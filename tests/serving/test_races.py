@@ -67,7 +67,7 @@ async def test_a_request_that_is_stopped_before_its_run_begins_ends_in_abort_for
 
 
 async def test_a_reader_that_comes_before_the_run_has_begun_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving._run.FIRST_READER_SECONDS", 0.05)
+    monkeypatch.setattr("stream_protocol.serving.runs._run.FIRST_READER_SECONDS", 0.05)
     service = service_for(["Half ", Wait(0.3), "and whole."], disconnect_grace=0)
     events = await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
     heard = b"".join([batch async for batch in events])
@@ -76,7 +76,7 @@ async def test_a_reader_that_comes_before_the_run_has_begun_counts(monkeypatch: 
 
 
 async def test_who_leaves_with_the_whole_response_cancels_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving._run.STOP_TIMEOUT", 0.05)
+    monkeypatch.setattr("stream_protocol.serving.runs._run.STOP_TIMEOUT", 0.05)
     told = list[str]()
 
     async def store(*how: Any) -> None:

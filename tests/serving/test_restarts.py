@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.sessions import DatabaseSessionService
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.adk_runner import SessionServiceError, load_session_service
+from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
 from tests.postgres import Postgres
@@ -61,7 +61,7 @@ class House:
             yield self.page
         finally:
             await service.aclose()
-            if isinstance(sessions, DatabaseSessionService):
+            if isinstance(sessions, ThreadedReads):
                 await sessions.close()
 
     async def stop_in_text(self, words: str) -> None:

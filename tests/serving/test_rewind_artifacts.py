@@ -13,7 +13,7 @@ from google.genai import types
 from starlette.types import ASGIApp
 
 from stream_protocol.serving import ChatService, FilePolicy, create_app
-from stream_protocol.serving._chat_list import OWN_TITLE_KEY
+from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.chat_client import Page
 from tests.serving.support import client

@@ -48,7 +48,7 @@ async def test_without_grace_the_run_is_stopped_when_its_reader_leaves() -> None
 
 
 async def test_a_run_whose_response_is_never_read_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving._run.FIRST_READER_SECONDS", 0.01)
+    monkeypatch.setattr("stream_protocol.serving.runs._run.FIRST_READER_SECONDS", 0.01)
     never = asyncio.Event()
     service = service_for([Wait(never), "Hello."], disconnect_grace=0)
     await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
@@ -117,7 +117,7 @@ async def test_stop_does_not_wait_for_a_thread_that_cannot_be_stopped() -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see its end
 async def test_a_run_that_does_not_listen_is_cancelled_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving._run.STOP_TIMEOUT", 0.01)
+    monkeypatch.setattr("stream_protocol.serving.runs._run.STOP_TIMEOUT", 0.01)
     started = asyncio.Event()
     ignored = asyncio.Event()
 

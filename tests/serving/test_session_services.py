@@ -7,12 +7,16 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from contextlib import closing
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.events import Event, EventActions
 from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMemorySessionService, Session
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
@@ -23,6 +27,7 @@ from stream_protocol.serving.adk_runner import (
     _session_services as session_services,
     load_session_service,
 )
+from stream_protocol.serving.adk_runner._threaded_reads import READS, ThreadedReads
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.postgres import Postgres
 from tests.serving.chat_client import Page
@@ -126,10 +131,51 @@ def test_a_uri_names_a_service(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     service = load_session_service(uri)
-    assert isinstance(service, kind)
+    assert isinstance(service.service if isinstance(service, ThreadedReads) else service, kind)
     assert (tmp_path / "chat.db").exists() is ("chat.db" in uri)
-    if isinstance(service, DatabaseSessionService):
+    if isinstance(service, ThreadedReads):
         asyncio.run(service.close())
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "sqlite+aiosqlite"])
+def test_a_database_is_read_in_a_thread_of_its_own(scheme: str, tmp_path: Path) -> None:
+    service = load_session_service(f"{scheme}:///{tmp_path}/chat.db")
+    assert isinstance(service, ThreadedReads)
+    threads = set()
+
+    async def noted(read: Callable[..., Awaitable[Any]], **key: str) -> Any:
+        threads.add(threading.current_thread().name)
+        return await read(**key)
+
+    async def use() -> None:
+        await service.create_session(app_name="app", user_id="ann", session_id="c1", state={"x": 1})
+        await service.create_session(app_name="app", user_id="bob", session_id="c2")
+        session = await service.get_session(app_name="app", user_id="ann", session_id="c1")
+        assert session is not None
+        # What was read by the one service can be written by the other.
+        await service.append_event(session, Event(author="user", actions=EventActions(state_delta={"user:y": 2})))
+        again = await service.get_session(app_name="app", user_id="ann", session_id="c1")
+        assert again is not None
+        assert again.state == {"x": 1, "user:y": 2}
+        assert [*await service.get_user_state(app_name="app", user_id="ann")] == ["y"]
+        assert [one.id for one in (await service.list_sessions(app_name="app", user_id="ann")).sessions] == ["c1"]
+        await service.delete_session(app_name="app", user_id="ann", session_id="c1")
+        assert await service.get_session(app_name="app", user_id="ann", session_id="c1") is None
+        await service.close()
+        assert not any(thread.name == READS for thread in threading.enumerate())
+
+    for name in ("get_session", "list_sessions"):
+        setattr(service.reader, name, partial(noted, getattr(service.reader, name)))
+    asyncio.run(use())
+    assert threads == {READS}
+
+
+@pytest.mark.parametrize(
+    "uri", ["sqlite:///:memory:", "sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite:///file:x?mode=memory&uri=true"]
+)
+def test_a_database_in_the_memory_of_a_service_has_no_second_reader(uri: str) -> None:
+    with suppress(SessionServiceError):  # what ADK makes of it
+        assert not isinstance(load_session_service(uri), ThreadedReads)
 
 
 def modes_in(folder: Path) -> dict[str, int]:
@@ -155,7 +201,7 @@ async def test_the_files_of_a_store_are_their_owners_alone_whatever_the_umask(sc
     finally:
         os.umask(umask)
     assert modes == dict.fromkeys(["chat.db", "chat.db-journal", "chat.db-wal", "chat.db-shm"], 0o600)
-    if isinstance(service, DatabaseSessionService):
+    if isinstance(service, ThreadedReads):
         await service.close()
 
 

@@ -103,7 +103,7 @@ async def test_a_run_that_was_stopped_takes_its_questions_along(
 ) -> None:
     """Whether ADK closes them (it does if the run listens to it) or we do."""
     if stubborn:
-        monkeypatch.setattr("stream_protocol.serving._run.STOP_TIMEOUT", 0.01)
+        monkeypatch.setattr("stream_protocol.serving.runs._run.STOP_TIMEOUT", 0.01)
     chat = Chat(ai_sdk, stubborn=stubborn)
     await chat.end(how)
     assert chat.states() == CLOSED

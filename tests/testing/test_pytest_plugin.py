@@ -259,7 +259,7 @@ def test_an_expectation_is_itself_a_stream_that_check_can_judge(project: pytest.
     project.makepyfile(MATCHES)
     write(project, "recordings/weather.jsonl", weather())
     run(project, UPDATE)
-    command = [sys.executable, "-m", "stream_protocol.cli", "check", "recordings/weather.expected.jsonl"]
+    command = [sys.executable, "-m", "stream_protocol", "check", "recordings/weather.expected.jsonl"]
     checked = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
 

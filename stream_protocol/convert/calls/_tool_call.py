@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stream_protocol.convert.calls._adk_requests import REQUEST_CREDENTIAL
 from stream_protocol.convert.calls._nameless_calls import fitting_tools
 from stream_protocol.convert.calls._streamed_arguments import GrowingText, PathText, RawText, integral
-from stream_protocol.wire import ProviderMetadata, Sink, StreamProtocolError, WriteDelta, json_value
+from stream_protocol.wire import ProviderMetadata, Sink, StreamProtocolError, WriteDelta, is_too_large, json_value
 
 if TYPE_CHECKING:
     from google.genai.types import FunctionCall
@@ -208,7 +208,7 @@ class ToolCall:
             first = fragment.partial_args[0].json_path or ""
             return not isinstance(self._text, PathText) or self._text.accepts(first)
         if fragment.args and isinstance(self._text, GrowingText):
-            return self._text.grows_to(json_value(fragment.args, lossy=True))
+            return is_too_large(fragment.args) or self._text.grows_to(json_value(fragment.args, lossy=True))
         return False
 
     # Input
@@ -243,7 +243,7 @@ class ToolCall:
                 return ""
             write = self._text.write
             return write(partial_args[0]) if len(partial_args) == 1 else "".join(map(write, partial_args))
-        if not (args := fragment.args):
+        if not (args := fragment.args) or is_too_large(args):
             return ""
         self._text = self._text or GrowingText()
         if not isinstance(self._text, GrowingText):
@@ -282,11 +282,12 @@ class ToolCall:
         self._unsent.clear()
 
     def complete_input(self, arguments: Any) -> None:
-        """Sets the final input. ``arguments``: plain JSON; an object, or text if the call ended in the middle of it."""
+        """Sets the final input. ``arguments``: plain JSON; an object, or text if the call ended in the middle of it or
+        they are too large to be shown."""
         self.state = self._next("complete input")
         if self._write is None:
             return
-        if self._text is not None:
+        if self._text is not None and not isinstance(arguments, str):
             arguments = integral(arguments)
             if rest := self._text.complete(arguments):
                 self._write(rest)

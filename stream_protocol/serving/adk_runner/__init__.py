@@ -2,9 +2,11 @@
 
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
+from stream_protocol.serving.adk_runner._models import used_models
 from stream_protocol.serving.adk_runner._runner import (
     Target,
     agent_names,
+    agent_tree,
     announces_user_message,
     as_runner,
     default_run_config,
@@ -12,7 +14,11 @@ from stream_protocol.serving.adk_runner._runner import (
     resumed_agent,
     runner_for,
 )
-from stream_protocol.serving.adk_runner._session_services import SessionServiceError, load_session_service
+from stream_protocol.serving.adk_runner._session_services import (
+    SessionServiceError,
+    load_session_service,
+    without_password,
+)
 
 __all__ = [
     "MemorySessionService",
@@ -20,6 +26,7 @@ __all__ = [
     "Target",
     "TargetError",
     "agent_names",
+    "agent_tree",
     "announces_user_message",
     "as_runner",
     "default_run_config",
@@ -28,4 +35,6 @@ __all__ = [
     "load_target",
     "resumed_agent",
     "runner_for",
+    "used_models",
+    "without_password",
 ]

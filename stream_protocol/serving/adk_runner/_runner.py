@@ -87,14 +87,14 @@ def delegation_tools(root: BaseNode) -> frozenset[str]:
     Give them as ``hidden_tools`` to a converter of a live run: such a call gets its result some turns later, in another
     message. ``ChatService`` does this by itself.
     """
-    parents = [agent for agent in _tree(root) if isinstance(agent, LlmAgent)]
+    parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
     # Any class of agent may have a mode, as remote agents do; ADK looks for the attribute, too.
     return frozenset(sub.name for agent in parents for sub in agent.sub_agents if getattr(sub, "mode", None) == "task")
 
 
 def agent_names(root: BaseNode) -> frozenset[str]:
     """The names of all agents and nodes of the tree."""
-    return frozenset(node.name for node in _tree(root))
+    return frozenset(node.name for node in agent_tree(root))
 
 
 def live_model(root: BaseNode) -> tuple[str, str] | None:
@@ -102,7 +102,7 @@ def live_model(root: BaseNode) -> tuple[str, str] | None:
 
     Neither ADK nor Gemini says so before the first request: the model's name does, by Google's names for such models.
     """
-    for agent in _tree(root):
+    for agent in agent_tree(root):
         model = agent.model if isinstance(agent, LlmAgent) else ""
         name = extract_model_name(model.model if isinstance(model, Gemini) else model if isinstance(model, str) else "")
         if _LIVE_MODEL.fullmatch(name):
@@ -137,7 +137,8 @@ def resumed_agent(runner: Runner, author: str) -> str:
     return resumed.name if resumed is not None else author
 
 
-def _tree(root: BaseNode) -> Iterator[BaseNode]:
+def agent_tree(root: BaseNode) -> Iterator[BaseNode]:
+    """Yields the root, and the agents and nodes below it, each once."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:

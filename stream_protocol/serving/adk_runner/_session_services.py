@@ -7,13 +7,15 @@ import os
 import sqlite3
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from functools import partial
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from google.adk.cli.service_registry import get_service_registry
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
+from stream_protocol.serving.adk_runner._threaded_reads import Closable, ThreadedReads
 
 if TYPE_CHECKING:
     from google.adk.sessions import BaseSessionService
@@ -45,10 +47,11 @@ def load_session_service(uri: str) -> BaseSessionService:
     _make_private_file(uri)
     try:
         asyncio.run(_prepare(uri))
-        return _make(uri)  # a new service: connections belong to the loop that made them
+        # A new service: connections belong to the loop that made them.
+        return ThreadedReads(partial(_make, uri)) if _is_shared_database(uri) else _make(uri)
     except Exception as error:
         reason = next(iter(str(error).splitlines()), "")
-        raise SessionServiceError(f"cannot use {_without_password(uri)}: {type(error).__name__}: {reason}") from error
+        raise SessionServiceError(f"cannot use {without_password(uri)}: {type(error).__name__}: {reason}") from error
 
 
 def _make_private_file(uri: str) -> None:
@@ -65,11 +68,6 @@ def _make_private_file(uri: str) -> None:
         path = path.removeprefix("file:")
     with suppress(OSError, ValueError):  # whatever is wrong with the path, the service tells it
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-
-
-@runtime_checkable
-class _Closable(Protocol):
-    async def close(self) -> None: ...
 
 
 async def _prepare(uri: str) -> None:
@@ -96,7 +94,7 @@ async def _probe(uri: str) -> None:
             await asyncio.to_thread(thread.join, PROBE_SECONDS)
         raise
     finally:
-        if isinstance(service, _Closable):
+        if isinstance(service, Closable):
             await service.close()
 
 
@@ -111,11 +109,20 @@ def _make(uri: str) -> BaseSessionService:
     return MemorySessionService() if type(service) is InMemorySessionService else service
 
 
+def _is_shared_database(uri: str) -> bool:
+    """Whether two services of this URI have the same rows: an SQLite database in memory is the service's own."""
+    address = urlsplit(uri)
+    if not address.scheme.startswith("sqlite"):
+        return _names_driver(uri)
+    return address.path not in ("", "/", "/:memory:") and "mode=memory" not in address.query
+
+
 def _names_driver(uri: str) -> bool:
     """Whether the URI names a driver of SQLAlchemy, which is an extra."""
     return "+" in urlsplit(uri).scheme
 
 
-def _without_password(uri: str) -> str:
+def without_password(uri: str) -> str:
+    """The URI without its user, password and query."""
     scheme, separator, rest = uri.partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}".partition("?")[0]

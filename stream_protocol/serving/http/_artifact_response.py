@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from stream_protocol.serving._artifacts import UNKNOWN_TYPE, artifact_content
+from stream_protocol.serving.chats import UNKNOWN_TYPE, artifact_content
 
 if TYPE_CHECKING:
     from google.genai import types

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
+import orjson
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from stream_protocol.serving._chat_details import parse_changes
-from stream_protocol.serving._chat_list import MAX_PAGE_SIZE, PAGE_SIZE
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving.chats import MAX_PAGE_SIZE, PAGE_SIZE, parse_changes
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
 from stream_protocol.serving.http._hooks import prepare_run, require_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
@@ -30,9 +30,16 @@ from stream_protocol.wire import ChatRequestError
 if TYPE_CHECKING:
     from stream_protocol.serving._service import ChatService
     from stream_protocol.serving.http._hooks import Prepare
+    from stream_protocol.wire import UIMessage
 
 MAX_CHANGES_BYTES: Final = 16 * 1024
 """The most bytes in the body of a ``PATCH``: a title is short, also in ``\\u`` escapes."""
+
+PIECE_BYTES: Final = 64 * 1024
+"""Of a history: what a connection takes at once."""
+
+LEVELS_OF_PARTS: Final = 4
+"""The levels of a history that are not encoded at once: the messages and their parts."""
 
 CHANGES_WAY_OUT: Final = "it may say only a title and archived."
 
@@ -136,7 +143,7 @@ class ChatEndpoints:
         messages = await self._service.history(chat_id, user_id=user_id, artifact_base=base)
         if messages is None:
             raise ChatRequestError("There is no such chat.", status=404)
-        return Response(json.dumps({"messages": messages}), media_type="application/json")
+        return StreamingResponse(_history_json(messages), media_type="application/json")
 
     @_answers_errors
     async def chats(self, request: Request, *, user_id: str) -> Response:
@@ -200,6 +207,45 @@ class ChatEndpoints:
 
     def _stream(self, events: AsyncIterator[bytes]) -> Response:
         return UIMessageStreamResponse(events, keep_alive=self._keep_alive)
+
+
+async def _history_json(messages: Sequence[UIMessage]) -> AsyncIterator[bytes]:
+    """``{"messages": […]}`` in pieces of ``PIECE_BYTES``: a chat may have hundreds of megabytes, and between two pieces
+    others go on."""
+    waiting = bytearray()
+    for text in _json_texts({"messages": messages}, levels=LEVELS_OF_PARTS):
+        waiting += text
+        while len(waiting) >= PIECE_BYTES:
+            yield bytes(waiting[:PIECE_BYTES])
+            del waiting[:PIECE_BYTES]
+            await asyncio.sleep(0)
+    yield bytes(waiting)
+
+
+def _json_texts(value: Any, levels: int) -> Iterator[bytes]:
+    """The JSON of a value, member by member so many levels down, and a long text in pieces."""
+    match value:
+        case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):
+            for number, (key, member) in enumerate(value.items()):
+                yield (b"," if number else b"{") + orjson.dumps(key) + b":"
+                yield from _json_texts(member, levels - 1)
+            yield b"}"
+        case [_, *_] if levels > 0:
+            for number, member in enumerate(value):
+                yield b"," if number else b"["
+                yield from _json_texts(member, levels - 1)
+            yield b"]"
+        case str() if _is_long(value):
+            yield b'"'
+            for begin in range(0, len(value), PIECE_BYTES):
+                yield orjson.dumps(value[begin : begin + PIECE_BYTES])[1:-1]
+            yield b'"'
+        case _:
+            yield orjson.dumps(value)
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and len(value) > PIECE_BYTES
 
 
 def _parse_version(text: str | None) -> int | None:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from stream_protocol import ChatRequest
 from stream_protocol.serving import ChatEndpoints, ChatService, RunOverrides, UIMessageStreamResponse, response_body
-from stream_protocol.serving._chat_list import OWN_TITLE_KEY
+from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.serving.run_logs import EventBuffer, LogBounds
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.support import HANG, JSON_TYPE, chat, chunks, client, said, text

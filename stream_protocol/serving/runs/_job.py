@@ -6,7 +6,7 @@ It gives the run its ADK events and the beginning of its response, and knows the
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,9 +17,9 @@ from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
 from stream_protocol.convert.calls import NO_IDS, CallIds
-from stream_protocol.serving._chat_list import title_delta
-from stream_protocol.serving._run import StartedResponse
 from stream_protocol.serving.adk_runner import announces_user_message
+from stream_protocol.serving.chats import title_delta
+from stream_protocol.serving.runs._run import StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
@@ -63,13 +63,27 @@ class Job:
         """The conversation before the run."""
         return Transcript(self.session.events)
 
+    def read_session(self) -> None:
+        """Reads what the response needs of the session. That may take long: see ``long_work``."""
+        _ = self.transcript
+        if isinstance(self.turn, AnsweredCalls):
+            with suppress(Exception):  # of a hook of the app: it raises again when the response starts
+                _ = self._continuation
+
+    @cached_property
+    def _continuation(self) -> StartedResponse:
+        """The beginning of a response that goes on with a message. There is one response only."""
+        assert isinstance(self.turn, AnsweredCalls)
+        settings = Settings(**self.options)
+        conversion = sse_conversion(self.turn.past, self.turn.message_id, settings, self.turn.call_ids)
+        return StartedResponse(conversion, self._past_sse(), self.request.target)
+
     def start_response(self, invocation_id: str | None) -> StartedResponse:
         """Starts the response. ``invocation_id``: that of the run's first event; ``None`` if the run had no event."""
         settings = Settings(**self.options)
         match self.turn:
             case AnsweredCalls():
-                conversion = sse_conversion(self.turn.past, self.turn.message_id, settings, self.turn.call_ids)
-                return StartedResponse(conversion, self._past_sse(), self.request.target)
+                return self._continuation
             case NewUserTurn() if invocation_id is None:
                 return StartedResponse(sse_conversion((), None, settings))
             case NewUserTurn():

@@ -3,17 +3,16 @@ restores one from the client's history."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 
-from stream_protocol.serving._chat_details import delete_details, is_details_id
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import MemorySessionService, agent_names
+from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
 from stream_protocol.wire import ChatRequestError
 
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
     from stream_protocol.convert import Ending
     from stream_protocol.session import AnsweredCalls, NewUserTurn, RunOutput
     from stream_protocol.wire import ChatRequest
-
-
-EVENTS_PER_SLICE: Final = 50
-"""Events of a restored session after which other chats go on: 2 to 5 ms."""
 
 
 async def find_session(
@@ -104,7 +99,7 @@ async def complete_session(runner: Runner, before: Session, output: RunOutput, o
         before_run = len(before.events)
         return [*completing_events(transcript, output, outcome, events_before_run=before_run, agent=agent, now=now)]
 
-    for event in await long_work(missing, items=session.events):
+    for event in await long_work(missing, events=session.events):
         await runner.session_service.append_event(session, event)
 
 
@@ -118,13 +113,10 @@ async def restore_session(
     """
     agents = agent_names(runner.agent)
     restored = await long_work(
-        lambda: restore_client_history(request, agent=runner.agent.name, agents=agents, mode=mode), request=request
+        lambda: restore_client_history(request, agent=runner.agent.name, agents=agents, mode=mode), size=request.size
     )
     own = copy(runner)
-    own.session_service = MemorySessionService()
+    own.session_service = store = MemorySessionService()
     session = await create_session(own, user_id, request.id)
-    for number, event in enumerate(restored.events):
-        await own.session_service.append_event(session, event)
-        if number % EVENTS_PER_SLICE == 0:  # a session in memory never waits
-            await asyncio.sleep(0)
+    store.set_history(session, restored.events)
     return own, session, restored.turn

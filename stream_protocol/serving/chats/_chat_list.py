@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from stream_protocol.serving._chat_cursor import ChatCursor
-from stream_protocol.serving._chat_details import (
+from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.chats._chat_cursor import ChatCursor
+from stream_protocol.serving.chats._chat_details import (
     NO_DETAILS,
     WITHOUT_EVENTS,
     change_details,
@@ -18,8 +19,7 @@ from stream_protocol.serving._chat_details import (
     find_details,
     is_details_id,
 )
-from stream_protocol.serving._long_work import long_work
-from stream_protocol.serving._sessions import find_session
+from stream_protocol.serving.chats._sessions import find_session
 from stream_protocol.session import STATE_PREFIX, AnsweredCalls, Transcript
 from stream_protocol.wire import ChatRequestError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving._chat_details import ChatChanges, ChatDetails
+    from stream_protocol.serving.chats._chat_details import ChatChanges, ChatDetails
     from stream_protocol.session import NewUserTurn
 
 PAGE_SIZE: Final = 20
@@ -175,7 +175,7 @@ async def _titles(
 
 async def _said_title(chat: Session) -> str | None:
     """The title that the user's first message gives; ``None`` if there is no such message."""
-    return await long_work(lambda: _first_title(Transcript(chat.events)), items=chat.events)
+    return await long_work(lambda: _first_title(Transcript(chat.events)), events=chat.events)
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:

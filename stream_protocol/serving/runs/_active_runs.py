@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from stream_protocol.serving._run import Run, RunLimits
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
+from stream_protocol.serving.runs._run import Run, RunLimits
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_id
 
 if TYPE_CHECKING:

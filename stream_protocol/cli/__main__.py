@@ -1,3 +1,0 @@
-from stream_protocol.cli import main
-
-main()

@@ -1,0 +1,62 @@
+"""Output of commands that print nothing unless all of it could be made, and what the terminal says meanwhile."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import click
+
+from stream_protocol.cli._program import drop_output
+
+SPOOL_BYTES: Final = 2**20
+"""Bytes of output that are kept in memory until the whole file is read. More output is kept on disk."""
+
+SECONDS_BETWEEN: Final = 1.0
+"""Between two changes of the line that says what takes long."""
+
+
+def print_at_once(output: Iterable[bytes | str]) -> None:
+    """Prints each piece when it comes, text in its colours if stdout has some.
+
+    Stops, without a word, where the reader has closed the pipe, as `head` does.
+    """
+    try:
+        for piece in output:
+            click.echo(piece, nl=False)
+    except BrokenPipeError:
+        drop_output()
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[None]:
+    """Says what goes on, and for how many seconds: on stderr, if that is a terminal, from the second second on.
+
+    ``doing``: such as ``Checking big.sse``. The line is gone at the end.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    ended = threading.Event()
+    teller = threading.Thread(target=_tell, args=(doing, ended), daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
+
+
+def _tell(doing: str, ended: threading.Event) -> None:
+    began = time.monotonic()
+    told = ""
+    while not ended.wait(SECONDS_BETWEEN):
+        seconds = f" … {time.monotonic() - began:.0f} s"
+        told = doing[: shutil.get_terminal_size().columns - len(seconds) - 1] + seconds
+        click.echo(f"\r{told}", err=True, nl=False)
+    click.echo(f"\r{'':{len(told)}}\r", err=True, nl=False)

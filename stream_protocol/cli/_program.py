@@ -1,0 +1,141 @@
+"""What all commands of ``adk-ui-stream`` have alike: how they end, their colours, and the shape of their help."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NoReturn
+
+import click
+
+INTERRUPTED: Final = 130
+"""The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+
+
+class Program(click.Group):
+    """A group whose commands end with one line on stderr and exit code 2 if they were called wrongly.
+
+    Ctrl-C ends them with exit code 130, and a reader of stdout that closes its pipe, as ``head`` does, with 0: both
+    without a word.
+    """
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: FBT001, FBT002  # as click has it
+        **extra: Any,
+    ) -> Any:
+        """Runs a command and, unless ``standalone_mode`` is false, ends the process."""
+        try:
+            value = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.ClickException as error:
+            if not standalone_mode:
+                raise
+            refuse(_usage_text(error))
+        except click.Abort:
+            if not standalone_mode:
+                raise
+            sys.exit(INTERRUPTED)
+        if not standalone_mode:
+            return value
+        sys.exit(value if isinstance(value, int) else 0)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Reads the arguments. All commands have the colours that the environment asks for."""
+        extra.setdefault("color", color_choice())
+        with reader_may_leave():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command that the arguments name."""
+        with reader_may_leave():
+            return super().invoke(ctx)
+
+
+class DocumentedCommand(click.Command):
+    """A command whose help ends with examples, and may have its options in sections.
+
+    ``examples``: what one does -> the command line. ``sections``: the first option of a section -> its heading.
+    """
+
+    def __init__(
+        self, *args: Any, examples: Mapping[str, str], sections: Mapping[str, str] | None = None, **others: Any
+    ) -> None:
+        super().__init__(*args, **others)
+        self.examples = examples
+        self.sections = sections
+
+    def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """Heading -> the options below it, each with its help; in the order of the command."""
+        headings = self.sections or {}
+        sections: dict[str, list[tuple[str, str]]] = {}
+        heading = "Options"
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                heading = headings.get(parameter.opts[0], heading)
+                sections.setdefault(heading, []).append(record)
+        return sections
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options, section by section."""
+        for heading, records in self.options_by_section(ctx).items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the examples, each on a line of its own that can be copied, however narrow the terminal is."""
+        with formatter.section("Examples"):
+            for meaning, line in self.examples.items():
+                formatter.write(f"{'':{formatter.current_indent}}# {meaning}\n")
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+def color_choice() -> bool | None:
+    """What the environment says: no colours (``NO_COLOR``), colours (``FORCE_COLOR``), or ``None``: on a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return True if os.environ.get("FORCE_COLOR") else None
+
+
+def refuse(text: str) -> NoReturn:
+    """Ends the command with one line on stderr and exit code 2: bad usage or unreadable input."""
+    _say(text, "red")
+    raise SystemExit(2)
+
+
+def warn(text: str) -> None:
+    """Prints one line on stderr."""
+    _say(text, "yellow")
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Ends the command, as one that went well, if the reader of stdout has closed the pipe."""
+    try:
+        yield
+    except BrokenPipeError:
+        drop_output()
+        raise SystemExit(0) from None
+
+
+def drop_output() -> None:
+    """Nobody reads stdout any more: what is still written there, also at the end of the process, goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(text: str, color: str) -> None:
+    line = " ".join(text.splitlines())  # names of files may have several
+    click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
+
+
+def _usage_text(error: click.ClickException) -> str:
+    text = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"{text} See {context.command_path} --help" if context is not None else text

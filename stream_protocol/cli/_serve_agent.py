@@ -1,0 +1,185 @@
+"""``adk-ui-stream serve TARGET``: an agent's server. A module of its own, since importing it loads ADK."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import click
+from google.adk.sessions import InMemorySessionService
+
+from stream_protocol.cli._program import refuse, warn
+from stream_protocol.cli._serve_screen import show_screen
+from stream_protocol.convert import ConverterOptions
+from stream_protocol.inspector import Inspector, inspector_routes
+from stream_protocol.recording.write import ChatRecorder
+from stream_protocol.serving import (
+    AuditFile,
+    ChatService,
+    ServiceLimits,
+    SeveralRecorders,
+    explain_error,
+    log_to_terminal,
+)
+from stream_protocol.serving.adk_runner import (
+    SessionServiceError,
+    TargetError,
+    agent_tree,
+    load_session_service,
+    load_target,
+    used_models,
+    without_password,
+)
+from stream_protocol.serving.http import (
+    AddressError,
+    ServerLimits,
+    bind_socket,
+    create_app,
+    exposure_warning,
+    header_user,
+    local_user,
+    only_allowed_hosts,
+    run_server,
+)
+from stream_protocol.serving.run_logs import RunLog, RunLogError
+from stream_protocol.session import HistoryCut
+from stream_protocol.wire import AiSdkVersion, StreamProtocolError
+
+
+class Loaded(NamedTuple):
+    """An agent's service, and what is inspected of its chats."""
+
+    service: ChatService
+    inspector: Inspector | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentServer:
+    """What the command line says of the server of an agent. It can be sent to another process."""
+
+    target: str
+    ai_sdk: AiSdkVersion
+    show_errors: bool
+    session_service_uri: str | None
+    history_cut: HistoryCut
+    disconnect_grace: float | None
+    redis_url: str | None
+    redis_prefix: str
+    lease: float
+    limits: ServiceLimits
+    max_connections: int
+    record_folder: str | None
+    audit_file: str | None
+    user_header: str | None
+    origins: tuple[str, ...]
+    allowed_hosts: tuple[str, ...]
+    inspect: bool
+    page: bool
+    verbose: bool
+
+    def load(self) -> Loaded:
+        """Loads the agent, and opens the stores. Ends the process with exit code 2 if one of them cannot be used."""
+        options: ConverterOptions = {"ai_sdk": self.ai_sdk}
+        if self.show_errors:
+            options["on_error"] = explain_error
+        inspector = Inspector() if self.inspect else None
+        try:
+            service = ChatService(
+                load_target(self.target),
+                session_service=load_session_service(self.session_service_uri) if self.session_service_uri else None,
+                run_log=_run_log(self.redis_url, self.redis_prefix, self.lease) if self.redis_url else None,
+                disconnect_grace=self.disconnect_grace,
+                limits=self.limits,
+                history_cut=self.history_cut,
+                on_audit=_audit_file(self.audit_file) if self.audit_file else None,
+                recorder=SeveralRecorders(
+                    *([ChatRecorder(self.record_folder)] if self.record_folder else ()),
+                    *([inspector] if inspector else ()),
+                ),
+                **options,
+            )
+        except OSError as error:
+            refuse(f"cannot record into {self.record_folder}: {error.strerror}")
+        except (TargetError, SessionServiceError, StreamProtocolError) as error:
+            refuse(str(error))
+        return Loaded(service, inspector)
+
+    def serve(self, loaded: Loaded, listener: socket.socket, *, opens_page: bool, restarted: bool) -> None:
+        """Serves until the process is told to stop.
+
+        ``opens_page``: in the browser. ``restarted``: the terminal has the screen already.
+        """
+        service, inspector = loaded
+        identify = header_user(self.user_header) if self.user_header else local_user
+        app = create_app(service, identify=identify, allow_origins=self.origins, page=self.page)
+        if inspector is not None:  # before the page's own files
+            app.routes[:0] = inspector_routes(inspector, service, identify=identify, allow_origins=self.origins)
+        try:
+            guarded = only_allowed_hosts(app, listener, self.allowed_hosts, behind_proxy=bool(self.user_header))
+        except StreamProtocolError as error:
+            refuse(str(error))
+        if not restarted and not self.user_header and (meaning := exposure_warning(listener)) is not None:
+            warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
+        log_to_terminal(verbose=self.verbose)
+
+        def announce(url: str) -> None:
+            headline = f"Serving {self.target} at {url}"
+            if restarted:
+                click.echo(headline)
+            else:
+                self._show_screen(headline, service, url)
+            if opens_page:
+                click.launch(url)
+
+        limits = ServerLimits(connections=self.max_connections)
+        run_server(guarded, service, listener, announce=announce, limits=limits)
+
+    def _show_screen(self, headline: str, service: ChatService, url: str) -> None:
+        root = service.runner.agent
+        models = used_models(root)
+        others = len([*agent_tree(root)]) - 1
+        rows = {
+            "Agent": root.name + (f" and {others} more below it" if others else ""),
+            "Model": ", ".join(models.names),
+            "Chats": self._place_of_chats(service),
+            "Chat API": f"{url}/api/chat" + ("" if self.page else ", without a page"),
+            "Runs": f"shared by the workers of {without_password(self.redis_url)}" if self.redis_url else "",
+            "Recorded": f"into {self.record_folder}" if self.record_folder else "",
+            "Audited": f"into {self.audit_file}" if self.audit_file else "",
+        }
+        show_screen(headline, {label: text for label, text in rows.items() if text}, missing=models.missing)
+
+    def _place_of_chats(self, service: ChatService) -> str:
+        store = service.runner.session_service
+        if self.session_service_uri:
+            return f"in {without_password(self.session_service_uri)}"
+        if isinstance(store, InMemorySessionService):
+            return "in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them"
+        return f"in the {type(store).__name__} of the target"
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A listening socket. Ends the process with exit code 2 if there can be none."""
+    try:
+        return bind_socket(host, port)
+    except AddressError as error:
+        refuse(str(error))
+
+
+def _audit_file(path: str) -> AuditFile:
+    try:
+        return AuditFile(path)
+    except OSError as error:
+        refuse(f"cannot write {path}: {error.strerror}")
+
+
+def _run_log(url: str, prefix: str, lease: float) -> RunLog:
+    try:
+        from stream_protocol.serving.run_logs.redis import load_redis_run_log
+    except ImportError as error:  # the extra `redis` is not installed
+        refuse(str(error))
+    try:
+        return load_redis_run_log(url, prefix=prefix, lease=lease)
+    except RunLogError as error:
+        refuse(str(error))

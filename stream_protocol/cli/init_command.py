@@ -1,0 +1,106 @@
+"""``adk-ui-stream init``: makes a project that runs: an agent, its server, a test with a recording, a page."""
+
+from __future__ import annotations
+
+import keyword
+import os
+import re
+import shutil
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, Literal
+
+import click
+
+from stream_protocol.cli._command_options import FOLDER
+from stream_protocol.cli._program import DocumentedCommand, refuse
+
+TEMPLATE: Final = Path(__file__).parent / "project"
+"""The project, under the names ``my-project`` and ``my_package``. Its page is ``examples/nextjs``."""
+
+_NOT_COPIED: Final = ("__pycache__", "node_modules", ".next", "next-env.d.ts", "*.tsbuildinfo")
+"""What lies about in the template where somebody has worked with it."""
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_TAKEN: Final = frozenset({"main", "page", "tests", "user"})
+"""What else the project has, and the name that ADK keeps for what the user says."""
+
+_PAGE_SECTION: Final = b"\n## The page\n"
+
+_EXAMPLES: Final = {
+    "A project in the folder my-shop, with a Next.js page": "adk-ui-stream init my-shop",
+    "With the page that `serve` has, and no other": "adk-ui-stream init my-list --page none",
+}
+
+
+@click.command(
+    cls=DocumentedCommand, short_help="Make a project that runs: agent, server, page, test.", examples=_EXAMPLES
+)
+@click.argument("name", type=FOLDER)
+@click.option(
+    "--page",
+    type=click.Choice(["next", "none"]),
+    default="next",
+    show_default=True,
+    help="A Next.js app in the folder page, or none: `serve` has a page of its own.",
+)
+def init(name: str, *, page: Literal["next", "none"]) -> None:
+    """Make a project in the new folder NAME: an agent, its server, a test with a recording, and a page.
+
+    It runs at once: without a key a script answers. All of it is yours to change.
+    """
+    folder = Path(name)
+    package = _package(folder)
+    if os.path.lexists(folder) and not _is_empty_folder(folder):
+        refuse(f"{name} is there already, and not an empty folder")
+    if not folder.absolute().parent.is_dir():
+        refuse(f"{folder.parent} is no folder")
+    try:
+        # Made beside it, and moved there when it is whole.
+        with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=f".{package}-") as scratch:
+            made = Path(scratch, folder.name)
+            _write_project(made, package, with_page=page == "next")
+            if folder.is_dir():
+                folder.rmdir()
+            made.rename(folder)
+    except OSError as error:
+        refuse(f"cannot write {name}: {error.strerror or error}")
+    parts = ["an agent", "its server", "a test with a recording", *(["a Next.js page"] if page == "next" else [])]
+    commands = [f"cd {name}", "pip install -r requirements.txt", "pytest", f"adk-ui-stream serve {package} --open"]
+    click.echo(f"Made {name}: {', '.join(parts)}. Its README.md says more.\n")
+    click.echo("\n".join(click.style(f"  {command}", bold=True) for command in commands))
+
+
+def _package(folder: Path) -> str:
+    """The name of the project's Python package. Ends the process if it can have none."""
+    name = folder.name
+    package = name.lower().replace("-", "_")
+    if _NAME.fullmatch(name) is None:
+        refuse(f"{name or '.'} cannot be the name: it takes letters of ASCII, digits, - and _, a letter first")
+    if keyword.iskeyword(package) or package in _TAKEN:
+        refuse(f"{name} cannot be the name: {package} means something else in a project")
+    found = find_spec(package)
+    places = [] if found is None else found.submodule_search_locations or [found.origin or package]
+    if any(Path(place) != folder.absolute() for place in places):
+        refuse(f"{name} cannot be the name: there is a Python package {package} already")
+    return package
+
+
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
+
+
+def _write_project(folder: Path, package: str, *, with_page: bool) -> None:
+    name = folder.name.lower()
+    names = {b"adk-ui-stream-nextjs": f"{name}-page", b"my-project": name, b"my_package": package}
+    ignored = shutil.ignore_patterns(*_NOT_COPIED, *([] if with_page else ["page"]))
+    shutil.copytree(TEMPLATE, folder, ignore=ignored, copy_function=shutil.copyfile)
+    for file in [path for path in folder.rglob("*") if path.is_file()]:
+        content = file.read_bytes()
+        for ours, theirs in names.items():
+            content = content.replace(ours, theirs.encode())
+        if file == folder / "README.md" and not with_page:
+            content = content.partition(_PAGE_SECTION)[0]
+        file.write_bytes(content)
+    (folder / "my_package").rename(folder / package)

@@ -1,0 +1,36 @@
+"""What the page gets, held by a recording: without a key, without a network."""
+
+import asyncio
+
+import httpx
+
+from main import make_app
+from my_package.agent import shopping_agent
+from my_package.scripted_model import scripted_model
+from stream_protocol.testing import RecordingFinder, StreamMatcher
+
+SAID = ("Put milk on the list", "What is on the list?")
+
+
+async def talk() -> bytes:
+    """The streams that the page gets, one after the other."""
+    server = httpx.ASGITransport(make_app(shopping_agent(scripted_model())))
+    streams = []
+    async with httpx.AsyncClient(transport=server, base_url="http://localhost") as page:
+        for number, text in enumerate(SAID):
+            words = {"id": f"words-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
+            response = await page.post("/api/chat", json={"id": "shopping", "messages": [words]})
+            streams.append(response.raise_for_status().content)
+    return b"".join(streams)
+
+
+def test_the_recording_becomes_the_expected_stream(
+    adk_recording: RecordingFinder, assert_stream_matches: StreamMatcher
+) -> None:
+    assert_stream_matches(adk_recording("shopping"))
+
+
+def test_the_server_still_answers_as_recorded(
+    adk_recording: RecordingFinder, assert_stream_matches: StreamMatcher
+) -> None:
+    assert_stream_matches(adk_recording("shopping"), chunks=asyncio.run(talk()))

@@ -1,0 +1,98 @@
+"""Reads of a session store in a thread, with an event loop of their own.
+
+ADK makes events and sessions of the rows on the event loop that asks for them: 5,000 events of a chat, or 5,000 chats
+of a user, hold it for about 200 ms (ADK 2.13), and every other chat with it. What is read is new and the caller's own,
+so it may be made in a thread. What is written is not: ``append_event`` changes the session that the run has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, runtime_checkable
+
+from google.adk.sessions import BaseSessionService
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.adk.sessions import Session
+    from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
+
+T = TypeVar("T")
+
+READS: Final = "session-reads"
+"""The name of the thread."""
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """What the session services have that keep connections."""
+
+    async def close(self) -> None: ...
+
+
+class ThreadedReads(BaseSessionService):
+    """A session service whose sessions are read by a second service, in a thread.
+
+    ``make``: makes a service of the store. Both see the same sessions: no store in the memory of one service will do.
+    """
+
+    def __init__(self, make: Callable[[], BaseSessionService]) -> None:
+        self.service = make()
+        """The service that writes."""
+
+        self.reader = make()
+        """The service that reads, in the thread alone."""
+
+        self._thread: tuple[threading.Thread, asyncio.AbstractEventLoop] | None = None
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """Reads a session; ``None`` if there is none."""
+        return await self._read(
+            self.reader.get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
+        )
+
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        """Reads the sessions of a user, without their events."""
+        return await self._read(self.reader.list_sessions(app_name=app_name, user_id=user_id))
+
+    async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
+        """Reads the state that all sessions of a user have."""
+        return await self.service.get_user_state(app_name=app_name, user_id=user_id)
+
+    async def create_session(
+        self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
+    ) -> Session:
+        """Stores a new session."""
+        return await self.service.create_session(app_name=app_name, user_id=user_id, state=state, session_id=session_id)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Stores an event, and adds it to the session."""
+        return await self.service.append_event(session, event)
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Deletes a session."""
+        await self.service.delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
+
+    async def close(self) -> None:
+        """Closes the connections of both services, and ends the thread."""
+        if isinstance(self.reader, Closable) and isinstance(self.service, Closable):
+            await self._read(self.reader.close())
+            await self.service.close()
+        if self._thread is not None:
+            thread, loop = self._thread
+            self._thread = None
+            loop.call_soon_threadsafe(loop.stop)
+            await asyncio.to_thread(thread.join)
+            loop.close()
+
+    async def _read(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._thread is None:
+            loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=loop.run_forever, name=READS, daemon=True)
+            thread.start()
+            self._thread = thread, loop
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._thread[1]))

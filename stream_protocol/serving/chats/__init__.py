@@ -1,0 +1,52 @@
+"""The chats as they are stored: finding one, the list of a user's, what a user says of one, its files."""
+
+from stream_protocol.serving.chats._artifacts import (
+    UNKNOWN_TYPE,
+    artifact_content,
+    artifact_urls,
+    load_artifact,
+    load_saved_files,
+)
+from stream_protocol.serving.chats._chat_details import WITHOUT_EVENTS, ChatChanges, checked_changes, parse_changes
+from stream_protocol.serving.chats._chat_list import (
+    MAX_PAGE_SIZE,
+    PAGE_SIZE,
+    ChatListPage,
+    ListedChat,
+    change_chat,
+    list_chats,
+    title_delta,
+)
+from stream_protocol.serving.chats._sessions import (
+    complete_session,
+    create_session,
+    delete_session,
+    find_session,
+    restore_session,
+    rewind_session,
+)
+
+__all__ = [
+    "MAX_PAGE_SIZE",
+    "PAGE_SIZE",
+    "UNKNOWN_TYPE",
+    "WITHOUT_EVENTS",
+    "ChatChanges",
+    "ChatListPage",
+    "ListedChat",
+    "artifact_content",
+    "artifact_urls",
+    "change_chat",
+    "checked_changes",
+    "complete_session",
+    "create_session",
+    "delete_session",
+    "find_session",
+    "list_chats",
+    "load_artifact",
+    "load_saved_files",
+    "parse_changes",
+    "restore_session",
+    "rewind_session",
+    "title_delta",
+]

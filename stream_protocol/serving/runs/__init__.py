@@ -1,0 +1,35 @@
+"""The runs that go on: which chat has one, what one is made of, how it ends."""
+
+from stream_protocol.serving.runs._active_runs import (
+    DELETION,
+    STOPPING_WAIT,
+    ActiveRuns,
+    ChatKey,
+    busy_refusal,
+    chat_key,
+    closing_refusal,
+)
+from stream_protocol.serving.runs._job import Job
+from stream_protocol.serving.runs._late_response import late_response, refusal_as_events
+from stream_protocol.serving.runs._loop_guard import with_error, without_loop
+from stream_protocol.serving.runs._run import RUN_TIMEOUT, Run, RunLimits
+from stream_protocol.serving.runs._worker_check import warn_of_other_workers
+
+__all__ = [
+    "DELETION",
+    "RUN_TIMEOUT",
+    "STOPPING_WAIT",
+    "ActiveRuns",
+    "ChatKey",
+    "Job",
+    "Run",
+    "RunLimits",
+    "busy_refusal",
+    "chat_key",
+    "closing_refusal",
+    "late_response",
+    "refusal_as_events",
+    "warn_of_other_workers",
+    "with_error",
+    "without_loop",
+]

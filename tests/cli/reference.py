@@ -1,0 +1,78 @@
+"""``python -m tests.cli.reference`` prints docs/cli.md: what each command says of itself, and what all have alike."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import click
+
+from stream_protocol.cli import main
+from stream_protocol.cli._program import DocumentedCommand
+
+BEGINNING: Final = """\
+# The command line
+
+`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` behind a command says what this page says.
+
+| Exit code | |
+|---|---|
+| 0 | it went well; also when the reader of its output has closed the pipe, as `head` does |
+| 1 | `check` found an error |
+| 2 | it was called wrongly, or what it was given cannot be used: one line on stderr says why, stdout is empty |
+| 130 | Ctrl-C; a server ends its streams and exits with 0 |
+
+Colours are for terminals. `NO_COLOR=1` turns them off, `FORCE_COLOR=1` on, also in a pipe. What takes longer than a
+second says so on stderr, if that is a terminal.
+
+The shell completes commands, options and paths, in bash with this line in `~/.bashrc`:
+
+```sh
+eval "$(_ADK_UI_STREAM_COMPLETE=bash_source adk-ui-stream)"
+```
+
+in zsh with `zsh_source` instead, and in fish with
+`_ADK_UI_STREAM_COMPLETE=fish_source adk-ui-stream | source` in `~/.config/fish/completions/adk-ui-stream.fish`.
+"""
+
+
+def reference() -> str:
+    """The page."""
+    return "\n".join([BEGINNING, *map(_section, sorted(main.commands))])
+
+
+def documented(name: str) -> DocumentedCommand:
+    """A command of ours."""
+    command = main.commands[name]
+    assert isinstance(command, DocumentedCommand)
+    return command
+
+
+def _section(name: str) -> str:
+    command = documented(name)
+    context = click.Context(command, info_name=f"adk-ui-stream {name}")
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    examples = "\n".join(f"# {meaning}\n{line}" for meaning, line in command.examples.items())
+    lines = [f"## {name}", "", f"`{usage}`", "", _linked(inspect.cleandoc(command.help or "")), ""]
+    lines += [f"```sh\n{examples}\n```", "", *_options(command, context)]
+    return "\n".join(lines)
+
+
+def _options(command: DocumentedCommand, context: click.Context) -> Iterator[str]:
+    for heading, records in command.options_by_section(context).items():
+        yield f"| {heading} | |"
+        yield "|---|---|"
+        yield from (f"| `{_cell(option)}` | {_linked(_cell(meaning))} |" for option, meaning in records)
+        yield ""
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _linked(text: str) -> str:
+    return re.sub(r"docs/(\w+\.md)", r"[docs/\1](\1)", text)
+
+
+if __name__ == "__main__":
+    click.echo(reference(), nl=False)

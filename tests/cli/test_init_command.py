@@ -1,0 +1,153 @@
+"""``adk-ui-stream init``: what it makes runs as it is."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from packaging.requirements import Requirement
+
+from stream_protocol.cli import main
+from stream_protocol.cli.init_command import TEMPLATE
+from tests.batch import batch
+from tests.processes import ROOT, serving, started
+from tests.test_package import VERSION
+
+BAD_NAMES = {
+    "empty": "",
+    "the folder itself": ".",
+    "the folder above": "..",
+    "a digit first": "2shops",
+    "an option": "-shop",
+    "a blank": "my shop",
+    "not ASCII": "caffè",
+    "a keyword": "class",
+    "of the standard library": "json",
+    "of a package that is installed": "google",
+    "of this package": "stream-protocol",
+    "of a folder in the project": "tests",
+    "ADK's own": "user",
+    "too long": "a" * 300,
+    "in no folder": "none/shop",
+}
+
+
+def init(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["init", *arguments])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+@batch(name=BAD_NAMES)
+def test_a_bad_name_is_one_line_and_leaves_nothing(name: str, folder: Path) -> None:
+    done = init("--", name)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("adk-ui-stream: ")
+    assert done.stderr.count("\n") == 1
+    assert [*folder.iterdir()] == []
+
+
+def test_what_is_there_stays_as_it_is_unless_it_is_an_empty_folder(folder: Path) -> None:
+    (folder / "file").write_text("mine")
+    (folder / "full").mkdir()
+    (folder / "full" / "note.txt").write_text("mine")
+    (folder / "link").symlink_to("nowhere")
+    for name in ("file", "full", "link"):
+        done = init(name)
+        assert (done.exit_code, done.stderr) == (
+            2,
+            f"adk-ui-stream: {name} is there already, and not an empty folder\n",
+        )
+    assert files(folder) == {"file", "full/note.txt"}
+    (folder / "shop").mkdir()
+    assert init("shop").exit_code == 0
+    assert (folder / "shop" / "shop" / "agent.py").is_file()
+
+
+def test_a_disk_that_is_full_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write)
+    done = init("shop")
+    assert (done.exit_code, done.stderr) == (2, "adk-ui-stream: cannot write shop: No space left on device\n")
+    assert [*folder.iterdir()] == []
+
+
+def test_the_page_is_the_example_of_a_next_app(folder: Path) -> None:
+    assert init("My-Shop").exit_code == 0
+    page = folder / "My-Shop" / "page"
+    example = ROOT / "examples" / "nextjs"
+    ours = {
+        name: (example / name).read_text(encoding="utf-8")
+        for name in files(TEMPLATE / "page")
+        if not {*Path(name).parts} & {"node_modules", ".next"} and not name.endswith(("next-env.d.ts", ".tsbuildinfo"))
+    }
+    theirs = {name: (page / name).read_text(encoding="utf-8") for name in files(page)}
+    assert {
+        name: text.replace("adk-ui-stream-nextjs", "my-shop-page").replace("my_package", "my_shop")
+        for name, text in ours.items()
+    } == theirs
+    assert {"package.json", "package-lock.json", "app/page.tsx", "README.md"} <= theirs.keys()
+
+
+def test_without_a_page_nothing_speaks_of_one(folder: Path) -> None:
+    done = init("shop", "--page", "none")
+    assert (done.exit_code, "Next" in done.stdout) == (0, False)
+    assert not (folder / "shop" / "page").exists()
+    assert "npm" not in (folder / "shop" / "README.md").read_text()
+
+
+def test_no_name_of_the_template_is_left(folder: Path) -> None:
+    assert init("shop").exit_code == 0
+    texts = [path.read_bytes() for path in (folder / "shop").rglob("*") if path.is_file()]
+    assert [text for text in texts if re.search(rb"my[-_](project|package)|adk-ui-stream-nextjs", text)] == []
+    requirements = map(Requirement, (folder / "shop" / "requirements.txt").read_text().splitlines())
+    assert [each.specifier.contains(VERSION) for each in requirements if each.name == "adk-ui-stream"] == [True]
+
+
+def commands(readme: Path, mark: str) -> list[str]:
+    """The commands in the one block of the README that has this text."""
+    blocks: list[str] = re.findall(r"^```sh\n(.*?)^```$", readme.read_text(), re.DOTALL | re.MULTILINE)
+    (block,) = (block for block in blocks if mark in block)
+    return block.splitlines()
+
+
+def test_the_project_passes_its_test_and_records_and_serves_as_its_readme_says(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GOOGLE_API_KEY", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    assert init("shop", "--page", "none").exit_code == 0
+    project = folder / "shop"
+    start = commands(project / "README.md", "pip install")
+    assert start[-2:] == ["pytest", "adk-ui-stream serve shop --open --reload"]
+    with started("pytest", "-p", "stream_protocol.pytest_plugin", "-q", cwd=project) as process:
+        output = process.read()
+        assert process.wait() == 0, output
+    assert re.search(r"^2 passed", output, re.MULTILINE), output
+    remove, record, update = commands(project / "README.md", "adk-ui-stream record")
+    before = {name for name in files(project) if "cache" not in name}
+    (project / shlex.split(remove)[1]).unlink()
+    monkeypatch.chdir(project)
+    with started("stream_protocol", *shlex.split(record)[1:], cwd=project) as process:
+        assert process.wait() == 0, process.log.read_text()
+    expected = (project / "tests" / "recordings" / "shopping.expected.jsonl").read_bytes()
+    arguments = shlex.split(update)[1:]
+    with started("pytest", "-p", "stream_protocol.pytest_plugin", "-q", *arguments, cwd=project) as process:
+        output = process.read()
+        assert process.wait() == 0, output
+    assert (project / "tests" / "recordings" / "shopping.expected.jsonl").read_bytes() == expected
+    assert {name for name in files(project) if "cache" not in name} == before
+    with serving("shop", cwd=project) as (process, _):
+        assert [process.read_line() for _ in range(3)][1:] == ["  Agent     shopper\n", "  Model     a script\n"]

@@ -1,0 +1,131 @@
+"""How every command ends, and what it says when it was called wrongly, for people and for scripts."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from stream_protocol.cli import main
+from tests.batch import batch
+from tests.conformance.fixtures import FOLDER
+from tests.processes import COMMAND, ENV, HANG, started
+
+SLOW_AGENT = """
+from google.adk.agents import LlmAgent
+from stream_protocol.testing import ScriptedLlm, Wait
+print("loaded", flush=True)
+root_agent = LlmAgent(name="mine", model=ScriptedLlm(turns=[Wait(3600)]))
+"""
+BAD_STREAM = 'data: {"type":"text-delta","id":"0","delta":"x"}\n\ndata: [DONE]\n\n'
+WRONG_CALLS = {
+    "no such command": ["sevre"],
+    "no such option": ["check", "--ai_sdk", "6", "x"],
+    "no argument": ["replay"],
+    "an argument too much": ["check", "x", "y"],
+    "a bad choice": ["init", "x", "--page", "vue"],
+    "a bad number": ["serve", "x", "--port", "http"],
+    "no value": ["record", "x", "--to"],
+    "neither target nor recordings": ["serve"],
+    "a file that is not there": ["check", "no\nfile"],
+}
+
+
+@batch(arguments=WRONG_CALLS)
+def test_a_wrong_call_is_one_line_on_stderr_and_exit_code_two(arguments: list[str]) -> None:
+    done = CliRunner().invoke(main, arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("adk-ui-stream: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_wrong_option_names_the_help_that_has_the_right_one() -> None:
+    done = CliRunner().invoke(main, ["check", "--ai_sdk", "6", "x"], prog_name="adk-ui-stream")
+    assert done.stderr.endswith(" See adk-ui-stream check --help\n")
+
+
+def test_without_a_command_there_is_help() -> None:
+    done = CliRunner().invoke(main, [])
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == CliRunner().invoke(main, ["--help"]).stdout
+
+
+def test_who_calls_the_group_from_python_gets_its_exceptions() -> None:
+    with pytest.raises(Exception, match="No such command"):
+        main(["sevre"], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("env", "colored"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False)],
+    ids=["a pipe", "FORCE_COLOR", "NO_COLOR"],
+)
+def test_colours_are_as_the_environment_says(
+    env: dict[str, str], colored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "bad.sse").write_text(BAD_STREAM)
+    found = CliRunner().invoke(main, ["check", str(tmp_path / "bad.sse")], env=env)
+    refused = CliRunner().invoke(main, ["check", str(tmp_path / "none")], env=env)
+    assert (found.exit_code, refused.exit_code) == (1, 2)
+    assert ["\x1b[" in text for text in (found.stdout, refused.stderr)] == [colored, colored]
+
+
+def in_terminal(*arguments: str, **env: str) -> tuple[int, str]:
+    """The exit code of the command, and what it prints on a terminal."""
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdin=terminal, stdout=terminal, stderr=terminal, env={**ENV, **env}
+    )
+    os.close(terminal)
+    shown = b""
+    try:
+        while piece := os.read(controller, 4096):
+            shown += piece
+    except OSError:  # Linux says so that the terminal has no other end any more
+        pass
+    os.close(controller)
+    return process.wait(HANG), shown.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_a_terminal_has_colours_unless_it_shall_not(no_color: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.sse").write_text(BAD_STREAM)
+    code, shown = in_terminal("check", str(tmp_path / "bad.sse"), NO_COLOR=no_color)
+    assert (code, "\x1b[31merror\x1b[0m" in shown) == (1, not no_color)
+
+
+def test_ctrl_c_ends_a_command_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW_AGENT)
+    record = ("record", "slow:root_agent", "--say", "hi", "--to", "chat.jsonl")
+    with started("stream_protocol", *record, cwd=tmp_path) as process:
+        assert process.read_line() == "loaded\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+        assert (process.read(), process.log.read_text().strip()) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["replay", str(FOLDER / "text" / "turn1.jsonl")], 0),
+        (["check", str(FOLDER / "text" / "turn1.jsonl")], 0),
+        (["check", str(FOLDER.parent / "bad-streams" / "call-restarted.sse")], 1),
+        (["--help"], 0),
+    ],
+    ids=["replay", "a legal stream", "another", "help"],
+)
+def test_a_reader_that_closes_the_pipe_hears_nothing(arguments: list[str], code: int) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*COMMAND, *arguments], stdout=writer, stderr=subprocess.PIPE, env=ENV, timeout=HANG, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (code, b"")

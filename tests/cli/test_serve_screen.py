@@ -1,0 +1,139 @@
+"""What the terminal says of a server: where it is, what answers, and what is missing."""
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from google.adk.agents import LlmAgent
+
+from stream_protocol.cli import main
+from stream_protocol.cli._serve_screen import show_screen
+from stream_protocol.serving.adk_runner import used_models
+from stream_protocol.serving.adk_runner._models import GOOGLE_CLOUD
+from stream_protocol.testing import ScriptedLlm
+from tests.replay_server.fixture_recordings import write_recordings
+
+AGENT = """
+from google.adk.agents import LlmAgent
+helper = LlmAgent(name="helper", model="gemini-2.5-flash")
+root_agent = LlmAgent(name="chief", sub_agents=[helper], model="gemini-2.5-pro")
+"""
+KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", *GOOGLE_CLOUD)
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def screen_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """``adk-ui-stream serve``, which ends when it has said what it is."""
+    (tmp_path / "screen_agent.py").write_text(AGENT)
+    write_recordings(tmp_path / "recordings", "text", "error_at_once")
+    monkeypatch.chdir(tmp_path)
+
+    def run_server(
+        _app: object, _service: object, listener: socket.socket, *, announce: Callable[[str], None], **_: object
+    ) -> None:
+        listener.close()
+        announce("http://127.0.0.1:8000")
+
+    for module in ("_serve_agent", "_serve_recordings"):
+        monkeypatch.setattr(f"stream_protocol.cli.{module}.run_server", run_server)
+        monkeypatch.setattr(f"stream_protocol.cli.{module}.log_to_terminal", lambda **_: None)
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(main, ["serve", *arguments, "--port", "0"])
+        assert (done.exit_code, done.stderr) == (0, "")
+        return done.stdout
+
+    return run
+
+
+def test_one_screen_says_where_what_and_what_is_missing(screen_of: Callable[..., str]) -> None:
+    assert (
+        screen_of("screen_agent:root_agent")
+        == """\
+Serving screen_agent:root_agent at http://127.0.0.1:8000
+
+  Agent     chief and 1 more below it
+  Model     gemini-2.5-pro, gemini-2.5-flash
+  Chats     in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them
+  Chat API  http://127.0.0.1:8000/api/chat
+  Missing   No API key for gemini-2.5-pro: set GOOGLE_API_KEY in the environment of this server.
+  Missing   No API key for gemini-2.5-flash: set GOOGLE_API_KEY in the environment of this server.
+
+Ctrl+C stops it.
+"""
+    )
+
+
+def test_what_the_options_say_is_on_the_screen(screen_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "x")
+    options = ("--no-page", "--session-service-uri", "sqlite:///chats.db", "--record", "kept", "--audit", "audit.jsonl")
+    assert screen_of("screen_agent:root_agent", *options).splitlines()[4:-2] == [
+        "  Chats     in sqlite:///chats.db",
+        "  Chat API  http://127.0.0.1:8000/api/chat, without a page",
+        "  Recorded  into kept",
+        "  Audited   into audit.jsonl",
+    ]
+
+
+def test_recordings_have_a_screen_too(screen_of: Callable[..., str]) -> None:
+    assert screen_of("--replay", "recordings").splitlines()[:4] == [
+        "Replaying recordings at http://127.0.0.1:8000",
+        "",
+        "  Chats     2 recorded",
+        "  Chat API  http://127.0.0.1:8000/api/chat",
+    ]
+
+
+@pytest.mark.parametrize("target", [("screen_agent:root_agent",), ("--replay", "recordings")])
+def test_the_page_is_opened_if_it_shall_be(
+    target: tuple[str, ...], screen_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("click.launch", opened.append)
+    screen_of(*target)
+    screen_of(*target, "--open")
+    assert opened == ["http://127.0.0.1:8000"]
+
+
+def test_a_narrow_terminal_wraps_beside_the_label(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_protocol.cli._serve_screen.sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((40, 20)))
+    show_screen("Serving", {"Chats": "in memory, until the server ends"}, missing=["a key"])
+    shown = capsys.readouterr().out
+    lines = click.unstyle(shown).splitlines()
+    assert lines[2:5] == [
+        "  Chats     in memory, until the server",
+        "            ends",
+        "  Missing   a key",
+    ]
+
+
+def test_each_agent_of_the_tree_is_asked_for_its_model() -> None:
+    unknown = LlmAgent(name="unknown", model="nonsense-1")
+    script = LlmAgent(name="script", model=ScriptedLlm(turns=["Hello."]))
+    heir = LlmAgent(name="heir")
+    parent = LlmAgent(name="parent", model="gemini-2.5-flash", sub_agents=[heir])
+    models = used_models(LlmAgent(name="all", model="gemini-2.5-flash", sub_agents=[script, unknown, parent]))
+    assert set(models.names) == {"scripted", "nonsense-1", "gemini-2.5-flash"}
+    assert [sentence.split(":")[0] for sentence in sorted(models.missing)] == [
+        "ADK knows no model nonsense-1",
+        "No API key for gemini-2.5-flash",
+    ]
+
+
+@pytest.mark.parametrize("name", GOOGLE_CLOUD)
+def test_credentials_of_google_cloud_are_not_looked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "1")
+    assert used_models(LlmAgent(name="a", model="gemini-2.5-flash")).missing == ()

@@ -1,0 +1,130 @@
+"""What would be published, and environments that have nothing but that."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.processes import HANG, ROOT
+from tests.tools import require_command
+
+OUR_VARIABLES: Final = ("PYTHONPATH", "VIRTUAL_ENV", "GOOGLE_API_KEY", "GEMINI_API_KEY", "CI")
+"""What a stranger's shell does not have."""
+
+INSTALLING: Final = 240.0
+"""Seconds after which a command that loads packages has failed."""
+
+
+@dataclass(frozen=True)
+class Dist:
+    """What would be published."""
+
+    sdist: Path
+    wheel: Path
+
+
+@pytest.fixture(scope="session")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Dist:
+    """A source distribution of this tree, and the wheel that was built from it."""
+    out = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT), cwd=out)
+    return Dist(*out.glob("*.tar.gz"), *out.glob("*.whl"))
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A stranger's shell: a Python of an environment with the wheel and pytest, and a folder."""
+
+    bin: Path
+    folder: Path
+
+    def env(self, **more: str) -> dict[str, str]:
+        ours = {name: value for name, value in os.environ.items() if name not in OUR_VARIABLES}
+        return {**ours, "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}", "PYTHONUNBUFFERED": "1", **more}
+
+    def run(self, *command: str, cwd: str = ".", **env: str) -> str:
+        """What the command says on stdout. Fails the test if it fails."""
+        return run(*command, cwd=self.folder / cwd, env=self.env(**env))
+
+    @contextmanager
+    def serving(self, *arguments: str, cwd: str = ".", **env: str) -> Iterator[tuple[str, list[str]]]:
+        """The address of ``adk-ui-stream serve``, and the screen below its first line. It is ended, and waited for."""
+        command = [str(self.bin / "adk-ui-stream"), "serve", *arguments, "--port", "0"]
+        log = self.folder / "serve.log"
+        with (
+            log.open("w") as errors,
+            subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=self.folder / cwd,
+                env=self.env(**env),
+            ) as server,
+        ):
+            assert server.stdout is not None
+            try:
+                first = server.stdout.readline()
+                assert first.startswith("Serving "), log.read_text()
+                screen: list[str] = []
+                while (line := server.stdout.readline()) != "Ctrl+C stops it.\n":
+                    screen.append(line.strip())
+                yield first.split()[-1], screen
+            finally:
+                server.terminate()
+            server.wait(HANG)
+
+    def log(self) -> str:
+        """What the server has said on stderr."""
+        return (self.folder / "serve.log").read_text()
+
+
+@pytest.fixture(scope="session")
+def environments(dist: Dist, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Python version -> the commands of an environment that has the wheel and pytest, and nothing else."""
+    uv = require_command(str(Path(sys.executable).with_name("uv")))
+    locked = str(ROOT / "requirements" / "ci.txt")
+
+    @cache
+    def environment(version: str) -> Path:
+        folder = tmp_path_factory.mktemp(f"python{version}")
+        run(uv, "venv", "--quiet", "--clear", "--python", find_python(version), str(folder), cwd=folder)
+        install = (uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(folder))
+        run(*install, "--constraints", locked, str(dist.wheel), "pytest", cwd=folder)
+        return folder / "bin"
+
+    return environment
+
+
+@pytest.fixture
+def shell(request: pytest.FixtureRequest, environments: Callable[[str], Path], tmp_path: Path) -> Shell:
+    """With the Python that the test names."""
+    return Shell(environments(request.param), tmp_path)
+
+
+def find_python(version: str) -> str:
+    """The path of this Python (``3.12``), from the PATH or a pyenv. A pyenv's own commands may not run."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    there = (shutil.which(f"python{version}"), *pyenv.glob(f"{version}.*/bin/python"), sys.executable)
+    found = next((str(python) for python in there if python and _version(python) == version), None)
+    return found or pytest.skip(f"there is no Python {version} here")
+
+
+def _version(python: str | Path) -> str:
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
+
+
+def run(*command: str, cwd: Path, env: dict[str, str] | None = None) -> str:
+    """What the command says on stdout. Fails the test if it fails."""
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=INSTALLING, check=False)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+    return done.stdout
