@@ -211,7 +211,7 @@ def test_a_page_that_is_reloaded_in_mid_answer_takes_it_up_and_a_second_tab_can_
     assert "At night in Rome" not in told
     assert texts(second).inner_text() == told
     page.reload()
-    expect(texts(page)).to_have_text(told)
+    expect(texts(page)).to_have_text(told, use_inner_text=True)
     second.close()
 
 
