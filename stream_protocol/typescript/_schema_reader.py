@@ -144,13 +144,13 @@ class SchemaReader:
             return Unknown()
         key = json.dumps(_closure(reference, root), sort_keys=True, default=str)
         if key not in self._names:
-            self._names[key] = name = self._free_name(reference.rpartition("/")[2])
+            self._names[key] = name = self._free_name(_key(reference.rpartition("/")[2]))
             self.named[name] = NamedType(Unknown(), "")  # it may hold itself
             self.named[name] = NamedType(self._read(found, root), description(found))
         return Named(self._names[key])
 
     def _free_name(self, wanted: str) -> str:
-        words = [word for word in re.split(r"\W+|_+", unquote(wanted)) if word]
+        words = [word for word in re.split(r"\W+|_+", wanted) if word]
         name = "".join(word[0].upper() + word[1:] for word in words)
         name = name if name.isidentifier() else f"Type{name}"
         free, number = name, 1
@@ -195,7 +195,7 @@ def _resolve(reference: str, root: Any) -> Any:
         return None
     found = root
     for step in reference[1:].split("/")[1:]:
-        key = unquote(step).replace("~1", "/").replace("~0", "~")
+        key = _key(step)
         if isinstance(found, Mapping):
             found = found.get(key)
         elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
@@ -203,6 +203,11 @@ def _resolve(reference: str, root: Any) -> Any:
         else:
             return None
     return found
+
+
+def _key(step: str) -> str:
+    """The key of which a step of a reference tells."""
+    return unquote(step).replace("~1", "/").replace("~0", "~")
 
 
 def _closure(reference: str, root: Any) -> list[Any]:

@@ -127,18 +127,20 @@ def _return_annotation(function: Callable[..., Any]) -> Any:
 
 def _members(annotation: Any) -> Iterator[Any]:
     """The types of a union; the type itself."""
-    origin = get_origin(annotation)
-    if origin is Annotated and get_origin(get_args(annotation)[0]) not in (Union, UnionType):
-        yield annotation
-    elif origin in (Union, UnionType):
-        for member in get_args(annotation):
+    plain = _plain(annotation)
+    if get_origin(plain) in (Union, UnionType):
+        for member in get_args(plain):
             yield from _members(member)
     else:
         yield annotation
 
 
+def _plain(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+
+
 def _is_dictionary(annotation: Any) -> bool:
-    plain = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    plain = _plain(annotation)
     kind = get_origin(plain) or plain
     return is_typeddict(kind) or (isinstance(kind, type) and issubclass(kind, collections.abc.Mapping))
 
