@@ -1,4 +1,4 @@
-"""The agent of which the pages' ``chat-types.ts`` is made; for yours: ``adk-ui-stream types my_package.agent:root_agent``.
+"""The agent of which the pages' ``chat-types.ts`` is made: ``adk-ui-stream types examples.agent:root_agent``.
 
 ``adk-ui-stream serve examples.agent:root_agent --no-page`` serves it to a page.
 """

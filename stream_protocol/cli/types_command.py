@@ -7,13 +7,20 @@ import difflib
 import logging
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
-from stream_protocol.cli._command_options import refuse
+from stream_protocol.cli._program import DocumentedCommand, refuse
+
+_EXAMPLES: Final = {
+    "The types of an agent's chats": "adk-ui-stream types my_package.agent:root_agent > chat-types.ts",
+    "With zod schemas that check what comes": "adk-ui-stream types my_package.agent:root_agent --schemas > chat-types.ts",
+    "Whether a file is up to date, for CI": "adk-ui-stream types my_package.agent:root_agent --check chat-types.ts",
+}
 
 
-@click.command()
+@click.command(cls=DocumentedCommand, short_help="Print TypeScript types of an agent's chats.", examples=_EXAMPLES)
 @click.argument("target")
 @click.option("--schemas", is_flag=True, help="Also zod schemas, for the options of useChat and validateUIMessages.")
 @click.option(
@@ -23,12 +30,7 @@ from stream_protocol.cli._command_options import refuse
     help="Print no types: exit with 1 if FILE is not what they would be. For CI.",
 )
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
-    r"""Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata.
-
-    \b
-    adk-ui-stream types my_package.agent:root_agent > chat-types.ts
-    adk-ui-stream types my_package.agent:root_agent --check chat-types.ts
-    """
+    """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata."""
     from stream_protocol.serving.adk_runner import TargetError, load_target
     from stream_protocol.typescript import ToolsError, chat_types, declared_parts
 

@@ -1,9 +1,12 @@
+import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from google.adk.agents import LlmAgent
 
 from stream_protocol.cli.types_command import types
+from tests.documents import block, install_my_package
 
 MODULE = '''
 from typing_extensions import TypedDict
@@ -86,6 +89,19 @@ def test_check_is_exit_0_for_what_was_written_and_1_for_anything_else(target: st
     stale = run(target, "--check", str(file))
     expected = f"{file}: not up to date: 2 lines to add, 2 to remove, the first is `- row: string;`\n"
     assert (stale.exit_code, stale.stdout, stale.stderr) == (1, expected, "")
+
+
+def test_the_commands_of_the_page_write_a_file_that_is_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_my_package(monkeypatch, LlmAgent(name="root", model="gemini-2.5-flash"))
+    write, check = block("docs/types.md", "--check chat-types.ts").splitlines()
+    command, _, file = write.partition(" > ")
+    (tmp_path / file).write_text(run(*shlex.split(command)[2:]).stdout)
+    arguments = shlex.split(check)[2:]
+    assert arguments[-1] == file
+    monkeypatch.chdir(tmp_path)
+    assert run(*arguments).exit_code == 0
 
 
 def test_lines_may_end_as_windows_ends_them(target: str, tmp_path: Path) -> None:

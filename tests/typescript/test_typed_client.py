@@ -4,18 +4,22 @@ import asyncio
 import json
 import re
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.agents import LlmAgent
 from google.adk.runners import InMemoryRunner
 from google.genai.types import UserContent
 
 from stream_protocol import stream_sse
 from stream_protocol.serving import default_run_config
 from stream_protocol.typescript import chat_types
-from tests.conformance.fixtures import PROJECT
+from stream_protocol.typescript._wire_types import DATA_PARTS, REQUESTS
+from tests.conformance.fixtures import PROJECT, VERSIONS, fixture_names, load_fixture
 from tests.conformance.node_scripts import TIMEOUT, run_script
+from tests.documents import block
 from tests.tools import require_node_project
 from tests.typescript.typed_agent import progress, typed_agent, weather
 
@@ -32,8 +36,11 @@ COMPILER_OPTIONS = {
     "noUncheckedIndexedAccess": True,
     "skipLibCheck": True,
     "types": [],
+    "jsx": "react-jsx",
     "lib": ["es2023", "dom", "dom.iterable"],
 }
+USES = (Path(__file__).parent / "uses.ts").read_text()
+ACCEPTED = {"streamed": None, "validated": None}
 EXPECTED_ERROR = re.compile(r"// @ts-expect-error: .*")
 
 
@@ -45,7 +52,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (project / "node_modules").symlink_to(PROJECT / "node_modules", target_is_directory=True)
     (project / "package.json").write_text('{"type": "module"}')
     (project / "chat-types.ts").write_text(asyncio.run(chat_types(typed_agent(), [weather, progress], schemas=True)))
+    (project / "uses.ts").write_text(USES)
+    (project / "wrong.ts").write_text(EXPECTED_ERROR.sub("", USES))
+    (project / "plain.ts").write_text(asyncio.run(chat_types(LlmAgent(name="plain"), schemas=True)))
+    documented = project / "documented"
+    documented.mkdir()
+    (documented / "page.tsx").write_text(block("docs/types.md", "export function Chat()"))
+    (documented / "checked.ts").write_text(block("docs/types.md", "export const useCheckedChat"))
+    (documented / "chat-types.ts").write_text(types_of_the_documented_agent())
     return project
+
+
+def types_of_the_documented_agent() -> str:
+    scope: dict[str, Any] = {"__name__": "my_package.agent"}
+    exec(compile(block("docs/types.md", "root_agent = LlmAgent("), "agent.py", "exec"), scope)  # the page is ours
+    return asyncio.run(chat_types(scope["root_agent"], [scope["weather"]], schemas=True))
 
 
 def compiled(folder: Path, *files: str, ai: str, react: str) -> list[str]:
@@ -74,16 +95,21 @@ def compiled(folder: Path, *files: str, ai: str, react: str) -> list[str]:
 
 @pytest.mark.parametrize(("ai", "react"), [("ai-v6", "react-v6"), ("ai-v7", "react-v7")])
 def test_right_uses_compile_and_each_wrong_one_does_not(folder: Path, ai: str, react: str) -> None:
-    uses = (Path(__file__).parent / "uses.ts").read_text()
-    (folder / "uses.ts").write_text(uses)
-    (folder / "wrong.ts").write_text(EXPECTED_ERROR.sub("", uses))
-    errors = compiled(folder, "uses.ts", "wrong.ts", ai=ai, react=react)
-    wrong = [number + 1 for number, line in enumerate(uses.splitlines(), 1) if "@ts-expect-error" in line]
+    documented = ["documented/page.tsx", "documented/checked.ts"]
+    errors = compiled(folder, "uses.ts", "wrong.ts", *documented, ai=ai, react=react)
+    wrong = [number + 1 for number, line in enumerate(USES.splitlines(), 1) if "@ts-expect-error" in line]
     assert len(wrong) > 15
     assert [line.partition(",")[0] for line in errors if line.startswith("wrong.ts")] == [
         f"wrong.ts({n}" for n in wrong
     ]
     assert [line for line in errors if not line.startswith(("wrong.ts", " "))] == []
+
+
+@pytest.fixture(scope="module")
+def compiled_schemas(folder: Path) -> Path:
+    """The folder of the schemas, compiled."""
+    assert compiled(folder, "chat-types.ts", "plain.ts", ai="ai-v6", react="react-v6") == []
+    return folder / "out"
 
 
 async def body() -> str:
@@ -105,8 +131,7 @@ def with_locate_answered(text: str, output: Any) -> str:
     )
 
 
-async def test_a_real_stream_is_as_its_types_say_and_another_is_not(folder: Path) -> None:
-    compiled(folder, "chat-types.ts", ai="ai-v6", react="react-v6")
+async def test_a_real_stream_is_as_its_types_say_and_another_is_not(compiled_schemas: Path) -> None:
     streamed = await body()
     assert '"errorText"' not in streamed
     right = with_locate_answered(streamed, {"lat": 1.5})
@@ -126,6 +151,40 @@ async def test_a_real_stream_is_as_its_types_say_and_another_is_not(folder: Path
     }
     bodies = [right, *(right.replace(*change) for change in changes)]
     asked = [{"ai": ai, "body": text} for ai in (6, 7) for text in bodies]
-    answers = run_script("validate-streams.mjs", asked, str(folder / "out" / "chat-types.js"))
+    answers = run_script("validate-streams.mjs", asked, str(compiled_schemas / "chat-types.js"))
     refused = ["streamed" if said["streamed"] else "validated" if said["validated"] else "" for said in answers]
     assert refused == ["", *changes.values()] * 2, answers
+
+
+PARTS = {f"data-{name}" for name in DATA_PARTS}
+
+
+def own_chunks(chunks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What of a response is typed for all agents: metadata, our data parts, and what ADK asks for."""
+    asked = {chunk["toolCallId"] for chunk in chunks if chunk.get("toolName") in REQUESTS}
+    kinds = PARTS | {"start", "message-metadata", "finish"}
+    return [
+        chunk
+        for chunk in chunks
+        if chunk["type"] in kinds or (chunk["type"].startswith("tool-input") and chunk["toolCallId"] in asked)
+    ]
+
+
+def test_what_the_fixtures_hold_of_our_own_is_as_typed(compiled_schemas: Path) -> None:
+    streams = {
+        f"{name} {turn} {version}": own_chunks(chunks)
+        for name in fixture_names()
+        if "message_metadata" not in (fixture := load_fixture(name)).options_for(6)
+        for version in VERSIONS
+        for turn, chunks in enumerate(fixture.convert(version))
+    }
+    asked = [
+        {"ai": int(name[-1]), "body": "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)}
+        for name, chunks in streams.items()
+    ]
+    answers = run_script("validate-streams.mjs", asked, str(compiled_schemas / "plain.js"))
+    wrong = {name: said for name, said in zip(streams, answers, strict=True) if said != ACCEPTED}
+    assert wrong == {}
+    held = [chunk for chunks in streams.values() for chunk in chunks]
+    assert PARTS - {chunk["type"] for chunk in held} == {"data-adk-data"}, "which may be anything"
+    assert {chunk["toolName"] for chunk in held if "toolName" in chunk} == {*REQUESTS}
