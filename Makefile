@@ -33,7 +33,7 @@ FRONTENDS := $(patsubst %/package-lock.json,%,$(wildcard \
 	$(addsuffix /package-lock.json,$(addprefix examples/,assistant-ui frontend-tests nextjs react svelte vue) \
 	tests/frontends/create-next-app tests/frontends/ai-v*/*)))
 NODE_VERSION := $(shell node --version 2>/dev/null)
-MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing cli)
+MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing typescript cli)
 # As tests/conftest.py orders them: not the files with most tests first.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # What is heavy has a target of its own.

@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 
 from stream_protocol.serving import DataPart, Target, client_tool, data_part
 from stream_protocol.typescript import ToolsError, chat_types
+from tests.tools import OLD_ADK
 from tests.typescript.typed_agent import FakeMcpToolset, RawTool
 
 
@@ -108,7 +109,12 @@ class it:  # noqa: N801 - ADK names the tool like it
         return {"key": str(count)}
 
 
-async def test_any_callable_is_a_tool() -> None:
+@pytest.mark.skipif(OLD_ADK, reason="ADK 2.11 declares no objects that can be called")
+async def test_an_object_that_can_be_called_is_a_tool() -> None:
+    assert await tool(it()) == "{ input: { count: number; }; output: Row; };"
+
+
+async def test_a_wrapped_function_is_as_the_one_within() -> None:
     def original(count: int, more: int = 0) -> Row:
         return {"key": str(count + more)}
 
@@ -117,7 +123,6 @@ async def test_any_callable_is_a_tool() -> None:
         return original(*arguments, **more)
 
     wrapped.__name__ = "it"
-    assert await tool(it()) == "{ input: { count: number; }; output: Row; };"
     assert await tool(wrapped) == "{ input: { count: number; more?: number; }; output: Row; };"
 
 
