@@ -36,6 +36,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/cli.md", "adk-ui-stream record"): _HELP,
     ("docs/cli.md", "adk-ui-stream replay"): _HELP,
     ("docs/cli.md", "adk-ui-stream serve"): _HELP,
+    ("docs/cli.md", "adk-ui-stream types"): _HELP,
     ("docs/testing.md", "tests/\n"): "a tree of files",
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,
     ("examples/frontend-tests/README.md", "npm ci"): "tests/test_frontend_example.py runs its scripts",

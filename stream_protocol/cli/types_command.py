@@ -14,9 +14,9 @@ import click
 from stream_protocol.cli._program import DocumentedCommand, refuse
 
 _EXAMPLES: Final = {
-    "The types of an agent's chats": "adk-ui-stream types my_package.agent:root_agent > chat-types.ts",
-    "With zod schemas that check what comes": "adk-ui-stream types my_package.agent:root_agent --schemas > chat-types.ts",
-    "Whether a file is up to date, for CI": "adk-ui-stream types my_package.agent:root_agent --check chat-types.ts",
+    "The types of an agent's chats": "adk-ui-stream types my_agent > chat-types.ts",
+    "Whether that file is up to date, for CI": "adk-ui-stream types my_agent --check chat-types.ts",
+    "With zod schemas that check what comes": "adk-ui-stream types my_agent --schemas > chat-schemas.ts",
 }
 
 
