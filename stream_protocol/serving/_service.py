@@ -142,8 +142,8 @@ class ChatService:
     the default: they are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``:
     what is stored after the last message that the client has is taken back first; some kits edit so, assistant-ui
     among them. Only for clients that send ``messages`` with the ids of all; a single ``message`` never means a cut.
-    ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping or being stored, before it is refused
-    (503, with ``Retry-After``).
+    ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping or being stored. After that
+    it is refused (503, with ``Retry-After``).
     ``hook_timeout``: seconds that ``on_finish`` may take, and the session store each time that it reads or writes for a
     chat outside its run; ``None`` for no limit. After that it is cancelled, which is logged, and the chat is free.
     ``files``: which attached files are accepted (by default all that a browser can send), and whether the agent's files
