@@ -149,8 +149,8 @@ ROWS: Final = (
 HEAD: Final = """\
 # What becomes what
 
-Each row is a kind of ADK event, what the client gets for it, and a recording that shows it. The last column is what the
-converter makes of that recording: of each turn the chunks in order, without `start`, `start-step`, `finish-step` and
+Each row is a kind of ADK event, what the client gets for it, and a recording that shows it. Below the recording is what the
+converter makes of it: of each turn the chunks in order, without `start`, `start-step`, `finish-step` and
 `finish`, which frame every response, and `[DONE]`. This page is generated, and a test holds it to the converter.
 
 Download a recording and open it in the page, which plays it turn by turn:
@@ -162,8 +162,10 @@ adk-ui-stream serve --replay parallel_agents.jsonl
 An agent behind A2A (`RemoteA2aAgent`) is shown as one that runs here; its data parts become `data-adk-data`, and a task
 that failed an error. What no page can show faithfully is in [a table](decisions/what-a-message-cannot-show.md).
 
-| ADK | AI SDK | Recording | Its chunks |
-|---|---|---|---|
+<div class="chunks" markdown>
+
+| ADK | AI SDK | Recording, and its chunks |
+|---|---|---|
 """
 
 
@@ -175,13 +177,13 @@ def turns(fixture: str) -> Iterator[list[str]]:
 
 def page() -> str:
     """The page in Markdown."""
-    return HEAD + "".join(_line(row) for row in ROWS)
+    return HEAD + "".join(_line(row) for row in ROWS) + "\n</div>\n"
 
 
 def _line(row: Row) -> str:
     recording = f"[{row.shown}](../frontend-fixtures/fixtures/{row.shown})"
     shown = "<br>then ".join(_shown(types) for types in turns(row.shown))
-    return f"| {row.event} | {row.becomes} | {recording} | {shown} |\n"
+    return f"| {row.event} | {row.becomes} | {recording}:<br>{shown} |\n"
 
 
 def _shown(types: list[str]) -> str:

@@ -196,7 +196,7 @@ class TestCommands:
     def test_the_commands_of_the_quick_start(self, folder: Path) -> None:
         for arguments in [*shown("docs/quick-start.md", "serve agent"), *shown("docs/quick-start.md", "--say")]:
             self.run(arguments, folder)
-        assert "You said: Hi" in done(folder, "replay", "tests/recordings/hi.jsonl", "--to", "messages")
+        assert "You said: Hi" in done(folder, "replay", "hi.jsonl", "--to", "messages")
 
     def test_a_stream_of_ones_own_is_checked(self, folder: Path) -> None:
         (folder / "capture.sse").write_bytes(b"".join(iter_sse([])))
