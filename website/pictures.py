@@ -41,8 +41,11 @@ def take(browser: Browser, url: str, path: Path, screen: Screen) -> None:
         tab.goto(url)
         tab.get_by_role("textbox", name="Message").fill(WORDS)
         tab.get_by_role("textbox", name="Message").press("Enter")
-        expect(tab.get_by_role("button", name="Approve").first).to_be_visible()
+        approve = tab.get_by_role("button", name="Approve").first
+        expect(approve).to_be_visible()
+        expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
         tab.wait_for_load_state("networkidle")
+        approve.evaluate("button => button.scrollIntoView({ block: 'end' })")
         tab.screenshot(path=path, animations="disabled", caret="hide")
 
 
