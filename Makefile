@@ -136,7 +136,7 @@ hunt: setup  ## tests that draw by chance, by new seeds: ROUNDS=3, MINUTES=10 at
 # Material tells of MkDocs 2 with each build.
 site: $(PYTHON_READY)  ## the documentation as a site in build/site, and a look at it in Chromium
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
-	$(BIN)/python -m pytest -m site $(ARGS)
+	$(BIN)/python -m pytest -m site tests/website $(ARGS)
 
 check: static coverage  ## format, lint, types, import rules, then what the tests cover
 

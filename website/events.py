@@ -149,9 +149,9 @@ ROWS: Final = (
 HEAD: Final = """\
 # What becomes what
 
-Each row is a kind of ADK event, what the client gets for it, and a recording that shows it. Below the recording is what the
-converter makes of it: of each turn the chunks in order, without `start`, `start-step`, `finish-step` and
-`finish`, which frame every response, and `[DONE]`. This page is generated, and a test holds it to the converter.
+Each row is a kind of ADK event, what the client gets for it, and a recording that shows it. Below the recording is what
+the converter makes of it: of each turn the chunks in order, without `start`, `start-step`, `finish-step` and `finish`,
+which frame every response, and `[DONE]`. This page is generated, and a test holds it to the converter.
 
 Download a recording and open it in the page, which plays it turn by turn:
 
