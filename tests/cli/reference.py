@@ -67,7 +67,8 @@ def _options(command: DocumentedCommand, context: click.Context) -> Iterator[str
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+    # A bracket begins no link: click puts defaults and ranges in them.
+    return " ".join(text.replace("|", "\\|").replace("[", "\\[").split())
 
 
 def _linked(text: str) -> str:
