@@ -62,13 +62,17 @@ def _options(command: DocumentedCommand, context: click.Context) -> Iterator[str
     for heading, records in command.options_by_section(context).items():
         yield f"| {heading} | |"
         yield "|---|---|"
-        yield from (f"| `{_cell(option)}` | {_linked(_cell(meaning))} |" for option, meaning in records)
+        yield from (f"| `{_cell(option)}` | {_linked(_plain(_cell(meaning)))} |" for option, meaning in records)
         yield ""
 
 
 def _cell(text: str) -> str:
-    # A bracket begins no link: click puts defaults and ranges in them.
-    return " ".join(text.replace("|", "\\|").replace("[", "\\[").split())
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _plain(text: str) -> str:
+    """The text with brackets that begin no link: click puts defaults and ranges in them."""
+    return text.replace("[", "\\[")
 
 
 def _linked(text: str) -> str:
