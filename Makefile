@@ -33,18 +33,18 @@ FRONTENDS := $(patsubst %/package-lock.json,%,$(wildcard \
 	$(addsuffix /package-lock.json,$(addprefix examples/,assistant-ui frontend-tests nextjs react svelte vue) \
 	tests/frontends/create-next-app tests/frontends/ai-v*/*)))
 NODE_VERSION := $(shell node --version 2>/dev/null)
-MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing cli)
+MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing typescript cli)
 # As tests/conftest.py orders them: not the files with most tests first.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # What is heavy has a target of its own.
-LIGHT := not attacks and not fleet and not samples and not frontends and not pages and not release
+LIGHT := not attacks and not fleet and not samples and not frontends and not pages and not release and not site
 PYTHON_ALONE := not node and not browser and not store and $(LIGHT)
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 FRONTENDS_READY := $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends pages attack fleet samples release hunt check static coverage bench lock page clean python-there node-missing
+.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends pages attack fleet samples release site hunt check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -136,6 +136,11 @@ hunt: setup  ## tests that draw by chance, by new seeds: ROUNDS=3, MINUTES=10 at
 			|| { echo "The same again: make hunt SEED=$$seed$(if $(ARGS), ARGS='$(ARGS)')"; exit 1; }; \
 	done
 
+# Material tells of MkDocs 2 with each build.
+site: $(PYTHON_READY)  ## the documentation as a site in build/site, and a look at it in Chromium
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	$(BIN)/python -m pytest -m site tests/website $(ARGS)
+
 check: static coverage  ## format, lint, types, import rules, then what the tests cover
 
 static: $(PYTHON_READY)
@@ -154,7 +159,7 @@ bench: $(PYTHON_READY)  ## speed and memory, as ratios taken in one run
 
 # The tools of the tests are the newest in both; `click` is one, too: its CliRunner of 8.1 mixes stdout and stderr.
 lock: $(PYTHON_READY)  ## resolve the ranges of pyproject.toml anew into requirements/
-	$(COMPILE) --group dev --upgrade --generate-hashes --output-file requirements/ci.txt
+	$(COMPILE) --group dev --group docs --upgrade --generate-hashes --output-file requirements/ci.txt
 	$(COMPILE) --generate-hashes --no-annotate --constraint requirements/ci.txt --output-file requirements/server.txt
 	$(COMPILE) --group dev --upgrade --generate-hashes --no-annotate --output-file requirements/oldest.txt --constraint \
 		<($(COMPILE) --resolution lowest-direct --no-header --no-annotate | grep -v ^click==)

@@ -20,6 +20,9 @@ Place = tuple[str, str]
 """A file, and a text that one block of it holds."""
 
 _MAKE: Final = "targets of the Makefile, which CI runs"
+_INSTALL: Final = (
+    "asks a package index; what it installs is what every test runs, and `serve agent` is run for the quick start"
+)
 _EXAMPLE: Final = "`npm ci` is `make setup-frontends`; tests/frontends builds the example, starts it, and drives it"
 _HELP: Final = "generated; tests/cli/test_reference.py runs the examples of each command"
 _PROJECT: Final = "tests/cli/test_init_command.py and tests/release run it in a project that `init` has made"
@@ -28,6 +31,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("CONTRIBUTING.md", "make setup"): _MAKE,
     ("CONTRIBUTING.md", "browser: useChat"): "a drawing",
     ("README.md", "make demo"): _MAKE,
+    ("README.md", "pip install"): _INSTALL,
     ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
@@ -36,6 +40,9 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/cli.md", "adk-ui-stream record"): _HELP,
     ("docs/cli.md", "adk-ui-stream replay"): _HELP,
     ("docs/cli.md", "adk-ui-stream serve"): _HELP,
+    ("docs/cli.md", "adk-ui-stream types"): _HELP,
+    ("docs/index.md", "pip install"): _INSTALL,
+    ("docs/quick-start.md", "pip install"): _INSTALL,
     ("docs/testing.md", "tests/\n"): "a tree of files",
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,
     ("examples/frontend-tests/README.md", "npm ci"): "tests/test_frontend_example.py runs its scripts",
@@ -119,9 +126,11 @@ def test_a_project_has_the_scripts_that_are_shown(command: tuple[Block, list[str
 def test_every_example_sends_what_a_request_is_about_and_not_the_whole_chat() -> None:
     own = {"assistant-ui": "sends the ids of the other messages, too: by them the server sees what an edit has cut off"}
     stock = {"react": "has nothing that is made for this server; its README shows the lines"}
-    ways = re.search(r"prepareSend.*?\}\),", block("README.md", "prepareSendMessagesRequest"), re.DOTALL)
+    ways = re.search(r"prepareSend.*?\}\),", block("docs/large-chats.md", "prepareSendMessagesRequest"), re.DOTALL)
     assert ways is not None
-    assert block("examples/react/README.md", "prepareSend") == block("README.md", "prepareSendMessagesRequest")
+    assert block("examples/react/README.md", "prepareSend") == block(
+        "docs/large-chats.md", "prepareSendMessagesRequest"
+    )
     for package in (ROOT / "examples").glob("*/package.json"):
         if package.parent.name in stock:
             continue

@@ -1,8 +1,9 @@
-"""The command ``adk-ui-stream``: serves an agent to ``useChat``, records it, replays recorded events, checks a stream.
+"""The command ``adk-ui-stream``: serves an agent to ``useChat``, records it, replays recorded events, checks a stream,
+writes types for the page.
 
-Exit codes: 0: no error; 1: ``check`` found an error; 2: bad usage, or a target or a file that cannot be used; 130:
-Ctrl-C. With 2, one line on stderr says why, and stdout is empty. ``--help`` loads neither ADK nor Starlette: each
-command imports what it needs when it runs.
+Exit codes: 0: no error; 1: ``check`` found an error, or ``types --check`` a file that is not up to date; 2: bad usage,
+or a target or a file that cannot be used; 130: Ctrl-C. With 2, one line on stderr says why, and stdout is empty.
+``--help`` loads neither ADK nor Starlette: each command imports what it needs when it runs.
 """
 
 import click
@@ -13,6 +14,7 @@ from stream_protocol.cli.init_command import init
 from stream_protocol.cli.record_command import record
 from stream_protocol.cli.replay_command import replay
 from stream_protocol.cli.serve_command import serve
+from stream_protocol.cli.types_command import types
 
 __all__ = ["main"]
 
@@ -31,3 +33,4 @@ main.add_command(init)
 main.add_command(record)
 main.add_command(replay)
 main.add_command(serve)
+main.add_command(types)

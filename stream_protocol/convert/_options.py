@@ -22,9 +22,10 @@ class ConverterOptions(TypedDict, total=False):
 
     ai_sdk: AiSdkVersion
     """Major version of the client's ``ai`` package. 6 by default: v7 clients take the same chunks. 7 adds chunks that
-    a v6 client dies of (the answer to an approval request)."""
+    a v6 client dies of (the answer to an approval request), and nothing on the wire negotiates the version."""
     send_reasoning: bool
-    """Send the model's thoughts as ``reasoning-*``. True by default, as in the official server."""
+    """Send the model's thoughts as ``reasoning-*``. True by default: Gemini has them off unless it is asked, and
+    who asks wants to see them."""
     send_sources: bool
     """Send grounding and citations as ``source-*``. True by default: Google's terms want them shown."""
     send_state: bool
@@ -39,24 +40,28 @@ class ConverterOptions(TypedDict, total=False):
     ``stream_protocol.serving.delegation_tools(agent)`` finds; else such a call has the preliminary output
     ``{"agent": NAME}``, and keeps it if the agent is not done within the message."""
     dynamic_tools: ToolSelection
-    """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``)."""
+    """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``).
+    For tools whose names the page can't know, such as those of an MCP server."""
     tool_titles: Mapping[str, str]
     """Tool name -> the title that is displayed. Empty by default."""
     tool_schemas: Mapping[str, Any]
     """Tool name -> JSON schema of its parameters. Empty by default. Only used to name a streamed call whose first
     fragments come without a name, if their paths fit exactly one tool."""
     artifact_url: ArtifactUrl | None
-    """Name and version of an artifact -> where the page can load it. None by default. With it, a file that was
+    """Name and version of an artifact -> where the page can load it. The chat routes set it. With it, a file that was
     saved as an artifact is sent as that URL, not as base64, and ``data-adk-artifact`` has a ``url``. Only a complete
     event says what was saved: so a streamed file, and all that is streamed after it, waits for that event."""
     transform: Transform | None
-    """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. None by default. It
+    """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. It
     slows the ``*_sse`` functions down: each chunk is then built as a dictionary first."""
     on_error: Callable[[BaseException], str]
-    """Error -> the text that the client sees. By default the same sentence for all: messages of models and tools can
-    hold secrets. Only a ``RunLimitError`` says what it is."""
+    """Error -> the text that the client sees. By default "An error occurred." for all: messages of providers and tools
+    hold keys, URLs and prompts. Only a ``RunLimitError`` says what it is. ``explain_error`` of
+    ``stream_protocol.serving`` tells a developer the cause. What an event told is an ``AgentRunError`` with its
+    ``code``."""
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
-    """Default metadata of the message (``usage``, ``modelId``) -> what is sent. By default it is sent as it is."""
+    """Default metadata of the message (``usage``, ``modelId``) -> what is sent on ``finish``. By default it is sent as
+    it is."""
 
 
 def _mask(error: BaseException) -> str:

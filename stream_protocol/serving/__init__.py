@@ -6,7 +6,7 @@ Who writes a run log imports from ``stream_protocol.serving.run_logs``.
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert import RunLimitError
-from stream_protocol.serving._agent_helpers import client_tool, emit_data
+from stream_protocol.serving._agent_helpers import ClientTool, DataPart, client_tool, data_part, emit_data
 from stream_protocol.serving._audit import AuditFile, AuditRecord, OnAudit
 from stream_protocol.serving._limits import ServiceLimits
 from stream_protocol.serving._on_finish import OnFinish, Outcome
@@ -50,6 +50,8 @@ __all__ = [
     "ChatEndpoints",
     "ChatListPage",
     "ChatService",
+    "ClientTool",
+    "DataPart",
     "FilePolicy",
     "Identify",
     "ListedChat",
@@ -74,6 +76,7 @@ __all__ = [
     "chat_routes",
     "client_tool",
     "create_app",
+    "data_part",
     "default_run_config",
     "delegation_tools",
     "emit_data",

@@ -25,6 +25,7 @@ class RunOverrides:
     secrets: Mapping[str, Any] = field(default_factory=dict)
     """For this run only: tools find them in the state as ``temp:<name>``. Never stored, never sent."""
     run_config: RunConfig | None = None
+    """Instead of the service's."""
     agent: BaseNode | None = None
     """Answers instead of the target's root agent, with the target's services and plugins: the agent of a tenant, or one
     with a chosen model."""

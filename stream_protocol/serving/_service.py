@@ -121,16 +121,18 @@ class ChatService:
     that no chat can have is refused by every method: ``ChatRequestError`` (400).
 
     ``target``: an agent, an ``App`` or a ``Runner``.
-    ``session_service``: stores the sessions; in memory by default. A ``Runner`` brings its own.
+    ``session_service``: stores the sessions: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService``
+    and ``DatabaseSessionService`` (with the extra ``postgres``). In memory by default. A ``Runner`` brings its own.
     ``history``: which history the model reads. ``"server"``, the default: the stored session; only the last message of
     a request counts. ``"client"``: the messages of the request. Nothing is stored, each request gets a session of its
     own, in memory, and approvals are refused. ``"text"``: the same, but only the texts of the messages.
-    ``run_config``: ``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads.
+    ``run_config``: ``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads:
+    one of them would block every chat.
     ``run_log``: keeps responses while they are written. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog``
     for many. The service closes it.
     ``disconnect_grace``: seconds that a run goes on without a reader; 0 stops it when the client leaves. ``None``, the
     default: it runs to its end, so that a reload loses nothing.
-    ``run_timeout``: seconds that a run may take; ``None`` for no limit.
+    ``run_timeout``: seconds that a run may take, since one that hangs must end some time; ``None`` for no limit.
     ``limits``: how many runs go on at once, how much one may say, how often a user may ask: see ``ServiceLimits``. The
     calls of models in a run are ``max_llm_calls`` of the run config, ADK's 500 by default; the bytes of a response are
     ``LogBounds.max_size`` of the run log.
@@ -140,7 +142,8 @@ class ChatService:
     the default: they are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``:
     what is stored after the last message that the client has is taken back first; some kits edit so, assistant-ui
     among them. Only for clients that send ``messages`` with the ids of all; a single ``message`` never means a cut.
-    ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping or being stored.
+    ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping or being stored. After that
+    it is refused (503, with ``Retry-After``).
     ``hook_timeout``: seconds that ``on_finish`` may take, and the session store each time that it reads or writes for a
     chat outside its run; ``None`` for no limit. After that it is cancelled, which is logged, and the chat is free.
     ``files``: which attached files are accepted (by default all that a browser can send), and whether the agent's files

@@ -18,7 +18,7 @@ BEGINNING: Final = """\
 | Exit code | |
 |---|---|
 | 0 | it went well; also when the reader of its output has closed the pipe, as `head` does |
-| 1 | `check` found an error |
+| 1 | `check` found an error, or `types --check` a file that is not up to date |
 | 2 | it was called wrongly, or what it was given cannot be used: one line on stderr says why, stdout is empty |
 | 130 | Ctrl-C; a server ends its streams and exits with 0 |
 
@@ -62,12 +62,17 @@ def _options(command: DocumentedCommand, context: click.Context) -> Iterator[str
     for heading, records in command.options_by_section(context).items():
         yield f"| {heading} | |"
         yield "|---|---|"
-        yield from (f"| `{_cell(option)}` | {_linked(_cell(meaning))} |" for option, meaning in records)
+        yield from (f"| `{_cell(option)}` | {_linked(_plain(_cell(meaning)))} |" for option, meaning in records)
         yield ""
 
 
 def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
+
+
+def _plain(text: str) -> str:
+    """The text with brackets that begin no link: click puts defaults and ranges in them."""
+    return text.replace("[", "\\[")
 
 
 def _linked(text: str) -> str:

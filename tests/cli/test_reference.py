@@ -80,11 +80,14 @@ async def write_store(events: Iterable[Event], store: Path) -> None:
 @pytest.mark.usefixtures("folder")
 @batch(line=EXAMPLES)
 def test_the_examples_of_each_command_work(line: str) -> None:
-    program, *arguments = shlex.split(line)
+    command, _, output = line.partition(" > ")
+    program, *arguments = shlex.split(command)
     if arguments[0] == "serve":
         arguments += ["--port", "0"]
     done = CliRunner().invoke(main, arguments)
     assert (program, done.exit_code, done.stderr) == ("adk-ui-stream", 0, ""), done.output
+    if output:
+        Path(output).write_text(done.stdout, encoding="utf-8")
 
 
 def test_the_page_is_what_the_commands_say_now() -> None:

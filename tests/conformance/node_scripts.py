@@ -12,12 +12,12 @@ TIMEOUT = 300.0
 """Seconds after which a script hangs."""
 
 
-def run_script(name: str, asked: Iterable[Any]) -> list[Any]:
+def run_script(name: str, asked: Iterable[Any], *arguments: str) -> list[Any]:
     """What the script answers, one JSON value for each that it is given, in their order."""
     node = require_node_project(PROJECT)
     lines = [json.dumps(value) for value in asked]
     run = subprocess.run(
-        [node, PROJECT / "scripts" / name],
+        [node, PROJECT / "scripts" / name, *arguments],
         input="\n".join(lines),
         capture_output=True,
         text=True,

@@ -34,7 +34,7 @@ CHAT = ("local", "c1")
 
 VERSIONS: tuple[AiSdkVersion, ...] = (6, 7)
 
-ONE_MESSAGE = {"transport": block("README.md", "prepareSendMessagesRequest")}
+ONE_MESSAGE = {"transport": block("docs/large-chats.md", "prepareSendMessagesRequest")}
 """The README's, which sends the message alone that a request is about."""
 
 Seen: TypeAlias = dict[str, Any]

@@ -52,7 +52,7 @@ Seen: TypeAlias = list[dict[str, Any]]
 @pytest.fixture(scope="module")
 def visits() -> tuple[list[Seen], list[Seen]]:
     """What v6 and v7 see of a chat with the README's transport, and what they see with their own."""
-    options = [{"transport": block("README.md", "prepareSendMessagesRequest")}, {}]
+    options = [{"transport": block("docs/large-chats.md", "prepareSendMessagesRequest")}, {}]
     visitors = [{"ai": ai_sdk, **transport} for transport in options for ai_sdk in (6, 7)]
     desks = [Desk(TURNS if "transport" in visitor else TURNS[:1]) for visitor in visitors]
     rooms = [Room(WatchedService(desk.agent), desk.ran, max_body_bytes=LIMIT) for desk in desks]

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from stream_protocol import iter_sse
 from tests.chromium import launched, opened_tab
 from tests.documents import block
 from tests.frontends.builds import BUILD_SECONDS, serving_by, serving_fresh_next_app
@@ -23,6 +24,8 @@ from tests.frontends.scripted_chats import STORY, Backend, serving_scripted_chat
 from tests.processes import COMMAND, HANG, ROOT, cli, serving
 from tests.redis_server import RedisServer
 from tests.serving.support import chunks, text
+from website.events import turns
+from website.paths import recording
 
 pytestmark = [pytest.mark.frontends, pytest.mark.timeout(BUILD_SECONDS)]
 
@@ -92,20 +95,20 @@ def streamed(url: str, **headers: str) -> str:
 
 
 def test_routes_of_ones_own_answer(tmp_path: Path, gemini: Mapping[str, str]) -> None:
-    with pasted(block("README.md", "ChatEndpoints("), tmp_path / "app", env=gemini) as url:
+    with pasted(block("docs/mount.md", "ChatEndpoints("), tmp_path / "app", env=gemini) as url:
         assert "in Danish." in streamed(url, **{"x-user": "ann"})
         stored = httpx.get(f"{url}/api/chat/c1", headers={"x-user": "ann"}).json()["messages"]
     assert [message["role"] for message in stored] == ["user", "assistant"]
 
 
 def test_the_converter_alone_answers(tmp_path: Path, gemini: Mapping[str, str]) -> None:
-    with pasted(block("README.md", "stream_sse(events)"), tmp_path / "app", env=gemini) as url:
+    with pasted(block("docs/converter.md", "stream_sse(events)"), tmp_path / "app", env=gemini) as url:
         assert "You said: Hi" in streamed(url)
 
 
 def test_flask_answers(tmp_path: Path, gemini: Mapping[str, str]) -> None:
     flask = [sys.executable, "-m", "flask", "--app", "main:flask_app", "run"]
-    with pasted(block("README.md", "SyncChatService("), tmp_path / "app", *flask, env=gemini) as url:
+    with pasted(block("docs/mount.md", "SyncChatService("), tmp_path / "app", *flask, env=gemini) as url:
         assert "You said: Hi" in streamed(url)
 
 
@@ -117,17 +120,17 @@ def backend() -> Iterator[Backend]:
 
 @pytest.fixture(scope="module")
 def browser(backend: Backend, gemini: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One to which the addresses in the README are those of the page and the server that run here."""
+    """One to which the addresses in the quick start are those of the page and the server that run here."""
     folder = tmp_path_factory.mktemp("pages")
     proxy = ROOT / "examples" / "nextjs"
     files = {
-        "app/page.tsx": block("README.md", "export default function Page()"),
+        "app/page.tsx": block("docs/quick-start.md", "export default function Page()"),
         "app/chat-page.tsx": block("docs/durable.md", "export function ChatPage("),
         "app/chat/[id]/page.tsx": CHAT_ROUTE,
         **{path: (proxy / path).read_text() for path in PASSING_ON},
     }
     with ExitStack() as running:
-        code = block("README.md", "app.add_middleware(CORSMiddleware")
+        code = block("docs/quick-start.md", "app.add_middleware(CORSMiddleware")
         server = running.enter_context(pasted(code, folder / "server", env=gemini))
         page = running.enter_context(serving_fresh_next_app(folder, files, agent_url=backend.url))
         rules = [f"MAP {name} 127.0.0.1:{httpx.URL(url).port}" for name, url in ((PAGE, page), (SERVER, server))]
@@ -143,9 +146,9 @@ def tab(browser: Browser) -> Iterator[Page]:
 @pytest.mark.browser
 @pytest.mark.node
 class TestPages:
-    """The pages, in one app that is made, built and started as Next.js says. The README's is at ``/``."""
+    """The pages, in one app that is made, built and started as Next.js says. The quick start's is at ``/``."""
 
-    def test_the_page_of_the_readme_talks_with_its_server(self, tab: Page) -> None:
+    def test_the_page_of_the_quick_start_talks_with_its_server(self, tab: Page) -> None:
         tab.goto(PAGE)
         for words in ("Hi", "And now?"):
             tab.get_by_role("textbox").fill(words)
@@ -190,12 +193,30 @@ class TestCommands:
             agent.write_text(AGENT, encoding="utf-8")
         return tmp_path
 
-    def test_the_commands_of_the_readme(self, folder: Path, shared_redis: RedisServer) -> None:
+    def test_the_commands_of_the_quick_start(self, folder: Path) -> None:
+        for arguments in [*shown("docs/quick-start.md", "serve agent"), *shown("docs/quick-start.md", "--say")]:
+            self.run(arguments, folder)
+        assert "You said: Hi" in done(folder, "replay", "hi.jsonl", "--to", "messages")
+
+    def test_a_stream_of_ones_own_is_checked(self, folder: Path) -> None:
+        (folder / "capture.sse").write_bytes(b"".join(iter_sse([])))
+        ((command, *arguments),) = shown("docs/coming-from/a-hand-written-bridge.md", "capture.sse")
+        assert "legal" in done(folder, command, *arguments)
+
+    def test_a_recording_of_the_table_of_events_is_opened(self, folder: Path) -> None:
+        ((_, *serve),) = shown("docs/events.md", "--replay")
+        (folder / serve[-1]).write_text(recording(Path(serve[-1]).stem))
+        with serving(*serve, cwd=folder) as (_, url):
+            (listed,) = httpx.get(f"{url}/api/chats").json()["chats"]
+            answered = httpx.post(f"{url}/api/chat", json=asking(listed["id"], listed["title"]), timeout=HANG)
+        assert [chunk["type"] for chunk in chunks(answered.text)] == next(turns(Path(serve[-1]).stem))
+
+    def test_the_commands_at_a_glance(self, folder: Path, shared_redis: RedisServer) -> None:
         done(folder, "record", "agent", "--say", "Hi", "--to", "events.jsonl")
         (folder / "capture.sse").write_text(done(folder, "replay", "events.jsonl"))
         with serving("agent", "--session-service-uri", "sqlite:///sessions.db", cwd=folder) as (_, url):
             httpx.post(f"{url}/api/chat", json=asking("s1", "Hi"), timeout=HANG)
-        for command in shown("README.md", "--user-header"):
+        for command in shown("docs/operations.md", "--user-header"):
             arguments = [word.replace("host:6379", f"127.0.0.1:{shared_redis.port}") for word in command]
             self.run(arguments, folder)
 
@@ -205,7 +226,7 @@ class TestCommands:
 
     def test_a_target_that_cannot_be_loaded_ends_with_the_line_that_is_shown(self, tmp_path: Path) -> None:
         (tmp_path / "agent.py").write_text('import os\n\n\nCITY = os.environ["WEATHER_URL"]\n', encoding="utf-8")
-        asked, told = block("README.md", "cannot load agent:root_agent").splitlines()
+        asked, told = block("docs/errors.md", "cannot load agent:root_agent").splitlines()
         refused = cli(*asked.split()[2:], cwd=tmp_path)
         assert (refused.exit_code, refused.stdout, refused.stderr) == (2, "", f"{told}\n")
 

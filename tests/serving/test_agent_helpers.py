@@ -6,8 +6,10 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.tools.tool_context import ToolContext
+from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
-from stream_protocol.serving import ChatService, client_tool, create_app, emit_data
+from stream_protocol.serving import ChatService, client_tool, create_app, data_part, emit_data
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import answered, chat, only, said, stream, text, types
 
@@ -85,3 +87,58 @@ async def test_a_name_that_no_part_can_have_is_refused(name: str) -> None:
     answer = await stream(create_app(LlmAgent(name="root", model=model, tools=[look])), chat(said("hi")))
     assert refused
     assert not [chunk for chunk in answer if chunk["type"].startswith("data-")]
+
+
+class Weather(BaseModel):
+    sky: str
+    feels_like: float | None = Field(default=None, alias="feelsLike")
+
+
+class Seat(TypedDict):
+    row: int
+
+
+async def test_a_declared_part_goes_as_its_model_writes_it() -> None:
+    weather, seat = data_part("weather", Weather), data_part("seat", Seat)
+
+    def look(tool_context: ToolContext) -> None:
+        """Looks."""
+        emit_data(tool_context, weather, Weather(sky="blue"), id="w")
+        emit_data(tool_context, weather, {"sky": "grey", "feelsLike": 1}, id="w")
+        emit_data(tool_context, seat, {"row": 1})
+
+    model = ScriptedLlm(turns=[Call("look", {}), "Done."])
+    answer = await stream(create_app(LlmAgent(name="root", model=model, tools=[look])), chat(said("hi")))
+    assert [chunk["data"] for chunk in only(answer, "data-weather")] == [{"sky": "grey", "feelsLike": 1.0}]
+    assert [chunk["data"] for chunk in only(answer, "data-seat")] == [{"row": 1}]
+
+
+def changed() -> Weather:
+    weather = Weather(sky="blue")
+    weather.sky = 5  # type: ignore[assignment]  # what is not checked where it happens
+    return weather
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        ({}, "sky: Field required"),
+        (
+            {"sky": 1, "feelsLike": "warm"},
+            "sky: Input should be a valid string; feelsLike: Input should be a valid num",
+        ),
+        (["blue"], "data: Input should be a valid dictionary or instance of Weather"),
+        (changed(), "Expected `str`"),
+    ],
+)
+def test_data_that_is_not_of_the_declared_model_is_refused(data: Any, fault: str) -> None:
+    with pytest.raises(ValueError, match="the data of the part `weather` is no Weather: ") as refused:
+        data_part("weather", Weather).to_json(data)
+    assert fault in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "adk-agent", "ü"])
+def test_a_part_is_declared_under_a_name_that_can_be_sent(name: str) -> None:
+    with pytest.raises(ValueError, match="`name` must be letters, digits"):
+        data_part(name, Weather)

@@ -1,10 +1,11 @@
 import { useState } from "react";
-import { type Confirmation, isObject, type ToolPart, type Values } from "@/lib/chat-message";
+import { isObject, type ToolPart, type Values } from "@/lib/chat-message";
+import type { AdkConfirmation } from "@/lib/chat-types";
 import { useAnswers } from "./answers";
 import { Button } from "./button";
 import { Fields, INPUT } from "./fields";
 
-type ApprovalProps = { part: Extract<ToolPart, { state: "approval-requested" }>; confirmation: Confirmation | undefined };
+type ApprovalProps = { part: Extract<ToolPart, { state: "approval-requested" }>; confirmation: AdkConfirmation | undefined };
 
 /** Asks whether a call may run. A tool that asks by itself may say why, and want to know more. */
 export function Approval({ part, confirmation }: ApprovalProps) {

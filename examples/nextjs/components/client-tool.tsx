@@ -2,14 +2,15 @@ import { getToolName } from "ai";
 import { useAnswers } from "./answers";
 import { Button } from "./button";
 import type { ToolPart } from "@/lib/chat-message";
+import type { ChatTools } from "@/lib/chat-types";
 
-type Tool = { question: string; run: () => unknown };
+type Tools = { [Name in keyof ChatTools]?: { question: string; run: () => ChatTools[Name]["output"] | Promise<ChatTools[Name]["output"]> } };
 
 /**
  * What the agent may do in this page, by the names that it was told with `client_tool(…)`. The user allows each call:
  * so nothing runs again after a reload, or in a second tab.
  */
-const TOOLS: Record<string, Tool> = {
+const TOOLS = {
   local_time: {
     question: "May the agent know your local time?",
     run: () => ({
@@ -17,19 +18,23 @@ const TOOLS: Record<string, Tool> = {
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     }),
   },
-};
+} satisfies Tools;
 
-export function isClientTool(part: ToolPart): boolean {
-  return Object.hasOwn(TOOLS, getToolName(part));
+export function clientTool(part: ToolPart): keyof typeof TOOLS | undefined {
+  const name = getToolName(part);
+  return isClientTool(name) ? name : undefined;
 }
 
-export function ClientTool({ part }: { part: ToolPart }) {
+function isClientTool(name: string): name is keyof typeof TOOLS {
+  return Object.hasOwn(TOOLS, name);
+}
+
+export function ClientTool({ tool, part }: { tool: keyof typeof TOOLS; part: ToolPart }) {
   const { addToolOutput } = useAnswers();
-  const tool = getToolName(part);
   const { toolCallId } = part;
   const run = async () => {
     try {
-      await addToolOutput({ tool, toolCallId, output: await TOOLS[tool]?.run() });
+      await addToolOutput({ tool, toolCallId, output: await TOOLS[tool].run() });
     } catch (error) {
       await addToolOutput({ tool, toolCallId, state: "output-error", errorText: String(error) });
     }
@@ -37,7 +42,7 @@ export function ClientTool({ part }: { part: ToolPart }) {
   const refuse = () => void addToolOutput({ tool, toolCallId, state: "output-error", errorText: "The user refused." });
   return (
     <div role="group" aria-label="In this page" className="flex flex-wrap items-center gap-2 border-t p-3">
-      <p className="flex-1">{TOOLS[tool]?.question}</p>
+      <p className="flex-1">{TOOLS[tool].question}</p>
       <Button onClick={refuse}>No</Button>
       <Button look="primary" onClick={() => void run()}>
         Allow

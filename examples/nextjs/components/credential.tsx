@@ -1,6 +1,5 @@
-import { getToolName } from "ai";
 import { type FormEvent, useState } from "react";
-import { isObject, type ToolPart, type Values } from "@/lib/chat-message";
+import { CREDENTIAL, isObject, type ToolPart, type Values } from "@/lib/chat-message";
 import { useAnswers } from "./answers";
 import { Button } from "./button";
 import { Fields } from "./fields";
@@ -22,7 +21,7 @@ export function Credential({ part }: { part: ToolPart }) {
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void addToolOutput({ tool: getToolName(part), toolCallId: part.toolCallId, output: given });
+    void addToolOutput({ tool: CREDENTIAL, toolCallId: part.toolCallId, output: given });
   };
   return (
     <form onSubmit={submit} aria-label="Credential" className="space-y-3 border-t p-3">

@@ -12,7 +12,7 @@ export function Data({ part }: { part: ChatDataPart }) {
       return (
         <a href={part.data.url} download className="inline-flex items-center gap-2 self-start rounded-xl border bg-card px-3 py-2 text-sm hover:bg-accent">
           <FileText className="size-4" aria-hidden />
-          {part.data.name}
+          {part.data.filename}
         </a>
       );
     case "data-adk-file": // in a store that no browser can read: `gs://`
@@ -26,6 +26,12 @@ export function Data({ part }: { part: ChatDataPart }) {
       const { output } = part.data;
       return <Markdown text={typeof output === "string" ? output : fenced(output)} live={false} />;
     }
+    case "data-weather":
+      return (
+        <p className="self-start rounded-xl border bg-card px-3 py-2 text-sm">
+          {part.data.city}: {part.data.sky}, {part.data.celsius} °C
+        </p>
+      );
     default:
       return null; // a confirmation and a denial are shown with their calls
   }

@@ -1,6 +1,5 @@
-import { getToolName } from "ai";
 import { type FormEvent, useState } from "react";
-import { isObject, type ToolPart } from "@/lib/chat-message";
+import { isObject, QUESTION, type ToolPart } from "@/lib/chat-message";
 import { useAnswers } from "./answers";
 import { Button } from "./button";
 import { INPUT, parsed } from "./fields";
@@ -12,7 +11,7 @@ export function Question({ part }: { part: ToolPart }) {
   const input = isObject(part.input) ? part.input : {};
   const schema = isObject(input["response_schema"]) ? input["response_schema"] : {};
   const message = typeof input["message"] === "string" ? input["message"] : "The agent asks you:";
-  const answer = (output: unknown) => void addToolOutput({ tool: getToolName(part), toolCallId: part.toolCallId, output });
+  const answer = (output: unknown) => void addToolOutput({ tool: QUESTION, toolCallId: part.toolCallId, output });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     answer(schema["type"] === undefined || schema["type"] === "string" ? text : parsed(text));

@@ -4,7 +4,7 @@ import { Collapsible } from "radix-ui";
 import { useState } from "react";
 import { type ChatMessage, confirmationOf, CREDENTIAL, denialOf, needsCredential, QUESTION, type ToolPart } from "@/lib/chat-message";
 import { Approval } from "./approval";
-import { ClientTool, isClientTool } from "./client-tool";
+import { ClientTool, clientTool } from "./client-tool";
 import { Credential } from "./credential";
 import { Question } from "./question";
 
@@ -48,7 +48,8 @@ export function ToolCall({ part, message, live, answerable }: ToolCallProps) {
 function Waiting({ part, message }: { part: ToolPart; message: ChatMessage }) {
   const confirmation = confirmationOf(message, part.toolCallId);
   if (part.state === "approval-requested") return <Approval part={part} confirmation={confirmation} />;
-  if (isClientTool(part)) return <ClientTool part={part} />;
+  const tool = clientTool(part);
+  if (tool) return <ClientTool tool={tool} part={part} />;
   if (getToolName(part) === QUESTION) return <Question part={part} />;
   if (getToolName(part) === CREDENTIAL) return <Credential part={part} />;
   if (needsCredential(message, part.toolCallId)) return <p className="px-3 pb-3 text-muted-foreground">It goes on once you have signed in.</p>;

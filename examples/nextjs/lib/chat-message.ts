@@ -6,33 +6,13 @@ import {
   isDataUIPart,
   isToolUIPart,
   type ToolUIPart,
-  type UIMessage,
   type UIMessagePart,
-  type UITools,
 } from "ai";
+import type { AdkConfirmation, AdkDenial, ChatDataParts, ChatMessage, ChatTools } from "./chat-types";
 
-/** What the server puts on the end of a message. */
-type Metadata = { modelId?: string; usage?: { inputTokens?: number; outputTokens?: number } };
-
-/** The parts that the server makes of ADK's events. Those of your own, of `emit_data`, come to these. */
-type Data = {
-  "adk-agent": { agent: string };
-  "adk-artifact": { name: string; version: number; url?: string };
-  "adk-confirmation": Confirmation;
-  "adk-denial": Denial;
-  "adk-file": { uri: string; mediaType?: string; filename?: string };
-  "adk-output": { author?: string; node?: string; output: unknown };
-};
-
-/** What a tool says when it asks for approval by itself, and the payload that it would like back. */
-export type Confirmation = { toolCallId: string; hint?: string; payload?: unknown };
-
-/** What a tool returned although its call was denied. */
-type Denial = { toolCallId: string; output: unknown };
-
-export type ChatMessage = UIMessage<Metadata, Data>;
-export type ChatPart = UIMessagePart<Data, UITools>;
-export type ChatDataPart = DataUIPart<Data>;
+export type { ChatMessage };
+export type ChatPart = UIMessagePart<ChatDataParts, ChatTools>;
+export type ChatDataPart = DataUIPart<ChatDataParts>;
 export type ToolPart = ToolUIPart | DynamicToolUIPart;
 export type AddToolOutput = ChatAddToolOutputFunction<ChatMessage>;
 export type Values = Record<string, unknown>;
@@ -49,14 +29,14 @@ export function textOf(message: ChatMessage): string {
 }
 
 /** What the tool of a call has said, if it has asked for approval by itself. */
-export function confirmationOf(message: ChatMessage, toolCallId: string): Confirmation | undefined {
+export function confirmationOf(message: ChatMessage, toolCallId: string): AdkConfirmation | undefined {
   return message.parts.flatMap((part) =>
     part.type === "data-adk-confirmation" && part.data.toolCallId === toolCallId ? [part.data] : [],
   )[0];
 }
 
 /** What the tool of a call that was denied has returned, if it ran to hear that. */
-export function denialOf(message: ChatMessage, toolCallId: string): Denial | undefined {
+export function denialOf(message: ChatMessage, toolCallId: string): AdkDenial | undefined {
   return message.parts.flatMap((part) =>
     part.type === "data-adk-denial" && part.data.toolCallId === toolCallId ? [part.data] : [],
   )[0];

@@ -2,20 +2,20 @@ import { useChat } from "@ai-sdk/react";
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
-  type UIMessage,
 } from "ai";
 import { useRef } from "react";
+import type { ChatMessage } from "./chat-types";
 import { Composer } from "./Composer";
 import { Message } from "./Message";
 
 /** True once each call of the last step that waited for the user has its answer: then all of them are sent. */
-const isAnswered = (chat: { messages: UIMessage[] }) =>
+const isAnswered = (chat: { messages: ChatMessage[] }) =>
   lastAssistantMessageIsCompleteWithApprovalResponses(chat) || lastAssistantMessageIsCompleteWithToolCalls(chat);
 
 /** Nothing here is made for this server: the transport, Stop and all else are what `useChat` brings. */
-export function Chat({ id, messages: stored }: { id: string; messages: UIMessage[] }) {
+export function Chat({ id, messages: stored }: { id: string; messages: ChatMessage[] }) {
   const resume = stored.length > 0; // a new chat has nothing to resume
-  const chat = useChat({ id, messages: stored, resume, sendAutomaticallyWhen: isAnswered });
+  const chat = useChat<ChatMessage>({ id, messages: stored, resume, sendAutomaticallyWhen: isAnswered });
   const { messages, status, error, sendMessage, regenerate, stop } = chat;
   const field = useRef<HTMLTextAreaElement>(null);
   const busy = status === "submitted" || status === "streaming";

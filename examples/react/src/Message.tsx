@@ -1,9 +1,10 @@
-import { isToolUIPart, type UIMessage } from "ai";
+import { isToolUIPart } from "ai";
 import { type FormEvent, useState } from "react";
+import type { ChatMessage } from "./chat-types";
 import { type Answers, ToolCall } from "./ToolCall";
 
 type MessageProps = Answers & {
-  message: UIMessage;
+  message: ChatMessage;
   last: boolean;
   busy: boolean;
   onEdit: (text: string) => void;
@@ -61,7 +62,7 @@ export function Message({ message, last, busy, onEdit, onRegenerate, ...answers 
   );
 }
 
-function Part({ part, busy }: { part: UIMessage["parts"][number]; busy: boolean }) {
+function Part({ part, busy }: { part: ChatMessage["parts"][number]; busy: boolean }) {
   switch (part.type) {
     case "text": // Put your Markdown renderer here.
       return part.text && <p className="text">{part.text}</p>;

@@ -1,16 +1,17 @@
 import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
-import { PAGE_TOOLS } from "./page-tools";
+import type { ChatTools } from "./chat-types";
+import { isPageTool, PAGE_TOOLS, type PageTool } from "./page-tools";
 
 export type Answers = {
   onDecide: (decision: { id: string; approved: boolean }) => void;
-  onOutput: (output: { tool: string; toolCallId: string; output: unknown }) => void;
+  onOutput: (output: { tool: PageTool; toolCallId: string; output: ChatTools[PageTool]["output"] }) => void;
 };
 
 type ToolCallProps = Answers & { part: ToolUIPart | DynamicToolUIPart; answerable: boolean };
 
 export function ToolCall({ part, answerable, onDecide, onOutput }: ToolCallProps) {
   const name = getToolName(part);
-  const tool = answerable && part.state === "input-available" ? PAGE_TOOLS[name] : undefined;
+  const tool = answerable && part.state === "input-available" && isPageTool(name) ? name : undefined;
   return (
     <section className="tool" aria-label={`Tool ${name}`} data-state={part.state}>
       <details open={part.state === "approval-requested"}>
@@ -34,8 +35,8 @@ export function ToolCall({ part, answerable, onDecide, onOutput }: ToolCallProps
       )}
       {tool && (
         <div className="row" role="group" aria-label="In this page">
-          <p>{tool.question}</p>
-          <button type="button" className="primary" onClick={() => onOutput({ tool: name, toolCallId: part.toolCallId, output: tool.run() })}>
+          <p>{PAGE_TOOLS[tool].question}</p>
+          <button type="button" className="primary" onClick={() => onOutput({ tool, toolCallId: part.toolCallId, output: PAGE_TOOLS[tool].run() })}>
             Allow
           </button>
         </div>

@@ -1,5 +1,9 @@
+import type { ChatTools } from "./chat-types";
+
+type PageTools = { [Name in keyof ChatTools]?: { question: string; run: () => ChatTools[Name]["output"] } };
+
 /** What the agent may do in this page, by the names that it was told with `client_tool(…)`. */
-export const PAGE_TOOLS: Record<string, { question: string; run: () => unknown }> = {
+export const PAGE_TOOLS = {
   local_time: {
     question: "May the agent know your local time?",
     run: () => ({
@@ -7,4 +11,10 @@ export const PAGE_TOOLS: Record<string, { question: string; run: () => unknown }
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     }),
   },
-};
+} satisfies PageTools;
+
+export type PageTool = keyof typeof PAGE_TOOLS;
+
+export function isPageTool(name: string): name is PageTool {
+  return Object.hasOwn(PAGE_TOOLS, name);
+}

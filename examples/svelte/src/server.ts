@@ -1,11 +1,11 @@
-import type { UIMessage } from "ai";
+import type { ChatMessage } from "./chat-types";
 
 export type ListedChat = { id: string; title: string };
 
 const chatPath = (id: string) => `/api/chat/${encodeURIComponent(id)}`;
 
 /** What the server has stored of a chat; nothing of one that is new. */
-export async function loadMessages(id: string): Promise<UIMessage[]> {
+export async function loadMessages(id: string): Promise<ChatMessage[]> {
   const response = await fetch(chatPath(id));
   if (response.status === 404) return [];
   if (!response.ok) throw new Error(await response.text());

@@ -3,6 +3,7 @@
 from stream_protocol.convert.calls._adk_requests import (
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
+    REQUEST_INPUT,
     CallKind,
     credential_input,
     external_kind,
@@ -20,6 +21,7 @@ __all__ = [
     "NO_IDS",
     "REQUEST_CONFIRMATION",
     "REQUEST_CREDENTIAL",
+    "REQUEST_INPUT",
     "RESULT",
     "CallIds",
     "CallKind",

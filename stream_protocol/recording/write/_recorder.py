@@ -38,8 +38,10 @@ class _BaseRecorder:
 class ChatRecorder(_BaseRecorder):
     """Records the chats of a ``ChatService``, each in a file of its own in ``folder``. The folder is made if needed.
 
-    ``redact``: the app's own redaction of what is written; see ``Redact``. The files can be read by their owner only;
-    ``file_name`` gives their names. Raises ``OSError`` if the folder cannot be made.
+    ``redact``: the app's own redaction of what is written; see ``Redact``.
+
+    The files can be read by their owner only; ``file_name`` gives their names. Raises ``OSError`` if the folder cannot
+    be made.
     """
 
     def __init__(self, folder: str | Path, *, redact: Redact | None = None) -> None:

@@ -66,9 +66,10 @@ class ChatEndpoints:
     app says who the user is: ``await endpoints.respond(request, user_id=user.id)``. ``chat_routes`` makes routes of
     these methods.
 
-    ``max_body_bytes``: a larger request is refused (413). ``max_bytes_in_flight``: the memory that the bodies of all
-    requests may take while they are read and planned; what does not fit is refused (503, or 429 if one user takes more
-    than half). ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
+    ``max_body_bytes``: a larger request is refused (413).
+    ``max_bytes_in_flight``: the memory that the bodies of all requests may take while they are read and planned; what
+    does not fit is refused (503, or 429 if one user takes more than half).
+    ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
     ``allow_origins``: origins of pages on other sites that may use the endpoint (``https://app.example``, or ``*``); of
     others, what changes something is refused (403): ``respond``, ``stop``, ``update`` and ``delete``. That a browser
     shows such a page the answer is up to the app's ``CORSMiddleware``.

@@ -75,23 +75,22 @@ class _StrictConnection(h11.Connection):
 
 @dataclass(frozen=True, kw_only=True)
 class ServerLimits:
-    """What the clients of ``run_server`` may take.
-
-    - ``connections``: the most that are open at once; fewer if the process may open fewer files. 1,000 by default.
-      One more closes the connection that has waited longest for a request; if all are in a request, it gets 503.
-    - ``head_seconds``: from the connection, or the last response, until all headers are read; else 408. A connection
-      that is kept and sends nothing is closed after 5 s by uvicorn. 20 by default, as Apache's ``RequestReadTimeout``.
-    - ``body_seconds``: a body that arrives with less than ``body_bytes_per_second`` gets 408 after that time; a body as
-      fast as that may take any time. 20 s and 500 bytes/s by default, as Apache's ``RequestReadTimeout``.
-    - ``write_seconds``: a client that reads nothing of what waits for it is cut off. A stream that is read never is,
-      however long it lasts. 60 by default, as nginx's ``send_timeout``.
-    """
+    """What the clients of ``run_server`` may take."""
 
     connections: int = 1000
+    """The most that are open at once; fewer if the process may open fewer files. One more closes the connection that
+    has waited longest for a request; if all are in a request, it gets 503."""
     head_seconds: float = 20.0
+    """From the connection, or the last response, until all headers are read; else 408. As long as Apache's
+    ``RequestReadTimeout``. A connection that is kept and sends nothing is closed after 5 s by uvicorn."""
     body_seconds: float = 20.0
+    """A body that arrives with less than ``body_bytes_per_second`` gets 408 after that time; a body as fast as that
+    may take any time."""
     body_bytes_per_second: int = 500
+    """As Apache's ``RequestReadTimeout``."""
     write_seconds: float = 60.0
+    """A client that reads nothing of what waits for it is cut off, after as long as nginx's ``send_timeout``. A stream
+    that is read never is, however long it lasts."""
 
 
 class LimitedHttp(H11Protocol, asyncio.BufferedProtocol):

@@ -33,16 +33,20 @@ def chat_routes(
 
     ``target``: an agent, an ``App`` or a ``Runner``, served with the defaults of ``ChatService``; or a ``ChatService``
     with other options. Call its ``aclose`` in the app's lifespan.
-    ``identify``: says whose chats a request may see. By default all chats belong to one local user. The user's id is
-    never taken from the body of the request.
+    ``path``: where ``useChat`` posts.
+    ``identify``: request -> the user's id, from your session or token: whose chats the request may see. By default all
+    chats belong to one local user. The user's id is never taken from the body of the request.
     ``prepare``: says how a request is run: its agent, run config, state and secrets. Without it only the user's words
     reach the agent.
-    ``max_body_bytes``: a larger request is refused (413).
+    ``max_body_bytes``: a larger request is refused (413). Stock clients send the whole chat with each message, attached
+    files included.
     ``max_bytes_in_flight``: the memory that the bodies of all requests may take while they are read and planned. What
     does not fit is refused (503, or 429 if one user takes more than half); a body of up to 64 KiB is never.
-    ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
+    ``keep_alive``: seconds of silence in a stream before a comment is sent, since proxies cut silent connections;
+    ``None`` for never.
     ``allow_origins``: origins of pages on other sites that may use the endpoint (``https://app.example``, or ``*``);
-    what others send is refused (403) if it changes something. That a browser shows such a page the answer is up to the
+    what others send is refused (403) if it changes something. Pages of the same site (another port or subdomain) may.
+    That a browser shows such a page the answer is up to the
     app's ``CORSMiddleware``.
 
     A refused request gets a 4xx and one short plain sentence, which the page shows. A failure after the stream has

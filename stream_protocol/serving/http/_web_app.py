@@ -40,10 +40,11 @@ def create_app(
 ) -> Starlette:
     """An ASGI app with the chat endpoint and, at ``/``, the built-in page.
 
-    ``identify`` and ``prepare`` as in ``chat_routes``. ``allow_origins``: origins of other pages that may use the
-    endpoint (``https://app.example``, or ``*``); those that are named may send the user's cookies, too.
-    No other site may frame the page, and the page loads nothing from elsewhere.
-    ``page=False`` leaves out the page.
+    ``identify``, ``prepare``: as in ``chat_routes``.
+    ``allow_origins``: origins of other pages that may use the endpoint (``https://app.example``, or ``*``); those that
+    are named may send the user's cookies, too.
+    ``page``: whether the page is there. No other site may frame it, and it loads nothing from elsewhere.
+
     When the server shuts down, the runs are stopped; the app waits for them some seconds.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)

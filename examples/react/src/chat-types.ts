@@ -1,0 +1,154 @@
+// Made by `adk-ui-stream types` from the agent: do not edit it.
+
+import type { UIMessage } from "ai";
+
+/** A message of the chat: `useChat<ChatMessage>(…)`. */
+export type ChatMessage = UIMessage<ChatMetadata, ChatDataParts, ChatTools>;
+
+/** The parts `data-…` of a message. */
+export type ChatDataParts = {
+  "adk-agent": AdkAgent;
+  "adk-artifact": AdkArtifact;
+  "adk-confirmation": AdkConfirmation;
+  "adk-data": unknown;
+  "adk-denial": AdkDenial;
+  "adk-file": AdkFile;
+  "adk-output": AdkOutput;
+  "adk-state": { [key: string]: unknown };
+  "adk-ui-widget": AdkUiWidget;
+  weather: Weather;
+};
+
+/** The tools whose calls the page is shown. */
+export type ChatTools = {
+  adk_request_credential: {
+    input: RequestCredential;
+    output: unknown;
+  };
+  adk_request_input: {
+    input: RequestInput;
+    output: unknown;
+  };
+  /** Books a hotel. The user is asked for approval first. */
+  book_hotel: {
+    input: {
+      city: string;
+      nights: number;
+    };
+    output: { [key: string]: string };
+  };
+  /** Tells the weather in a city, and shows it on the page. */
+  get_weather: {
+    input: {
+      city: string;
+    };
+    output: {
+      result: Weather;
+    };
+  };
+  /** The user's local time, and their time zone. */
+  local_time: {
+    input: { [key: string]: never };
+    output: {
+      time: string;
+      timeZone: string;
+    };
+  };
+};
+
+/** The agent that speaks from here on, and the one that handed over. */
+export type AdkAgent = {
+  agent: string;
+  from?: string;
+};
+
+/** A version of an artifact that was saved, and where the page can load it. */
+export type AdkArtifact = {
+  filename: string;
+  version: number;
+  url?: string;
+};
+
+/** What a tool says when it asks for approval by itself, and the payload that it would like back. */
+export type AdkConfirmation = {
+  toolCallId: string;
+  hint?: string;
+  payload?: unknown;
+};
+
+/** What a tool returned although its call was denied. */
+export type AdkDenial = {
+  toolCallId: string;
+  output: unknown;
+};
+
+/** A file in a store that no browser can read, such as `gs://`. */
+export type AdkFile = {
+  uri: string;
+  mediaType?: string;
+  filename?: string;
+};
+
+/** The output of a workflow's node that is in no text. */
+export type AdkOutput = {
+  author?: string;
+  node?: string;
+  output: unknown;
+};
+
+/** A widget that a tool rendered. */
+export type AdkUiWidget = {
+  id: string;
+  provider: string;
+  payload: { [key: string]: unknown };
+};
+
+/** The metadata of an answer: it comes at its end. */
+export type ChatMetadata = {
+  modelId?: string;
+  usage?: TokenUsage;
+};
+
+/** Of the input tokens. */
+export type InputTokenDetails = {
+  cacheReadTokens: number;
+};
+
+/** Of the output tokens. */
+export type OutputTokenDetails = {
+  reasoningTokens: number;
+};
+
+/** Asks the user to sign in. `functionCallId` is the call that waits for it. */
+export type RequestCredential = {
+  functionCallId?: string;
+  message?: string;
+  schemeType?: string;
+  scopes?: string[];
+  authUri?: string;
+  state?: string;
+};
+
+/** A question of the agent. The answer is of `response_schema`, a JSON schema; without one it is text. */
+export type RequestInput = {
+  message?: string | null;
+  payload?: unknown;
+  response_schema?: { [key: string]: unknown } | null;
+};
+
+/** Tokens of all model calls of the message. */
+export type TokenUsage = {
+  inputTokens: number;
+  inputTokenDetails: InputTokenDetails;
+  outputTokens: number;
+  outputTokenDetails: OutputTokenDetails;
+  totalTokens: number;
+};
+
+/** The weather of a city. */
+export type Weather = {
+  city: string;
+  celsius: number;
+  /** In a word or two. */
+  sky: string;
+};

@@ -1,0 +1,63 @@
+"""``adk-ui-stream types``: exit code 1 if the file of ``--check`` is another, 2 for an agent that cannot be read."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import logging
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from stream_protocol.cli._program import DocumentedCommand, refuse
+
+_EXAMPLES: Final = {
+    "The types of an agent's chats": "adk-ui-stream types my_agent > chat-types.ts",
+    "Whether that file is up to date, for CI": "adk-ui-stream types my_agent --check chat-types.ts",
+    "With zod schemas that check what comes": "adk-ui-stream types my_agent --schemas > chat-schemas.ts",
+}
+
+
+@click.command(cls=DocumentedCommand, short_help="Print TypeScript types of an agent's chats.", examples=_EXAMPLES)
+@click.argument("target")
+@click.option("--schemas", is_flag=True, help="Also zod schemas, for the options of useChat and validateUIMessages.")
+@click.option(
+    "--check",
+    "file",
+    type=click.Path(path_type=Path),
+    help="Print no types: exit with 1 if FILE is not what they would be. For CI.",
+)
+def types(target: str, *, schemas: bool, file: Path | None) -> None:
+    """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata."""
+    from stream_protocol.serving.adk_runner import TargetError, load_target
+    from stream_protocol.typescript import ToolsError, chat_types, declared_parts
+
+    logging.getLogger("google_adk").setLevel(logging.ERROR)  # it warns of each type that it cannot tell the model
+    try:
+        loaded = load_target(target)
+        text = asyncio.run(chat_types(loaded, declared_parts(), schemas=schemas))
+    except (TargetError, ToolsError) as error:
+        refuse(str(error))
+    if file is None:
+        sys.stdout.buffer.write(text.encode())
+    elif (difference := _difference(file, text)) is not None:
+        click.echo(f"{file}: {difference}")
+        sys.exit(1)
+    else:
+        click.echo(f"{file}: up to date")
+
+
+def _difference(file: Path, expected: str) -> str | None:
+    """In one line how the file differs from what is expected; ``None`` if it does not."""
+    try:
+        found = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        refuse(f"{file}: {error.strerror if isinstance(error, OSError) else 'it is no text'}")
+    changes = [*difflib.unified_diff(found.splitlines(), expected.splitlines(), n=0, lineterm="")][2:]
+    if not changes:
+        return None
+    added, removed = (sum(line.startswith(sign) for line in changes) for sign in "+-")
+    first = next(line for line in changes if line[0] in "+-")
+    return f"not up to date: {added} lines to add, {removed} to remove, the first is `{first[0]} {first[1:].strip()}`"

@@ -1,0 +1,171 @@
+"""The tools of an agent and of all agents under it: JSON schemas of their inputs and outputs.
+
+Inputs are what ADK declares to the model. Outputs are what goes over the wire: ADK sends the dictionary that a tool
+returns as it is, and any other value as ``{"result": …}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any, Final
+
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.apps import App
+from google.adk.runners import Runner
+from google.adk.tools import AgentTool, BaseTool, FunctionTool
+from google.adk.tools._node_tool import NodeTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.openapi_tool import RestApiTool
+from google.adk.workflow import BaseNode
+from google.genai import types
+
+from stream_protocol.convert import CONTROL_TOOLS
+from stream_protocol.serving import ClientTool, Target, delegation_tools
+from stream_protocol.serving.adk_runner import agent_tree
+from stream_protocol.serving.errors import error_text
+from stream_protocol.typescript._wire_forms import ANYTHING, WireForm, agent_output, returned
+from stream_protocol.wire import is_instance
+
+NO_ARGUMENTS: Final = {"type": "object", "additionalProperties": False}
+
+_AGENT_STARTED: Final = WireForm({"type": "object", "properties": {"agent": {"type": "string"}}, "required": ["agent"]})
+"""The first output of a call in whose place an agent speaks."""
+
+
+class ToolsError(ValueError):
+    """The tools of an agent cannot be read. ``str(error)`` is one line that says why."""
+
+
+@dataclass(frozen=True)
+class ToolTypes:
+    """A tool of one agent. ``text`` is what the model is told of it."""
+
+    name: str
+    text: str
+    input: Any
+    outputs: tuple[WireForm, ...]
+
+
+def root_of(target: Target) -> BaseNode | None:
+    """The agent or node that the target runs."""
+    match target:
+        case Runner():
+            return target.agent
+        case App():
+            return target.root_agent
+    return target
+
+
+async def tools_of(root: BaseNode) -> list[ToolTypes]:
+    """The tools whose calls the page is shown. Raises ``ToolsError`` if one cannot say what it takes.
+
+    Toolsets are asked, so that servers behind them (MCP) have to run, and are closed.
+    """
+    found: list[BaseTool] = []
+    async with AsyncExitStack() as toolsets:
+        waiting = [root]
+        while waiting:
+            for agent in agent_tree(waiting.pop()):
+                tools = await _tools(agent, toolsets) if isinstance(agent, LlmAgent) else []
+                waiting += [tool.node for tool in tools if isinstance(tool, NodeTool)]
+                found += tools
+        hidden = CONTROL_TOOLS | delegation_tools(root)
+        return [read for tool in found if tool.name not in hidden and (read := _types(tool)) is not None]
+
+
+async def _tools(agent: LlmAgent, toolsets: AsyncExitStack) -> list[BaseTool]:
+    try:
+        for toolset in agent.tools:
+            if isinstance(toolset, BaseToolset):
+                toolsets.push_async_callback(toolset.close)
+                await toolset.get_tools_with_prefix()  # ADK itself goes on without its tools if this fails
+        return await agent.canonical_tools()
+    except Exception as error:
+        raise ToolsError(f"cannot list the tools of agent {agent.name!r}: {error_text(error)}") from error
+
+
+def _types(tool: BaseTool) -> ToolTypes | None:
+    """``None`` for a tool that the model does not call, such as Gemini's own search."""
+    try:
+        declaration = tool._get_declaration()  # noqa: SLF001 - it is how ADK's own flows ask a tool
+    except Exception as error:
+        raise ToolsError(f"cannot declare the tool {tool.name!r}: {error_text(error)}") from error
+    if declaration is None:
+        return None
+    return ToolTypes(
+        name=tool.name,
+        text=declaration.description or "",
+        input=_schema(declaration.parameters_json_schema, declaration.parameters) or NO_ARGUMENTS,
+        outputs=tuple(_outputs(tool, _schema(declaration.response_json_schema, declaration.response))),
+    )
+
+
+def _schema(json_schema: Any, schema: types.Schema | None) -> Any:
+    """A JSON schema, whichever of the two declares it; else ``None``."""
+    if json_schema is not None or schema is None:
+        return json_schema
+    return schema.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
+    """``declared``: the response schema of its declaration; ``None`` if it has none."""
+    match tool:
+        case ClientTool():
+            yield WireForm(ANYTHING if tool.output_schema is None else tool.output_schema)
+        case BaseTool(is_long_running=True):
+            yield WireForm(ANYTHING)  # what somebody outside answers, some time
+        case FunctionTool():
+            yield from returned(tool.func)
+        case AgentTool():
+            yield from _agent_outputs(tool)
+        case RestApiTool():
+            yield _declared(_response_of(tool))
+        case BaseTool() if is_instance(tool, "google.adk.tools.mcp_tool.mcp_tool", "McpTool"):  # of an extra of ADK's
+            yield WireForm(_mcp_result(declared))
+        case NodeTool():
+            yield _declared(declared)
+            yield _AGENT_STARTED
+        case _:
+            yield _declared(declared)
+
+
+def _declared(schema: Any) -> WireForm:
+    return WireForm(ANYTHING) if schema is None else WireForm(schema, wrapped=None)
+
+
+def _agent_outputs(tool: AgentTool) -> Iterator[WireForm]:
+    output_schema = output_schema_of(tool.agent)
+    yield agent_output(output_schema)
+    yield agent_output(None)  # also what ADK says where the agent fails
+    if getattr(tool.agent, "mode", None) == "single_turn":
+        yield _AGENT_STARTED
+
+
+def output_schema_of(agent: BaseAgent) -> Any:
+    """The output schema of an agent, or of the last of its sub-agents, as ADK looks for it; ``None`` without one."""
+    if isinstance(agent, LlmAgent):
+        return agent.output_schema
+    return output_schema_of(agent.sub_agents[-1]) if agent.sub_agents else None
+
+
+def _mcp_result(declared: Any) -> Any:
+    """The schema of MCP's ``CallToolResult`` with content of this schema. An error is an error on the page, too."""
+    item = {
+        "type": "object",
+        "properties": {"type": {"type": "string"}, "text": {"type": "string"}},
+        "required": ["type"],
+    }
+    properties: dict[str, Any] = {"content": {"type": "array", "items": item}}
+    if declared is not None:
+        properties["structuredContent"] = declared
+    definitions = {key: declared[key] for key in ("$defs", "definitions") if key in (declared or {})}
+    return {"type": "object", "properties": properties, "required": [*properties], **definitions}
+
+
+def _response_of(tool: RestApiTool) -> Any:
+    """The schema of the API's first successful response, an empty one if it says none."""
+    parser = tool._operation_parser  # noqa: SLF001 - the tool itself does not tell
+    schema = parser.get_return_value().param_schema
+    return ANYTHING if isinstance(schema, str) else schema.model_dump(mode="json", by_alias=True, exclude_none=True)

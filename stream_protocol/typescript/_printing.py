@@ -1,0 +1,129 @@
+"""Types -> TypeScript, and -> the zod schemas that check them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+from stream_protocol.typescript._nodes import (
+    Array,
+    Constant,
+    Field,
+    Intersection,
+    Named,
+    Never,
+    Node,
+    Object,
+    Primitive,
+    Tuple,
+    Union,
+    Unknown,
+)
+
+
+def type_text(node: Node, indent: str = "") -> str:
+    """The type as TypeScript. ``indent`` is that of the line on which it begins."""
+    match node:
+        case Unknown():
+            return "unknown"
+        case Never():
+            return "never"
+        case Primitive(kind):
+            return kind
+        case Constant(value):
+            return literal(value)
+        case Array(item):
+            return f"{_grouped(item, indent)}[]"
+        case Tuple(items, rest):
+            tail = [] if rest is None else [f"...{_grouped(rest, indent)}[]"]
+            return f"[{', '.join([*(type_text(item, indent) for item in items), *tail])}]"
+        case Object(fields, rest) if not fields:
+            return f"{{ [key: string]: {type_text(rest, indent)} }}"
+        case Object(fields):
+            return braces((_field(field, indent + "  ") for field in fields), indent)
+        case Union(members):
+            return " | ".join(type_text(member, indent) for member in members)
+        case Intersection(members):
+            return " & ".join(_grouped(member, indent) for member in members)
+        case Named(name):
+            return name
+
+
+def _grouped(node: Node, indent: str) -> str:
+    text = type_text(node, indent)
+    return f"({text})" if isinstance(node, Union | Intersection) else text
+
+
+def _field(field: Field, indent: str) -> str:
+    optional = "?" if field.optional else ""
+    return f"{comment(field.text, indent)}{key(field.name)}{optional}: {type_text(field.type, indent)};"
+
+
+def schema_text(node: Node, indent: str = "") -> str:
+    """The type as a schema of zod's, with objects that may have other keys, too."""
+    match node:
+        case Unknown():
+            return "z.unknown()"
+        case Never():
+            return "z.never()"
+        case Primitive(kind):
+            return f"z.{kind}()"
+        case Constant(value):
+            return f"z.literal({literal(value)})"
+        case Array(item):
+            return f"z.array({schema_text(item, indent)})"
+        case Tuple(items, rest):
+            inner = ", ".join(schema_text(item, indent) for item in items)
+            return f"z.tuple([{inner}]{'' if rest is None else f', {schema_text(rest, indent)}'})"
+        case Object(fields, rest) if not fields:
+            return f"z.record(z.string(), {schema_text(rest, indent)})"
+        case Object(fields):
+            lines = (f"{key(field.name)}: {_field_schema(field, indent + '  ')}," for field in fields)
+            return f"z.looseObject({braces(lines, indent)})"
+        case Union(members):
+            return f"z.union([{', '.join(schema_text(member, indent) for member in members)}])"
+        case Intersection(members):
+            first, *others = (schema_text(member, indent) for member in members)
+            for other in others:
+                first = f"z.intersection({first}, {other})"
+            return first
+        case Named(name):
+            return f"{name}Schema"
+
+
+def _field_schema(field: Field, indent: str) -> str:
+    return schema_text(field.type, indent) + (".optional()" if field.optional else "")
+
+
+def braces(lines: Iterable[str], indent: str) -> str:
+    """The lines in braces, each with two more spaces than ``indent``."""
+    inner = "".join(f"{indent}  {line}\n" for line in lines)
+    return f"{{\n{inner}{indent}}}" if inner else "{}"
+
+
+def comment(text: str, indent: str) -> str:
+    """A doc comment that the text cannot end, with the indentation of what follows; nothing for an empty text."""
+    lines = [" ".join(_CONTROL.sub(" ", line).split()) for line in text.strip().splitlines()]
+    lines = [line.replace("*/", "*\\/") for line in lines]
+    if not any(lines):
+        return ""
+    if len(lines) == 1:
+        return f"/** {lines[0]} */\n{indent}"
+    body = "".join(f"{indent} *{f' {line}' if line else ''}\n" for line in lines)
+    return f"/**\n{body}{indent} */\n{indent}"
+
+
+def key(name: str) -> str:
+    """A name as the key of an object: in quotes where it must be."""
+    return name if re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name) and name != "__proto__" else literal(name)
+
+
+def literal(value: str | float | bool | None) -> str:  # noqa: FBT001 - a JSON scalar
+    """A JSON scalar as TypeScript writes it."""
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+_ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+"""What no file of source code should hold: breaks of lines, halves of characters, and turns of the direction."""

@@ -1,0 +1,233 @@
+"""JSON Schema -> types. What TypeScript cannot say (formats, lengths, patterns) is left out: the type has more values.
+
+Read are the drafts from 4 to 2020-12 and what OpenAPI 3.0 adds (``nullable``). A type with a name of its own (``$ref``)
+gets that name in the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+from urllib.parse import unquote
+
+from stream_protocol.typescript._nodes import (
+    NULL,
+    Array,
+    Constant,
+    Field,
+    Intersection,
+    Named,
+    Never,
+    Node,
+    Object,
+    Primitive,
+    Tuple,
+    Union,
+    Unknown,
+    intersection,
+    union,
+)
+
+_SCALARS: Final[Mapping[str, Node]] = {
+    "boolean": Primitive("boolean"),
+    "integer": Primitive("number"),
+    "null": NULL,
+    "number": Primitive("number"),
+    "string": Primitive("string"),
+}
+
+
+@dataclass(frozen=True)
+class NamedType:
+    """A type with a name. ``text`` describes it."""
+
+    type: Node
+    text: str
+
+
+class SchemaReader:
+    """Reads the schemas of one file: a type that several of them have gets one name, another of that name a number."""
+
+    def __init__(self, taken: Collection[str]) -> None:
+        """``taken``: names that no type may get."""
+        self.named: dict[str, NamedType] = {}
+        """The types with names, by name."""
+        self._taken = set(taken)
+        self._names: dict[str, str] = {}
+        """A schema with all that it refers to, as JSON -> its name."""
+
+    def read(self, schema: Any) -> Node:
+        """Returns the type of a schema, which holds all that it refers to."""
+        return self._read(schema, schema)
+
+    def members(self, node: Node) -> Iterator[Node]:
+        """The types of which a value has one, without names: what is an object can be told from what is none."""
+        match node:
+            case Named(name) if not isinstance(self.named[name].type, Object):
+                yield from self.members(self.named[name].type)
+            case Union(members):
+                for member in members:
+                    yield from self.members(member)
+            case _:
+                yield node
+
+    def is_object(self, node: Node) -> bool:
+        """Whether its values may be objects. ``node``: one of ``members``."""
+        match node:
+            case Named(name):
+                return self.is_object(self.named[name].type)
+            case Intersection(members):
+                return any(map(self.is_object, members))
+        return isinstance(node, Object | Unknown)
+
+    def _read(self, schema: Any, root: Any) -> Node:
+        if schema is False:
+            return Never()
+        if not isinstance(schema, Mapping):
+            return Unknown()
+        parts = [self._reference(schema["$ref"], root) if isinstance(schema.get("$ref"), str) else Unknown()]
+        parts.append(self._own_type(schema, root))
+        parts += [self._read(each, root) for each in _list(schema.get("allOf"))]
+        for keyword in ("anyOf", "oneOf"):
+            if choices := _list(schema.get(keyword)):
+                parts.append(union(self._read(choice, root) for choice in choices))
+        found = intersection(parts)
+        return union([found, NULL]) if schema.get("nullable") is True else found
+
+    def _own_type(self, schema: Mapping[str, Any], root: Any) -> Node:
+        kinds = _kinds(schema)
+        if "const" in schema:
+            return _constant(schema["const"])
+        if "enum" in schema:
+            choices = [_constant(value) for value in _list(schema["enum"])]
+            return union([*choices, NULL] if "null" in kinds else choices)
+        return union(self._of_kind(kind, schema, root) for kind in kinds) if kinds else Unknown()
+
+    def _of_kind(self, kind: str, schema: Mapping[str, Any], root: Any) -> Node:
+        match kind:
+            case "object":
+                return self._object(schema, root)
+            case "array":
+                return self._array(schema, root)
+        return _SCALARS.get(kind, Unknown())
+
+    def _object(self, schema: Mapping[str, Any], root: Any) -> Node:
+        required = _list(schema.get("required"))
+        properties = schema.get("properties")
+        fields = tuple(
+            Field(name, self._read(value, root), optional=name not in required, text=description(value))
+            for name, value in (properties.items() if isinstance(properties, Mapping) else ())
+        )
+        others = schema.get("additionalProperties")
+        if fields or schema.get("patternProperties") or others is None:
+            return Object(fields)
+        return Object(rest=self._read(others, root))
+
+    def _array(self, schema: Mapping[str, Any], root: Any) -> Node:
+        item = schema.get("items")
+        first, others = (item, schema.get("additionalItems")) if isinstance(item, list) else (None, item)
+        first = schema.get("prefixItems", first)
+        if not isinstance(first, list):
+            return Array(self._read(item, root))
+        items = tuple(self._read(each, root) for each in first)
+        if schema.get("minItems", 0) < len(items):  # some of them may be missing
+            return Array(union([*items, self._read(others, root)]))
+        ends = others is False or schema.get("maxItems") == len(items)
+        return Tuple(items, None if ends else self._read(others, root))
+
+    def _reference(self, reference: str, root: Any) -> Node:
+        found = _resolve(reference, root)
+        if found is None:
+            return Unknown()
+        key = json.dumps(_closure(reference, root), sort_keys=True, default=str)
+        if key not in self._names:
+            self._names[key] = name = self._free_name(_key(reference.rpartition("/")[2]))
+            self.named[name] = NamedType(Unknown(), "")  # it may hold itself
+            self.named[name] = NamedType(self._read(found, root), description(found))
+        return Named(self._names[key])
+
+    def _free_name(self, wanted: str) -> str:
+        words = [word for word in re.split(r"\W+|_+", wanted) if word]
+        name = "".join(word[0].upper() + word[1:] for word in words)
+        name = name if name.isidentifier() else f"Type{name}"
+        free, number = name, 1
+        while free in self._taken:
+            number += 1
+            free = f"{name}{number}"
+        self._taken.add(free)
+        return free
+
+
+def description(schema: Any) -> str:
+    """What the schema says of itself for people."""
+    text = schema.get("description") if isinstance(schema, Mapping) else None
+    return text if isinstance(text, str) else ""
+
+
+def _kinds(schema: Mapping[str, Any]) -> list[str]:
+    said = schema.get("type")
+    if said is None:
+        return ["object"] if "properties" in schema else ["array"] if "prefixItems" in schema else []
+    return [str(kind).lower() for kind in (said if isinstance(said, list) else [said])]
+
+
+def _constant(value: Any) -> Node:
+    match value:
+        case str() | bool() | int() | float() | None:
+            return Constant(value)
+        case list():
+            return Tuple(tuple(_constant(item) for item in value), None)
+        case dict() if value:
+            return Object(tuple(Field(str(name), _constant(item)) for name, item in value.items()))
+    return Unknown()
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _resolve(reference: str, root: Any) -> Any:
+    """What a reference within the schema points to; ``None`` if there is nothing, or it points elsewhere."""
+    if not reference.startswith("#"):
+        return None
+    found = root
+    for step in reference[1:].split("/")[1:]:
+        key = _key(step)
+        if isinstance(found, Mapping):
+            found = found.get(key)
+        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+            found = found[int(key)]
+        else:
+            return None
+    return found
+
+
+def _key(step: str) -> str:
+    """The key of which a step of a reference tells."""
+    return unquote(step).replace("~1", "/").replace("~0", "~")
+
+
+def _closure(reference: str, root: Any) -> list[Any]:
+    """The last step of the reference, and all schemas that are reached from it, by their references."""
+    reached: dict[str, Any] = {}
+    waiting = [reference]
+    while waiting:
+        if (one := waiting.pop()) not in reached:
+            reached[one] = _resolve(one, root)
+            waiting += _references(reached[one])
+    return [reference, reached]
+
+
+def _references(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case dict() as found:
+                if isinstance(found.get("$ref"), str):
+                    yield cast("str", found["$ref"])
+                waiting += found.values()
+            case list() as found:
+                waiting += found

@@ -1,0 +1,149 @@
+"""Python types -> JSON schemas of what goes over the wire, and the form in which it goes."""
+
+from __future__ import annotations
+
+import collections.abc
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+
+from google.adk.events import Event
+from google.adk.events.request_input import RequestInput
+from pydantic import BaseModel, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+from typing_extensions import is_typeddict, override
+
+ANYTHING: Final = True
+"""The JSON schema of a value of which nothing is known."""
+
+
+@dataclass(frozen=True)
+class WireForm:
+    """A form of a tool's output. ``wrapped``: the value goes as ``{"result": value}``; ``None``: it does if it is no
+    object."""
+
+    schema: Any
+    wrapped: bool | None = False
+
+
+class _WireSchemas(GenerateJsonSchema):
+    """What is written of a value, not what is read: a default is a value like any other."""
+
+    @override
+    def field_is_required(
+        self, field: core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField, total: bool
+    ) -> bool:
+        if field["type"] == "typed-dict-field":
+            return super().field_is_required(field, total)
+        return field.get("serialization_exclude_if") is None
+
+    @override
+    def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
+        """Text in a pydantic model, seconds elsewhere."""
+        return {"type": ["string", "number"]}
+
+
+def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
+    """The JSON schema of what is sent of a value of this type; ``ANYTHING`` if pydantic cannot say."""
+    try:
+        # In a list, so that the type keeps its name: pydantic refers to it then.
+        schema = TypeAdapter(list[annotation]).json_schema(
+            mode="serialization", by_alias=by_alias, schema_generator=_WireSchemas
+        )
+    except (PydanticUserError, PydanticSchemaGenerationError, NameError):
+        return ANYTHING
+    return {**schema["items"], "$defs": schema.get("$defs", {})}
+
+
+def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
+    """The forms in which ADK sends what the function returns, by its annotation."""
+    annotation = _return_annotation(function)
+    origin = get_origin(annotation)
+    if origin in (
+        collections.abc.Generator,
+        collections.abc.AsyncGenerator,
+        collections.abc.Iterator,
+        collections.abc.AsyncIterator,
+    ):
+        return tuple(_yielded(list(_members(get_args(annotation)[0]))))
+    return tuple(_sent(member) for member in _members(annotation))
+
+
+def _yielded(members: list[Any]) -> Iterator[WireForm]:
+    """What a generator yields is shown as it comes, and once more as what it has returned. ADK makes a dictionary of a
+    model, by the names of its fields."""
+    for member in members:
+        if isinstance(member, type) and issubclass(member, (Event, RequestInput)):
+            yield WireForm(ANYTHING)  # whatever the event holds
+        else:
+            yield WireForm(schema_of(member, by_alias=False))
+            if not _is_model(member):
+                yield _sent(member)
+
+
+def _sent(annotation: Any) -> WireForm:
+    if annotation in (Any, object, inspect.Signature.empty):
+        return WireForm(ANYTHING)
+    return WireForm(schema_of(annotation), wrapped=not _is_dictionary(annotation))
+
+
+def agent_output(output_schema: Any) -> WireForm:
+    """What ADK makes of the text of an agent with this output schema; ``None``: of one without."""
+    if output_schema is None:
+        return WireForm({"type": "string"}, wrapped=True)
+    if isinstance(output_schema, dict):
+        return WireForm(output_schema, wrapped=None)
+    schema = schema_of(output_schema, by_alias=False)
+    return WireForm(_without_none(schema), wrapped=None)
+
+
+def _without_none(schema: Any) -> Any:
+    """The schema of the same models with those keys left out whose value is null."""
+    match schema:
+        case {"properties": dict(properties), "required": list(required)}:
+            present = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]
+            return {**schema, "properties": _without_none(properties), "required": present}
+        case dict():
+            return {key: _without_none(value) for key, value in schema.items()}
+        case list():
+            return [_without_none(item) for item in schema]
+    return schema
+
+
+def _return_annotation(function: Callable[..., Any]) -> Any:
+    try:
+        annotation = inspect.signature(function).return_annotation
+        unwrapped = inspect.unwrap(getattr(function, "func", function))
+        hints = get_type_hints(
+            unwrapped if inspect.isroutine(unwrapped) else type(unwrapped).__call__, include_extras=True
+        )
+    except (TypeError, ValueError, NameError, AttributeError):
+        return Any
+    return hints.get("return", Any) if annotation is not inspect.Signature.empty else Any
+
+
+def _members(annotation: Any) -> Iterator[Any]:
+    """The types of a union; the type itself."""
+    plain = _plain(annotation)
+    if get_origin(plain) in (Union, UnionType):
+        for member in get_args(plain):
+            yield from _members(member)
+    else:
+        yield annotation
+
+
+def _plain(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+
+
+def _is_dictionary(annotation: Any) -> bool:
+    plain = _plain(annotation)
+    kind = get_origin(plain) or plain
+    return is_typeddict(kind) or (isinstance(kind, type) and issubclass(kind, collections.abc.Mapping))
+
+
+def _is_model(annotation: Any) -> bool:
+    return _is_dictionary(annotation) or (isinstance(annotation, type) and issubclass(annotation, BaseModel))

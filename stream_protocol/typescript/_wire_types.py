@@ -1,0 +1,124 @@
+"""What the server itself sends besides tools and text: metadata, ``data-adk-*`` parts, and what ADK asks for."""
+
+from typing import Any, Final, NotRequired
+
+from typing_extensions import TypedDict
+
+from stream_protocol.convert.calls import REQUEST_CREDENTIAL, REQUEST_INPUT
+
+
+class InputTokenDetails(TypedDict):
+    """Of the input tokens."""
+
+    cacheReadTokens: int
+
+
+class OutputTokenDetails(TypedDict):
+    """Of the output tokens."""
+
+    reasoningTokens: int
+
+
+class TokenUsage(TypedDict):
+    """Tokens of all model calls of the message."""
+
+    inputTokens: int
+    inputTokenDetails: InputTokenDetails
+    outputTokens: int
+    outputTokenDetails: OutputTokenDetails
+    totalTokens: int
+
+
+class ChatMetadata(TypedDict):
+    """The metadata of an answer: it comes at its end."""
+
+    modelId: NotRequired[str]
+    usage: NotRequired[TokenUsage]
+
+
+AdkAgent = TypedDict("AdkAgent", {"agent": str, "from": NotRequired[str]})
+AdkAgent.__doc__ = "The agent that speaks from here on, and the one that handed over."
+
+
+class AdkArtifact(TypedDict):
+    """A version of an artifact that was saved, and where the page can load it."""
+
+    filename: str
+    version: int
+    url: NotRequired[str]
+
+
+class AdkConfirmation(TypedDict):
+    """What a tool says when it asks for approval by itself, and the payload that it would like back."""
+
+    toolCallId: str
+    hint: NotRequired[str]
+    payload: NotRequired[Any]
+
+
+class AdkDenial(TypedDict):
+    """What a tool returned although its call was denied."""
+
+    toolCallId: str
+    output: Any
+
+
+class AdkFile(TypedDict):
+    """A file in a store that no browser can read, such as `gs://`."""
+
+    uri: str
+    mediaType: NotRequired[str]
+    filename: NotRequired[str]
+
+
+class AdkOutput(TypedDict):
+    """The output of a workflow's node that is in no text."""
+
+    author: NotRequired[str]
+    node: NotRequired[str]
+    output: Any
+
+
+class AdkUiWidget(TypedDict):
+    """A widget that a tool rendered."""
+
+    id: str
+    provider: str
+    payload: dict[str, Any]
+
+
+DATA_PARTS: Final[dict[str, Any]] = {
+    "adk-agent": AdkAgent,
+    "adk-artifact": AdkArtifact,
+    "adk-confirmation": AdkConfirmation,
+    "adk-data": Any,
+    "adk-denial": AdkDenial,
+    "adk-file": AdkFile,
+    "adk-output": AdkOutput,
+    "adk-state": dict[str, Any],
+    "adk-ui-widget": AdkUiWidget,
+}
+"""Name of a part, without ``data-`` -> the type of its data."""
+
+
+class RequestInput(TypedDict):
+    """A question of the agent. The answer is of `response_schema`, a JSON schema; without one it is text."""
+
+    message: NotRequired[str | None]
+    payload: NotRequired[Any]
+    response_schema: NotRequired[dict[str, Any] | None]
+
+
+class RequestCredential(TypedDict):
+    """Asks the user to sign in. `functionCallId` is the call that waits for it."""
+
+    functionCallId: NotRequired[str]
+    message: NotRequired[str]
+    schemeType: NotRequired[str]
+    scopes: NotRequired[list[str]]
+    authUri: NotRequired[str]
+    state: NotRequired[str]
+
+
+REQUESTS: Final[dict[str, type]] = {REQUEST_CREDENTIAL: RequestCredential, REQUEST_INPUT: RequestInput}
+"""Name of a call by which ADK asks the user -> the type of its input. Any agent may ask."""

@@ -1,0 +1,184 @@
+"""The code of the pages is run as it stands there, in this process: on each Python and each ADK. ``tests/frontends``
+runs it as a reader does: behind a server of its own, and with the page in a browser."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from google.adk.agents import LlmAgent
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from stream_protocol.serving import chat_routes
+from stream_protocol.testing import Call, ScriptedLlm
+from tests.documents import block, install_my_package
+from tests.serving.support import answered, approval, chunks, only, text, types
+
+PAGE = "http://localhost:3000"
+"""The origin of the quick start's page: the address of an app of Next.js that is being developed."""
+
+BODY = {"id": "c1", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}
+
+
+def run(code: str) -> dict[str, Any]:
+    """The names that the code defines. It is given none: a reader pastes it into a file of its own."""
+    scope: dict[str, Any] = {"__name__": __name__}
+    exec(compile(code, "page", "exec"), scope)  # the page is ours
+    return scope
+
+
+def scripted_agent() -> LlmAgent:
+    return LlmAgent(name="assistant", model=ScriptedLlm(turns=["Hello there."]))
+
+
+async def ask(app: FastAPI | Starlette) -> str:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as client:
+        response = await client.post("/api/chat", json=BODY)
+    assert response.status_code == 200
+    assert response.headers["x-vercel-ai-ui-message-stream"] == "v1"
+    return response.text
+
+
+@pytest.mark.parametrize(
+    ("imported", "made"),
+    [("from fastapi import FastAPI", "FastAPI()"), ("from starlette.applications import Starlette", "Starlette()")],
+)
+async def test_the_routes_answer_in_an_app_of_either_kind(imported: str, made: str) -> None:
+    code = (
+        block("docs/quick-start.md", "chat_routes(")
+        .replace("from fastapi import FastAPI", imported)
+        .replace("FastAPI()", made)
+    )
+    scope = run(code)
+    scope["root_agent"].model = scripted_agent().model
+    stream = await ask(scope["app"])
+    assert "Hello" in stream
+    assert stream.endswith("data: [DONE]\n\n")
+
+
+async def test_the_page_may_send_whatever_the_routes_take() -> None:
+    app = run(block("docs/quick-start.md", "chat_routes("))["app"]
+    methods = {
+        method for route in chat_routes(scripted_agent()) if isinstance(route, Route) for method in route.methods or ()
+    }
+    asked = {"origin": PAGE, "access-control-request-headers": "authorization, content-type"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as client:
+        for method in {*methods, "PATCH"}:
+            allowed = await client.options("/api/chat", headers={**asked, "access-control-request-method": method})
+            assert allowed.status_code == 200
+            assert allowed.headers["access-control-allow-origin"] == PAGE
+
+
+async def test_a_path_operation_answers_whom_a_dependency_names() -> None:
+    scope = run(block("docs/mount.md", "ChatEndpoints("))
+    scope["root_agent"].model = ScriptedLlm(respond=lambda request: [str(request.config.system_instruction)])
+    headers = {"x-user": "ann"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:
+        assert "Danish" in (await client.post("/api/chat", json=BODY, headers=headers)).text
+        assert len((await client.get("/api/chat/c1", headers=headers)).json()["messages"]) == 2
+
+
+async def test_the_converter_alone_answers_in_a_route_of_ones_own() -> None:
+    scope = run(block("docs/converter.md", "stream_sse(events)"))
+    scope["root_agent"].model = scripted_agent().model
+    stream = await ask(scope["app"])
+    assert stream.startswith('data: {"type":"start"')
+    assert "Hello" in stream
+    assert stream.endswith("data: [DONE]\n\n")
+
+
+async def test_messages_from_elsewhere_become_a_session() -> None:
+    scope = run(block("docs/persistence.md", "messages_to_events(messages"))
+    await scope["restore"]("c1", BODY["messages"], scripted_agent())
+    session = await scope["sessions"].get_session(app_name="app", user_id="me", session_id="c1")
+    assert [event.content.parts[0].text for event in session.events] == ["Hi"]
+
+
+def test_adk_takes_the_switch_for_streamed_arguments() -> None:
+    config = run(block("docs/streamed-arguments.md", "stream_function_call_arguments"))[
+        "root_agent"
+    ].generate_content_config
+    assert config.tool_config.function_calling_config.stream_function_call_arguments is True
+
+
+def test_the_flask_app_answers() -> None:
+    scope = run(block("docs/mount.md", "SyncChatService("))
+    scope["root_agent"].model = scripted_agent().model
+    with scope["flask_app"].test_client() as client:
+        response = client.post("/api/chat", json=BODY)
+        assert response.status_code == 200
+        assert response.text.endswith("data: [DONE]\n\n")
+        assert client.post("/api/chat", json={"id": "c1"}).status_code == 422
+    scope["service"].close()
+
+
+async def posted(app: FastAPI | Starlette, body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The chunks of the answer."""
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as client:
+        return chunks((await client.post("/api/chat", json=body)).text)
+
+
+def app_of(code: str, *turns: Any) -> FastAPI:
+    """An app with the agent of a page, whose model says this."""
+    scope = run(code)
+    scope["root_agent"].model = ScriptedLlm(turns=[*turns])
+    app = FastAPI()
+    app.router.routes.extend(chat_routes(scope["root_agent"]))
+    return app
+
+
+async def test_the_readmes_app_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    install_my_package(monkeypatch, scripted_agent())
+    assert "Hello" in await ask(run(block("README.md", "chat_routes("))["app"])
+
+
+async def test_a_tool_waits_for_its_approval() -> None:
+    app = app_of(block("docs/approvals.md", "require_confirmation"), [Call("pay", {"amount": 5})], ["Paid."])
+    asked = await posted(app, BODY)
+    (request,) = only(asked, "tool-approval-request")
+    assert only(asked, "tool-output-available") == []
+    ran = await posted(app, answered(asked[0]["messageId"], approval(request, approved=True)))
+    assert [chunk["output"] for chunk in only(ran, "tool-output-available")] == [{"paid": 5}]
+
+
+async def test_a_client_tool_waits_for_the_page() -> None:
+    app = app_of(block("docs/client-tools.md", "client_tool("), [Call("locate", {"precise": True})], ["In Oslo."])
+    asked = await posted(app, BODY)
+    (call,) = only(asked, "tool-input-available")
+    part = {"type": "tool-locate", "toolCallId": call["toolCallId"], "state": "output-available", "input": {}}
+    told = await posted(app, answered(asked[0]["messageId"], {**part, "output": {"city": "Oslo"}}))
+    assert text(told) == "In Oslo."
+
+
+async def test_a_tool_sends_data_of_its_own() -> None:
+    app = app_of(block("docs/data.md", "emit_data("), [Call("get_weather", {"city": "Oslo"})], ["21 °C."])
+    (part,) = only(await posted(app, BODY), "data-weather")
+    assert (part["id"], part["data"]) == ("Oslo", {"city": "Oslo", "degrees": 21})
+
+
+async def test_chats_in_a_file_outlive_their_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        scope = run(block("docs/persistence.md", "SqliteSessionService"))
+        scope["root_agent"].model = scripted_agent().model
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:
+            if not (tmp_path / "chat.db").exists():
+                await client.post("/api/chat", json=BODY)
+            stored = (await client.get("/api/chat/c1")).json()["messages"]
+    assert [message["role"] for message in stored] == ["user", "assistant"]
+
+
+async def test_the_routes_stand_beside_those_of_adk_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (folder := tmp_path / "agents" / "assistant").mkdir(parents=True)
+    (folder / "agent.py").write_text("", encoding="utf-8")
+    scope = run(block("docs/mount.md", "get_fast_api_app("))
+    scope["root_agent"].model = scripted_agent().model
+    assert "text-delta" in types(await posted(scope["app"], BODY))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://127.0.0.1") as client:
+        assert (await client.get("/list-apps")).json() == ["assistant"]
+        assert (await client.get("/dev-ui/")).status_code == 200
+        listed = (await client.get("/apps/assistant/users/local/sessions")).json()
+    assert [session["id"] for session in listed] == ["c1"]

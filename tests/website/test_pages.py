@@ -1,0 +1,75 @@
+"""The pages of docs/: each is in the navigation, each link leads somewhere, each public name is in the reference."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from tests.documents import our_files
+from tests.processes import ROOT
+from website.paths import links
+
+DOCS: Final = ROOT / "docs"
+PAGES: Final = sorted(file.relative_to(ROOT).as_posix() for file in our_files(".md"))
+WHOLE_FRONTS: Final = ("", ".check", ".recording", ".replay_server", ".serving", ".serving.run_logs", ".testing")
+"""The packages all of whose names are in the reference. Most of what ``session`` exports is for our own rooms."""
+
+
+def navigation(entries: Any) -> Iterator[str]:
+    match entries:
+        case str(page):
+            yield page
+        case list():
+            for entry in entries:
+                yield from navigation(entry)
+        case dict():
+            for entry in entries.values():
+                yield from navigation(entry)
+
+
+def test_every_page_is_in_the_navigation_once_and_every_entry_is_a_page() -> None:
+    told = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    pages = sorted(file.relative_to(DOCS).as_posix() for file in DOCS.rglob("*.md"))
+    assert sorted([*navigation(told["nav"]), *told["exclude_docs"].split()]) == pages
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_relative_link_leads_to_a_file(page: str) -> None:
+    missing = [link for link in links(page) if not (ROOT / posixpath.dirname(page) / link).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_an_external_link_is_a_whole_address(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for address in re.findall(r"\]\((\w+:[^)]*)\)", text):
+        parts = urlsplit(address)
+        assert parts.scheme == "mailto" or (parts.scheme == "https" and "." in parts.netloc), address
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    pages = " ".join(file.read_text(encoding="utf-8") for file in (DOCS / "reference").glob("*.md"))
+    shown = re.findall(r"^::: (stream_protocol\S*)\.(\w+)$", pages, re.MULTILINE)
+    fronts = {f"stream_protocol{front}": import_module(f"stream_protocol{front}") for front in WHOLE_FRONTS}
+    public = {(name, each) for name, front in fronts.items() for each in front.__all__}
+    assert public - {*shown} == set()
+    assert len(shown) == len({*shown})
+    assert all(hasattr(import_module(package), name) for package, name in shown)
+
+
+def test_the_readme_is_two_screens() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 100
+
+
+def test_a_picture_is_small() -> None:
+    assert {file.name: file.stat().st_size for file in pictures() if file.stat().st_size > 300_000} == {}
+
+
+def pictures() -> list[Path]:
+    return [*(DOCS / "images").iterdir()]

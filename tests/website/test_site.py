@@ -1,0 +1,104 @@
+"""The built site, as a reader opens it. ``make site`` builds it and runs this."""
+
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Final, Literal
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+
+from tests.chromium import launched, opened_tab
+from tests.processes import ROOT
+from website.events import ROWS, Row
+from website.paths import recording
+
+SITE: Final = ROOT / "build" / "site"
+PAGES: Final = [
+    "",
+    "quick-start/",
+    "how-it-works/",
+    "events/",
+    "options/",
+    "reference/serving/",
+    "coming-from/ag-ui-adk/",
+    "examples/fastapi_app.py/",
+    "CHANGELOG/",
+]
+WIDER_THAN_THE_SCREEN: Final = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+BROKEN: Final = "images => images.filter(({ naturalWidth }) => !naturalWidth).map(({ src }) => src)"
+
+pytestmark = [pytest.mark.site, pytest.mark.browser]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its base calls it so
+        pass
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    assert (SITE / "index.html").is_file(), "`make site` builds it"
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=SITE)) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as browser:
+        yield browser
+
+
+def complaints(tab: Page, url: str) -> list[str]:
+    """Fills with what the tab asks elsewhere than there, and with what its console says of errors."""
+    told: list[str] = []
+
+    def note_request(request: Request) -> None:
+        if not request.url.startswith((url, "data:")):
+            told.append(request.url)
+
+    def note_message(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            told.append(message.text)
+
+    tab.on("request", note_request)
+    tab.on("console", note_message)
+    return told
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("width", "colors"), [(1280, "light"), (390, "dark")])
+def test_a_page_fits_its_screen_and_asks_nobody_else(
+    browser: Browser, url: str, page: str, width: int, colors: Literal["light", "dark"]
+) -> None:
+    with opened_tab(browser, width=width, height=844, colors=colors) as tab:
+        told = complaints(tab, url)
+        tab.goto(url + page, wait_until="networkidle")
+        assert told == []
+        assert tab.locator("h1").count() == 1
+        assert not tab.evaluate(WIDER_THAN_THE_SCREEN)
+        assert tab.locator("img:visible").evaluate_all(BROKEN) == []
+
+
+def test_a_search_finds_a_page_without_a_server(browser: Browser, url: str) -> None:
+    with opened_tab(browser) as tab:
+        tab.goto(url)
+        tab.get_by_role("textbox", name="Search").fill("sticky sessions")
+        tab.locator(".md-search-result__item").first.wait_for()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.shown)
+def test_the_recording_of_a_row_can_be_loaded(url: str, row: Row) -> None:
+    assert httpx.get(f"{url}recordings/{row.shown}.jsonl").text == recording(row.shown)
+
+
+def test_no_file_of_the_site_names_a_place_of_this_machine() -> None:
+    pages = [page.read_text(encoding="utf-8") for page in SITE.rglob("*.html")]
+    assert not any(str(ROOT) in page for page in pages)

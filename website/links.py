@@ -1,0 +1,32 @@
+"""A hook of mkdocs: what the pages link to outside of docs/ is in the site, too.
+
+So one link works on both sides: in the repository it leads to a file, in the site to a page. A Markdown file is a page
+as it is, code is a page with one block, a folder is its README, and a fixture is one file with its events, to replay.
+"""
+
+from pathlib import PurePath
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from website.paths import FIXTURES, ROOT, linked_files, recording, site_name, with_links_of_the_site
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds a file for each that is linked to from a page of docs/, or from another that is added."""
+    for name in sorted(linked_files(file.src_uri for file in files.documentation_pages())):
+        files.append(File.generated(config, site_name(name), content=_content(name)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The page with the links of the site."""
+    return with_links_of_the_site(markdown, page.file.src_uri)
+
+
+def _content(name: str) -> str:
+    if name.startswith(FIXTURES):
+        return recording(PurePath(name).name)
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return text if name.endswith(".md") else f"# {name}\n\n```{PurePath(name).suffix[1:]}\n{text}```\n"

@@ -1,0 +1,148 @@
+"""docs/options.md: every option, as its docstring says it. ``python -m website.options`` writes the page."""
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Final
+
+from stream_protocol import ConverterOptions
+from stream_protocol.convert._options import DEFAULTS
+from stream_protocol.recording import ChatRecorder
+from stream_protocol.serving import (
+    ChatEndpoints,
+    ChatService,
+    FilePolicy,
+    LogBounds,
+    RedisRunLog,
+    RunOverrides,
+    ServerLimits,
+    ServiceLimits,
+    UIMessageStreamResponse,
+    chat_routes,
+    create_app,
+)
+from website.paths import DOCS, ROOT
+
+PAGE: Final = ROOT / DOCS / "options.md"
+
+Option = tuple[str, str, str]
+"""Name, default and text, in Markdown."""
+
+SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
+    "Of the converter": (ConverterOptions, "And of everything above it: `stream_sse`, `ChatService`, `replay`."),
+    "Of `ChatService`": (ChatService, "Besides those of the converter."),
+    "Of `chat_routes`": (chat_routes, ""),
+    "Of `create_app`": (create_app, ""),
+    "Of `ChatEndpoints`": (ChatEndpoints, ""),
+    "Of `UIMessageStreamResponse`": (UIMessageStreamResponse, ""),
+    "`RunOverrides`": (RunOverrides, "What `prepare` returns: how one request is run."),
+    "`FilePolicy`": (FilePolicy, "`ChatService(files=…)`: which attached files are taken."),
+    "`ServiceLimits`": (ServiceLimits, "`ChatService(limits=…)`. Each worker counts by itself; `None` is no limit."),
+    "`LogBounds`": (LogBounds, "How large the log of one response may become. Sizes are bytes."),
+    "`RedisRunLog`": (RedisRunLog, "Needs the extra `redis`: see [Redis](redis.md)."),
+    "`ChatRecorder`": (ChatRecorder, "`ChatService(recorder=…)`: see [Record](recording.md#record)."),
+    "`ServerLimits`": (ServerLimits, "What the clients of `run_server`, and so of `serve`, may take."),
+}
+"""Heading -> whose options they are, and what stands above their table."""
+
+READ_MORE: Final[Mapping[str, str]] = {
+    "hidden_tools": "[task agents](events.md)",
+    "history": "[what a client's history may do](decisions/client-history.md)",
+    "history_cut": "[a history that was cut](durable.md#a-history-that-was-cut)",
+    "identify": "[users](trust.md#users)",
+    "limits": "[limits](trust.md#limits)",
+    "max_body_bytes": "[chats with many files](large-chats.md)",
+    "on_audit": "[the audit trail](trust.md#the-audit-trail)",
+    "on_busy": "[new words win](durable.md#new-words-win)",
+    "on_error": "[when it fails](errors.md)",
+    "recorder": "[record](recording.md#record)",
+    "run_log": "[more than one worker](durable.md#more-than-one-worker)",
+}
+"""Option -> a page about it."""
+
+HEAD: Final = """\
+# Options
+
+This page is generated from the docstrings, so your editor says the same. Sizes are bytes and times are seconds, if
+nothing else is said. What the command line takes is on [its own page](cli.md).
+"""
+
+
+def page() -> str:
+    """The page in Markdown."""
+    return HEAD + "".join(f"\n## {heading}\n\n{_section(*section)}" for heading, section in SECTIONS.items())
+
+
+def options_of(owner: type | Callable[..., Any]) -> list[Option]:
+    """The options, in the order of the docstring. Each keyword is there, or its docstring is not whole."""
+    if owner is ConverterOptions:
+        return [(name, _default(DEFAULTS.get(name)), text) for name, text in _documented_attributes(owner)]
+    if is_dataclass(owner) and (attributes := [*_documented_attributes(owner)]):
+        defaults = {field.name: field.default for field in fields(owner)}
+        return [(name, _default(defaults[name]), text) for name, text in attributes]
+    keywords = inspect.signature(owner).parameters
+    return [
+        (name, _default(keywords[name].default), text)
+        for name, text in _documented_keywords(owner)
+        if name in keywords and keywords[name].kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+
+
+def _section(owner: type | Callable[..., Any], above: str) -> str:
+    lines = [above, ""] if above else []
+    lines += ["| Option | Default | |", "|---|---|---|"]
+    for name, default, text in options_of(owner):
+        more = f" See {READ_MORE[name]}." if name in READ_MORE else ""
+        lines.append(f"| `{name}` | {default} | {text}{more} |")
+    return "\n".join([*lines, ""])
+
+
+def _documented_attributes(owner: Any) -> Iterator[tuple[str, str]]:
+    """Each annotated attribute with the string below it."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    assert isinstance(definition, ast.ClassDef)
+    for attribute, below in zip(definition.body, definition.body[1:], strict=False):
+        match attribute, below:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                yield name, _markdown(inspect.cleandoc(text))
+
+
+def _documented_keywords(owner: Any) -> Iterator[tuple[str, str]]:
+    """Each ``name``: with what follows it up to the next one, or to the end of the paragraph."""
+    text = inspect.getdoc(owner) or ""
+    entries = re.split(r"^(?:- )?((?:``\w+``(?:, | and )?)+): ", text, flags=re.MULTILINE)[1:]
+    for names, told in zip(entries[::2], entries[1::2], strict=True):
+        for name in re.findall(r"\w+", names.replace(" and ", ", ")):
+            yield name, _markdown(told.partition("\n\n")[0])
+
+
+def _markdown(text: str) -> str:
+    """One line for a cell of a table."""
+    paragraphs = [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
+    line = "<br><br>".join(paragraphs).replace("``", "`").replace("|", "\\|").replace(" -> ", " → ")
+    return line[0].upper() + line[1:]
+
+
+def _default(value: Any) -> str:
+    match value:
+        case inspect.Parameter.empty:
+            return "required"
+        case bool() | None | str() | tuple() | dict():
+            return f"`{value!r}`"
+        case int() if value % 2**20 == 0:
+            return f"{value // 2**20:,} MiB"
+        case int() | float():
+            return f"{value:,g}" if isinstance(value, float) else f"{value:,}"
+        case frozenset():
+            return ", ".join(f"`{each}`" for each in sorted(value))
+        case _ if value is MISSING or callable(value):
+            return ""
+        case _:
+            return f"`{value!r}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
