@@ -2,4 +2,5 @@
 
 from stream_protocol.cli import main
 
-main()
+if __name__ == "__main__":  # not in the processes of its own that it starts
+    main()

@@ -1,20 +1,19 @@
 """Reads a file that somebody drops on the page: a recording in any form, or a capture of a stream.
 
-It is converted in a thread, from a temporary file that is gone before the answer is sent. What it may take is bounded:
-the bytes of the file by the route, what it becomes and the time by ``Budget``.
+What it becomes is bounded by ``Budget``. Who calls this bounds its bytes, time and memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from time import monotonic
 from typing import Any, Final, cast
 
 import orjson
 
-from stream_protocol.check import Finding, check_file
+from stream_protocol.check import check_file
 from stream_protocol.convert import Settings
 from stream_protocol.inspector._chat_view import finding_json
 from stream_protocol.inspector._entries import Entry, as_recording, chunk_entry, event_entry, json_array
@@ -57,9 +56,6 @@ MAX_SHOWN_BYTES: Final = 64 * 2**20
 MAX_FINDINGS: Final = 500
 """The most findings that are shown: a stream that is wrong is wrong in each chunk."""
 
-MAX_SECONDS: Final = 20.0
-"""Seconds that a file may take to be shown."""
-
 _DONE: Final = "[DONE]"
 _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
 """The type of a chunk that ends a response -> how it ended."""
@@ -70,15 +66,12 @@ class Budget:
     """What a file may still take. Raises ``UnreadableError`` when that is spent."""
 
     bytes_left: int = field(default_factory=lambda: MAX_SHOWN_BYTES)
-    until: float = field(default_factory=lambda: monotonic() + MAX_SECONDS)
 
     def spend(self, size: int) -> None:
         """Counts so many bytes that are shown."""
         self.bytes_left -= size
         if self.bytes_left < 0:
             raise UnreadableError(f"it becomes more than {MAX_SHOWN_BYTES // 2**20} MiB, too much for one page")
-        if monotonic() > self.until:
-            raise UnreadableError(f"it takes more than {MAX_SECONDS:g} seconds to convert")
 
 
 def shown_file(path: Path, session: str | None) -> bytes:
@@ -89,7 +82,7 @@ def shown_file(path: Path, session: str | None) -> bytes:
     goes back to who sent it. Raises ``UnreadableError``.
     """
     budget = Budget()
-    findings = _findings(path, session, budget)
+    findings = _findings(path, session)
     recording = _recording(path, session)
     if recording is not None:
         entries = list(_event_entries(recording, budget, redacted=False))
@@ -112,18 +105,8 @@ def recording_of_file(path: Path, session: str | None) -> bytes:
     return as_recording(header, _event_entries(recording, Budget(), redacted=True))
 
 
-def _findings(path: Path, session: str | None, budget: Budget) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for finding in _in_time(check_file(path, session=session), budget):
-        if len(found) < MAX_FINDINGS:
-            found.append(finding_json(finding))
-    return found
-
-
-def _in_time(findings: Iterable[Finding], budget: Budget) -> Iterator[Finding]:
-    for finding in findings:
-        budget.spend(0)
-        yield finding
+def _findings(path: Path, session: str | None) -> list[dict[str, Any]]:
+    return [finding_json(finding) for finding in islice(check_file(path, session=session), MAX_FINDINGS)]
 
 
 def _recording(path: Path, session: str | None) -> Recording | None:

@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from stream_protocol.inspector._chat_view import chat_recording, check_chat, newest_entries
 from stream_protocol.inspector._dropped_file import recording_of_file, shown_file
+from stream_protocol.inspector._file_process import Reading, convert_in_process
 from stream_protocol.inspector._inspector import InspectedTurn, Inspector
 from stream_protocol.inspector._pytest_text import pytest_text
 from stream_protocol.recording.read import UnreadableError
@@ -66,7 +67,7 @@ def inspector_routes(
         try:
             return await anyio.to_thread.run_sync(work, *arguments, limiter=one_at_a_time)
         except UnreadableError as error:
-            raise ChatRequestError(f"This cannot be shown: {error}.", status=422) from None
+            raise _cannot_be_shown(error) from None
 
     async def turns(request: Request, user_id: str) -> Sequence[InspectedTurn]:
         chat_id = parse_chat_id(request.path_params["chat_id"])
@@ -99,18 +100,24 @@ def inspector_routes(
         async with bodies.read_file(request, user_id, MAX_FILE_BYTES, _FILE_WAY_OUT) as body:
             yield body, request.query_params.get("session") or None
 
+    async def converted(read: Reading, body: bytearray, session: str | None) -> bytes:
+        try:
+            return await convert_in_process(read, body, session)
+        except UnreadableError as error:
+            raise _cannot_be_shown(error) from None
+
     async def file(request: Request, user_id: str) -> Response:
         async with dropped(request, user_id) as (body, session):
-            return _json(await beside(_with_file, shown_file, body, session))
+            return _json(await converted(shown_file, body, session))
 
     async def file_as_recording(request: Request, user_id: str) -> Response:
         async with dropped(request, user_id) as (body, session):
-            recording = await beside(_with_file, recording_of_file, body, session)
+            recording = await converted(recording_of_file, body, session)
             return _download(*await beside(_named_recording, recording))
 
     async def file_as_test(request: Request, user_id: str) -> Response:
         async with dropped(request, user_id) as (body, session):
-            recording = await beside(_with_file, recording_of_file, body, session)
+            recording = await converted(recording_of_file, body, session)
             return PlainTextResponse((await beside(_test_of, recording))[1])
 
     async def is_there(_request: Request) -> Response:
@@ -139,6 +146,10 @@ def inspector_routes(
     ]
 
 
+def _cannot_be_shown(error: UnreadableError) -> ChatRequestError:
+    return ChatRequestError(f"This cannot be shown: {error}.", status=422)
+
+
 def _json(body: bytes) -> Response:
     return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
 
@@ -149,14 +160,6 @@ def _download(name: str, recording: bytes) -> Response:
         media_type="application/jsonl",
         headers={"cache-control": "no-store", "content-disposition": f'attachment; filename="{name}.jsonl"'},
     )
-
-
-def _with_file(read: Callable[[Path, str | None], bytes], body: bytes, session: str | None) -> bytes:
-    """What ``read`` makes of a temporary file with these bytes, which only this user of the machine can read."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "dropped"
-        path.write_bytes(body)
-        return read(path, session)
 
 
 def _test_of(recording: bytes) -> tuple[str, str]:
