@@ -159,8 +159,8 @@ Download a recording and open it in the page, which plays it turn by turn:
 adk-ui-stream serve --replay parallel_agents.jsonl
 ```
 
-Or drop it on the page of a server that has [the Inspector](inspector.md), as `make demo` has: each event then stands beside
-the chunks that it became.
+Or drop it on the page of a server that has [the Inspector](inspector.md), as `make demo` has: each event then stands
+beside the chunks that it became.
 
 An agent behind A2A (`RemoteA2aAgent`) is shown as one that runs here; its data parts become `data-adk-data`, and a task
 that failed an error. What no page can show faithfully is in [a table](decisions/what-a-message-cannot-show.md).

@@ -173,9 +173,13 @@ def test_a_database_is_read_in_a_thread_of_its_own(scheme: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     "uri", ["sqlite:///:memory:", "sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite:///file:x?mode=memory&uri=true"]
 )
-def test_a_database_in_the_memory_of_a_service_has_no_second_reader(uri: str) -> None:
+def test_a_database_in_the_memory_of_a_service_has_no_second_reader_and_no_file(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with suppress(SessionServiceError):  # what ADK makes of it
         assert not isinstance(load_session_service(uri), ThreadedReads)
+    assert [*tmp_path.iterdir()] == []
 
 
 def modes_in(folder: Path) -> dict[str, int]:

@@ -61,9 +61,9 @@ def _make_private_file(uri: str) -> None:
     own.
     """
     address = urlsplit(uri)
-    path = address.path.removeprefix("/")
-    if address.scheme.partition("+")[0] != "sqlite" or path in ("", ":memory:"):
+    if address.scheme.partition("+")[0] != "sqlite" or _is_in_memory(uri):
         return
+    path = address.path.removeprefix("/")
     if path.startswith("file:"):
         path = path.removeprefix("file:")
     with suppress(OSError, ValueError):  # whatever is wrong with the path, the service tells it
@@ -111,10 +111,15 @@ def _make(uri: str) -> BaseSessionService:
 
 def _is_shared_database(uri: str) -> bool:
     """Whether two services of this URI have the same rows: an SQLite database in memory is the service's own."""
-    address = urlsplit(uri)
-    if not address.scheme.startswith("sqlite"):
+    if not urlsplit(uri).scheme.startswith("sqlite"):
         return _names_driver(uri)
-    return address.path not in ("", "/", "/:memory:") and "mode=memory" not in address.query
+    return not _is_in_memory(uri)
+
+
+def _is_in_memory(uri: str) -> bool:
+    """Whether this URI of SQLite names no file."""
+    address = urlsplit(uri)
+    return address.path in ("", "/", "/:memory:") or "mode=memory" in address.query
 
 
 def _names_driver(uri: str) -> bool:
