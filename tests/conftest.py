@@ -1,5 +1,6 @@
 import gc
 import shutil
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from random import Random
@@ -16,6 +17,9 @@ from tests.examples import IN_A_HUNT, IN_EACH_RUN
 from tests.histories import Histories
 from tests.postgres import Postgres, postgres_server
 from tests.redis_server import RedisServer, redis_server
+
+# A shell that starts the tests in the background has them, and what they start, ignore Ctrl-C, which tests try.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SEED_OPTION = "--hypothesis-seed"
 """What a hunt gives, for everything that draws by chance. Without it the same is tried each time: what fails is what a

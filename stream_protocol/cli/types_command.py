@@ -6,6 +6,8 @@ import asyncio
 import difflib
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -34,10 +36,10 @@ def types(target: str, *, schemas: bool, file: Path | None) -> None:
     from stream_protocol.serving.adk_runner import TargetError, load_target
     from stream_protocol.typescript import ToolsError, chat_types, declared_parts
 
-    logging.getLogger("google_adk").setLevel(logging.ERROR)  # it warns of each type that it cannot tell the model
     try:
-        loaded = load_target(target)
-        text = asyncio.run(chat_types(loaded, declared_parts(), schemas=schemas))
+        with _without_warnings():
+            loaded = load_target(target)
+            text = asyncio.run(chat_types(loaded, declared_parts(), schemas=schemas))
     except (TargetError, ToolsError) as error:
         refuse(str(error))
     if file is None:
@@ -47,6 +49,18 @@ def types(target: str, *, schemas: bool, file: Path | None) -> None:
         sys.exit(1)
     else:
         click.echo(f"{file}: up to date")
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """ADK warns of each type that it cannot tell the model."""
+    logger = logging.getLogger("google_adk")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _difference(file: Path, expected: str) -> str | None:

@@ -86,6 +86,8 @@ def test_a_transfer_and_the_name_of_the_other_agent_are_shown(page: Page, shots:
 
 def test_data_without_a_renderer_is_folded_json(page: Page) -> None:
     say(page, "wind")
+    forecast = page.get_by_role("figure", name="The weather in Lisbon")
+    expect(forecast.get_by_role("listitem")).to_have_text(["Monclear21 °C", "Tuehail17 °C"])
     fold = page.get_by_role("button", name="data-wind")
     expect(page.get_by_text('"knots": 12')).to_have_count(0)
     fold.click()
@@ -99,6 +101,12 @@ def test_each_message_says_its_model_and_its_usage(page: Page) -> None:
     expect(page.get_by_title("The model that has answered")).to_have_text("scripted")
 
 
+ABOVE_THE_COMPOSER: Final = """() => {
+    const edge = (selector, side) => document.querySelector(selector).getBoundingClientRect()[side];
+    return edge("[data-problem]", "bottom") <= edge("main form", "top");
+}"""
+
+
 @pytest.mark.parametrize("height", [900, 420])
 def test_an_error_stands_in_the_flow_with_its_cause_and_retry(open_page: Open, shots: Path, height: int) -> None:
     page = open_page(height=height)
@@ -106,8 +114,7 @@ def test_an_error_stands_in_the_flow_with_its_cause_and_retry(open_page: Open, s
     problem = page.get_by_role("log").get_by_role("alert")
     expect(problem).to_contain_text("broke off: try again.")
     expect(page.get_by_role("button", name="Retry")).to_be_in_viewport(ratio=1)
-    bottom = page.evaluate("document.querySelector('[data-problem]').getBoundingClientRect().bottom")
-    assert bottom <= page.evaluate("document.querySelector('main form').getBoundingClientRect().top")
+    page.wait_for_function(ABOVE_THE_COMPOSER)  # it is scrolled there
     page.screenshot(path=shots / f"error-{height}.png")
     press(page, "Retry")
     expect(answers(page).last).to_contain_text("You said: fail")
@@ -193,13 +200,16 @@ def test_code_mathematics_tables_and_tasks_fit_each_screen(
     page.screenshot(path=shots / f"markdown-{width}.png")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(WORDS_IN_ONE_LINE, "Straßenbahnersatzverkehrshaltestelle")
-    colours = "spans => new Set(spans.map(span => getComputedStyle(span).color)).size"
-    assert page.locator("[data-streamdown=code-block-body] span").evaluate_all(colours) > 2
+    page.wait_for_function(COLOURED_CODE)  # its colours come later
     boxes = page.get_by_role("checkbox")
     expect(boxes).to_have_count(2)
     expect(page.get_by_role("checkbox", name="packed")).to_be_checked()
 
 
+COLOURED_CODE: Final = """() => {
+    const spans = [...document.querySelectorAll("[data-streamdown=code-block-body] span")];
+    return new Set(spans.map((span) => getComputedStyle(span).color)).size > 2;
+}"""
 WORDS_IN_ONE_LINE: Final = """(words) => {
     const cell = [...document.querySelectorAll("td")].find((cell) => cell.textContent.includes(words));
     const range = document.createRange();

@@ -1,7 +1,8 @@
 import type { ReasoningUIPart } from "ai";
 import { Brain } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { Collapsible } from "../ui/collapsible";
+import { useSeconds } from "../ui/use-seconds";
 import { Markdown } from "./Markdown";
 
 /** What the model thinks: open while it does, then folded with the time that it took, unless the reader says otherwise. */
@@ -27,17 +28,6 @@ export function Reasoning({ part, live }: { part: ReasoningUIPart; live: boolean
       </div>
     </Collapsible>
   );
-}
-
-/** How long this was live, once it no longer is; of what was over before nothing is known. */
-function useSeconds(live: boolean): number | undefined {
-  const began = useRef<number>(undefined);
-  const [seconds, setSeconds] = useState<number>();
-  useEffect(() => {
-    if (live) began.current ??= performance.now();
-    else if (began.current !== undefined) setSeconds((performance.now() - began.current) / 1000);
-  }, [live]);
-  return seconds;
 }
 
 function thought(seconds: number | undefined): string {

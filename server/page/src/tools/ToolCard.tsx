@@ -3,13 +3,13 @@ import { Wrench } from "lucide-react";
 import { useState } from "react";
 import type { ChatMessage, Confirmation } from "../chat/message-types";
 import { Collapsible } from "../ui/collapsible";
+import { useSeconds } from "../ui/use-seconds";
 import { Answer } from "./Answer";
 import { Approval, type OnApproval } from "./Approval";
 import { Json } from "./Json";
 import { Output } from "./Output";
 import { isObject } from "./schema";
 import { ToolState } from "./ToolState";
-import { useSeconds } from "./use-seconds";
 
 export type Answers = {
   /** The response is over and the message is the last one: pending calls can be answered. */

@@ -1,6 +1,7 @@
 import type { ComponentType } from "react";
 import { CONFIRMATION } from "../../chat/message-types";
 import { Artifact, StoredFile } from "./Artifact";
+import { Forecast } from "./Forecast";
 import { Output } from "./Output";
 import { Transfer } from "./Transfer";
 
@@ -11,6 +12,7 @@ export const RENDERERS: Record<string, ComponentType<{ data: unknown }>> = {
   "data-adk-denial": Nothing, // its call's card says it
   "data-adk-file": StoredFile,
   "data-adk-output": Output,
+  "data-weather": Forecast,
   [CONFIRMATION]: Nothing,
 };
 

@@ -1,0 +1,1 @@
+export{o as Mermaid}from"./index-9VoJ6cHJ.js";

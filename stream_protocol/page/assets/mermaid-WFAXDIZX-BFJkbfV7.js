@@ -1,1 +1,0 @@
-export{o as Mermaid}from"./index-qq1u9RDz.js";
