@@ -58,7 +58,7 @@ async function StoredChat({ params }: Params) {
 """
 """Where a reader puts the page of docs/durable.md: it gets an id and the stored messages."""
 
-PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-message.ts")
+PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-message.ts", "lib/chat-types.ts")
 """What the example for Next.js has to pass `/api` on to the agent's server."""
 
 

@@ -82,10 +82,10 @@ class Scenarios:
 
     @pytest.mark.action("edit")
     def test_an_edited_message_takes_back_what_followed(self, chat: ChatPage) -> None:
-        chat.say("first")
-        chat.expect_agreement()
-        chat.say("second")
-        chat.expect_agreement()
+        for words in ("first", "second"):
+            chat.say(words)
+            expect(chat.answer).to_contain_text(f"You said: {words}")
+            chat.expect_agreement()
         chat.tab.get_by_role("article", name="You").first.hover()
         chat.tab.get_by_role("button", name="Edit").first.click()
         chat.tab.get_by_label("Edit message").fill("instead")

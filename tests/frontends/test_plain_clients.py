@@ -55,5 +55,5 @@ def test_the_curl_commands_do_what_they_say(backend: Backend) -> None:
     told = run("sh", "-ec", commands.replace("curl ", "curl --silent --show-error --fail-with-body "), backend=backend)
     assert '"delta":"You"' in told
     assert "data: [DONE]" in told
-    assert '"role": "assistant"' in told
+    assert '"role":"assistant"' in told
     assert '{"chats":[{"id":"c1"' in told

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 from tests.chromium import launched, opened_tab
 from tests.processes import ROOT
@@ -90,7 +90,10 @@ def test_a_page_fits_its_screen_and_asks_nobody_else(
 def test_a_search_finds_a_page_without_a_server(browser: Browser, url: str) -> None:
     with opened_tab(browser) as tab:
         tab.goto(url)
-        tab.get_by_role("textbox", name="Search").fill("sticky sessions")
+        field = tab.get_by_role("textbox", name="Search")
+        field.click()
+        expect(tab.locator(".md-search-result__meta")).to_have_text("Type to start searching")  # its index is there
+        field.press_sequentially("sticky sessions")
         tab.locator(".md-search-result__item").first.wait_for()
 
 
