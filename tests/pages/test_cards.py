@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.chromium import opened_tab
 from tests.demo_page import expect_status, posts, press, say, tool
 from tests.pages.conftest import Open
 from tests.pages.scenes import FORM
@@ -69,28 +68,6 @@ def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(pag
     }
     assert len(requests) == 1
     assert set(FORM["properties"]) == set(output(page, INPUT))
-
-
-def test_an_answer_that_the_server_refuses_can_be_given_again(browser: Browser, url: str) -> None:
-    with opened_tab(browser) as page:  # whose console says that the request failed
-        page.goto(url)
-        say(page, "form")
-        form = page.get_by_role("form", name="Answer")
-
-        def answer(name: str) -> None:
-            form.get_by_label("name", exact=True).fill(name)
-            form.get_by_label("city").select_option("Rome")
-            form.get_by_label("Food").check()
-            form.get_by_label("E-mail").fill("ana@example.org")
-            form.get_by_role("button", name="Answer").click()
-
-        page.route("**/api/chat", lambda route: route.fulfill(status=422, body="No such city."))
-        answer("Ana")
-        expect(page.locator("[data-problem]")).to_contain_text("No such city.")
-        page.unroute_all()
-        answer("Bo")
-        expect(page.get_by_text("Noted.")).to_be_visible()
-        assert output(page, INPUT)["name"] == "Bo"
 
 
 def test_a_payload_that_is_not_flat_is_edited_as_json(page: Page) -> None:

@@ -27,14 +27,6 @@ async function reconnect(state: ChatState<ChatMessage>): Promise<void> {
   else state.messages = stored;
 }
 
-/** An answer to a call that the server has refused is not the call's: what asked for it is there again. */
-async function takeBackRefusedAnswer(state: ChatState<ChatMessage>): Promise<void> {
-  const shown = state.messages;
-  if (shown.at(-1)?.role !== "assistant") return;
-  const stored = await loadMessages(state.id);
-  if (state.messages === shown && state.status === "error" && stored !== undefined) state.messages = stored;
-}
-
 /** The chat, and what can be done in it. `resume`: the server may be writing an answer in it. */
 export function useAgentChat(id: string, messages: ChatMessage[], resume: boolean) {
   const [{ state, payloads, connection }] = useState(() => {
@@ -49,7 +41,6 @@ export function useAgentChat(id: string, messages: ChatMessage[], resume: boolea
       onFinish: ({ isDisconnect }) => {
         connection.lost = isDisconnect;
       },
-      onError: () => void takeBackRefusedAnswer(state).catch(() => undefined),
     });
     return { state, payloads, connection };
   });

@@ -1,1 +1,0 @@
-export{o as Mermaid}from"./index-9VoJ6cHJ.js";
