@@ -52,7 +52,9 @@ class Screen(TypedDict, total=False):
 def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
     """A tab with storage of its own. Fails the test if a page in it fails, or does what its policy forbids."""
     viewport: ViewportSize = {"width": screen.get("width", 1100), "height": screen.get("height", 900)}
-    tab = browser.new_page(viewport=viewport, color_scheme=screen.get("colors", "light"))
+    colors = screen.get("colors", "light")
+    # Without motion: a click may miss what is being scrolled.
+    tab = browser.new_page(viewport=viewport, color_scheme=colors, reduced_motion="reduce")
     tab.set_default_timeout(HANG_MS)
     expect.set_options(timeout=HANG_MS)
     failures: list[str] = []
