@@ -4,7 +4,7 @@ ADK stores only complete events. Any run may have streamed what no complete even
 stopped the session alone does not show either which calls it left without a response, and that it was interrupted.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -53,7 +53,7 @@ def completing_events(
     hidden = output.hidden(of_run) if outcome != "finish" else []
     added = output.unstored_events(of_run, hidden)
     if outcome != "finish":
-        added += _closing_events(exchange, added, outcome, agent=agent, is_told=not hidden)
+        added += _closing_events(exchange, added, outcome, agent=agent, hidden=hidden)
     for mark in relay_marks([*of_run, *added]):
         mark.error_code = [*of_run, *added][-1].error_code
         added.append(mark)
@@ -67,20 +67,20 @@ def completing_events(
 
 
 def _closing_events(
-    exchange: Exchange, streamed: Sequence[Event], outcome: Ending, *, agent: str, is_told: bool
+    exchange: Exchange, streamed: Sequence[Event], outcome: Ending, *, agent: str, hidden: Sequence[Event]
 ) -> list[Event]:
     """What follows the last words of a run that was stopped or failed. ``streamed``: events with what it streamed.
-    ``is_told``: whether the page was shown the newest stored event."""
+    ``hidden``: the stored events that the page was not shown."""
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
     responses = [
-        *_missing_responses(exchange, error_text, closes_pending=stopped),
+        *_missing_responses(exchange, error_text, closes_pending=stopped, hidden={event.id for event in hidden}),
         *_responses_hidden_from_model(exchange),
     ]
     last_words = [event for event in streamed if EventMetadata.of(event).before is None]
     for event in (*last_words, *responses):
         event.error_code = ABORTED if stopped else RUN_FAILED_CODE
-    if is_told and _says_how_run_ended([exchange.stored[-1], *last_words, *responses][-1], outcome):
+    if not hidden and _says_how_run_ended([exchange.stored[-1], *last_words, *responses][-1], outcome):
         return responses
     return [*responses, _end_mark(exchange, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE)]
 
@@ -98,17 +98,27 @@ def _end_mark(exchange: Exchange, agent: str, code: str) -> Event:
     return Event(author=author, invocation_id=exchange.stored[-1].invocation_id, error_code=code)
 
 
-def _missing_responses(exchange: Exchange, error_text: str, *, closes_pending: bool) -> Iterator[Event]:
-    """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls."""
+def _missing_responses(
+    exchange: Exchange, error_text: str, *, closes_pending: bool, hidden: Container[str]
+) -> Iterator[Event]:
+    """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls.
+
+    What somebody outside the run answers was ended on the page also when its tool's first response came too late to be
+    shown. ``hidden``: the ids of such events.
+    """
     delegated = {event.isolation_scope for event in exchange.stored}
     unanswered = (
         call
         for call in exchange.calls
-        if not (call.responses or call.has_placeholder)
+        if not (call.has_placeholder or _is_answered(call, hidden))
         and (closes_pending or (call.kind is None and call.call.id not in delegated))
     )
     for _, calls in groupby(unanswered, key=lambda call: call.index):
         yield _responses_event([(call, {"error": error_text}) for call in calls])
+
+
+def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
+    return any(call.kind is None or response.event.id not in hidden for response in call.responses)
 
 
 def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:

@@ -63,11 +63,16 @@ ANSWERED_BESIDE_A_TASK = [
 ONE_OF_TWO_ASKS = [[Call("pay", {"amount": 1}, id="0"), Call("look", {"city": "Oslo"}, id="0")]]
 """Under one id. A store that sorts by time has ADK's question after the event which says that its call waits."""
 
+ENDED_BEFORE_IT_WAITS = [["."], [".", Call("report", id="c1-1", streamed=False)]]
+"""A run comes to its limit when its tool has begun to wait, and before the page is told."""
+
 
 @examples(60)
 @given(script=scripts, acts=actions, about=surroundings, store=stores)
 @example(ANSWERED_BESIDE_A_TASK, ["say", "answer"], PLAIN, "memory")
 @example(ONE_OF_TWO_ASKS, ["say"], replace(PLAIN, mode=StreamingMode.NONE), "sqlite")
+@example(ENDED_BEFORE_IT_WAITS, ["say", ("expire", 2)], PLAIN, "memory")
+@example(ENDED_BEFORE_IT_WAITS, ["say", ("stop", 2)], PLAIN, "memory")
 def test_every_reading_of_a_conversation_agrees(
     script: list[Any], acts: list[Act], about: Surroundings, store: str
 ) -> None:
