@@ -110,19 +110,26 @@ test-oldest: $(OLDEST_READY)  ## the tests that meet ADK, on the oldest versions
 	$(OLDEST)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(if $(ARGS),$(ARGS),$(MEET_ADK))
 
 # A pyenv has a command for each Python of its own on the PATH; those that it was not told to use do not run.
+# COVERAGE=yes: the first of them counts what the tests reach, so no further run is needed for that.
 test-versions: $(PYTHON_READY)  ## test-python on each supported Python that is here, but SKIP="3.11"
-	@ran="" missing="" failed=""; \
+	@ran="" missing="" failed="" tests="$(PYTHON_ALONE)"; \
 	for version in $(filter-out $(SKIP),$(VERSIONS)); do \
 		python=$$(for python in python$$version "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$$version.*/bin/python; do \
 			"$$python" -c "" 2>/dev/null && echo "$$python" && break; done) || { missing+=" $$version"; continue; }; \
 		ran+=" $$version"; \
 		$(MAKE) --no-print-directory .venv-$$version/.ready PYTHON="$$python"; \
-		.venv-$$version/bin/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(ARGS) || failed+=" $$version"; \
+		if [ -n "$(COVERAGE)" ] && [ "$$ran" = " $$version" ]; then \
+			$(MAKE) --no-print-directory coverage BIN=.venv-$$version/bin || failed+=" $$version"; \
+			tests="no_cover and $(PYTHON_ALONE)"; \
+		fi; \
+		.venv-$$version/bin/python -m pytest -m "$$tests" -n 2 $(BY_FILE) $(ARGS) || failed+=" $$version"; \
+		tests="$(PYTHON_ALONE)"; \
 	done; \
+	[ -z "$(COVERAGE)" ] || [ -n "$$ran" ] || $(MAKE) --no-print-directory coverage; \
 	echo "Python versions that ran:$${ran:- none}. Not found:$${missing:- none}. Failed:$${failed:- none}."; \
 	[ -z "$$failed" ]
 
-frontends: setup setup-frontends  ## build the examples that have a page, and drive them in Chromium
+frontends: setup setup-frontends  ## build the examples that have a page, drive them in Chromium, compile pages with an agent's types
 	$(BIN)/python -m pytest -m frontends -n 2 --dist loadscope $(ARGS)
 
 pages: setup setup-frontends  ## each feature of the built page in Chromium, with `ai` 6 and 7: three minutes

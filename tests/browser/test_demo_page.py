@@ -250,6 +250,7 @@ def test_an_answer_whose_connection_broke_is_taken_up_again_not_asked_for_anew(p
     assert [request.url.rpartition("/")[2] for request in seen] == ["stop"]
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize(("name", "width", "height"), [("desktop", 1100, 900), ("phone", 400, 800)])
 def test_the_tour_shows_every_kind_of_part_in_one_message(
     page: Page, shots: Path, name: str, width: int, height: int

@@ -33,6 +33,7 @@ def test_the_lockfile_names_no_registry() -> None:
     assert '"resolved"' not in (SOURCE / "package-lock.json").read_text()
 
 
+@pytest.mark.pages
 @pytest.mark.node
 def test_a_build_from_the_source_gives_the_committed_bytes(tmp_path: Path) -> None:
     npm = shutil.which("npm")

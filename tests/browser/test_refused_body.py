@@ -20,7 +20,7 @@ from stream_protocol.testing import ScriptedLlm
 from tests.chromium import HANG_MS
 from tests.served import POLL_SECONDS, served
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 
 SIZE: Final = 40_000_000
 """Bytes: more than the limit of a request body."""

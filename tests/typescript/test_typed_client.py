@@ -25,6 +25,7 @@ from tests.typescript.typed_agent import progress, typed_agent, weather
 
 pytestmark = [
     pytest.mark.node,
+    pytest.mark.frontends,
     pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning"),  # of ADK's AgentTool
 ]
 
