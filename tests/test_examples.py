@@ -15,12 +15,10 @@ import pytest
 from fastapi import FastAPI
 from waitress.server import create_server
 
-from examples import agent as example_agent, fastapi_app, flask_app
-from stream_protocol.serving import ChatService, create_app
+from examples import fastapi_app, flask_app
 from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
-from stream_protocol.testing import Call, ScriptedLlm, Wait
-from stream_protocol.typescript import chat_types
-from tests.serving.support import HANG, chat, chunks, client, only, said, stream, text, types
+from stream_protocol.testing import ScriptedLlm, Wait
+from tests.serving.support import HANG, chat, chunks, client, said, text, types
 
 ROOT: Final = Path(__file__).parent.parent
 
@@ -138,18 +136,3 @@ def test_the_flask_example_refuses_in_one_sentence(flask_url: str) -> None:
         assert refused.headers["content-type"].startswith("text/plain")
         assert http.post("/api/chat", content=b"id=c1").status_code == 415
         assert http.get("/api/chats", headers={"X-User": ""}).status_code == 401
-
-
-@pytest.mark.parametrize("folder", ["nextjs/lib", "react/src", "svelte/src", "vue/src"])
-async def test_the_pages_have_the_types_of_the_example_agent(folder: str) -> None:
-    written = (ROOT / "examples" / folder / "chat-types.ts").read_text()
-    assert written == await chat_types(example_agent.root_agent, [example_agent.weather])
-
-
-async def test_the_example_agent_shows_the_weather(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = ScriptedLlm(turns=[Call("get_weather", {"city": "Oslo"}), "Clear."])
-    monkeypatch.setattr(example_agent.root_agent, "model", model)
-    answer = await stream(create_app(ChatService(example_agent.root_agent)), chat(said("hi")))
-    weather = {"city": "Oslo", "celsius": 21.5, "sky": "clear"}
-    assert [chunk["output"] for chunk in only(answer, "tool-output-available")] == [{"result": weather}]
-    assert [(chunk["id"], chunk["data"]) for chunk in only(answer, "data-weather")] == [("Oslo", weather)]

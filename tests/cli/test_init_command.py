@@ -1,8 +1,12 @@
 """``adk-ui-stream init``: what it makes runs as it is."""
 
+import importlib
 import re
 import shlex
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -10,8 +14,12 @@ from packaging.requirements import Requirement
 
 from stream_protocol.cli import main
 from stream_protocol.cli.init_command import TEMPLATE
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.testing import Call, ScriptedLlm, Turn
+from stream_protocol.typescript import chat_types
 from tests.batch import batch
 from tests.processes import ROOT, serving, started
+from tests.serving.support import chat, only, said, stream
 from tests.test_package import VERSION
 
 BAD_NAMES = {
@@ -99,6 +107,31 @@ def test_the_page_is_the_example_of_a_next_app(folder: Path) -> None:
         for name, text in ours.items()
     } == theirs
     assert {"package.json", "package-lock.json", "app/page.tsx", "README.md"} <= theirs.keys()
+
+
+@pytest.fixture
+def my_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The module of the template's agent."""
+    monkeypatch.syspath_prepend(TEMPLATE)
+    for name in ("my_package", "my_package.agent", "my_package.scripted_model"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield importlib.import_module("my_package.agent")
+    for name in ("my_package", "my_package.agent", "my_package.scripted_model"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("example", ["nextjs/lib", "react/src", "svelte/src", "vue/src"])
+async def test_a_page_has_the_types_of_the_agent(example: str, my_package: Any) -> None:
+    written = (ROOT / "examples" / example / "chat-types.ts").read_text(encoding="utf-8")
+    assert written == await chat_types(my_package.root_agent, [my_package.shopping_list])
+
+
+async def test_the_page_is_shown_the_list_with_each_change(my_package: Any) -> None:
+    script: list[Turn] = [Call("add_item", {"item": "milk"}), Call("show_list"), Call("add_item", {"item": "tea"}), "Done."]
+    app = create_app(ChatService(my_package.shopping_agent(ScriptedLlm(turns=script))))
+    answer = await stream(app, chat(said("Milk and tea")))
+    shown = [(chunk["id"], chunk["data"]) for chunk in only(answer, "data-shopping-list")]
+    assert shown == [("list", {"items": ["milk"]}), ("list", {"items": ["milk", "tea"]})]
 
 
 def test_without_a_page_nothing_speaks_of_one(folder: Path) -> None:

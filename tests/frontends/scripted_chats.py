@@ -85,10 +85,10 @@ class Script:
                 return [f"You sit on {answers['reserve_seat']['reserved']['seat']}."]
             case "seat":
                 return [] if answers else [Call("reserve_seat", {})]
-            case "time" if "local_time" in answers:
-                return [f"Your zone is {answers['local_time'].get('timeZone')}."]
+            case "time" if "get_time_zone" in answers:
+                return [f"Your zone is {answers['get_time_zone'].get('timeZone')}."]
             case "time":
-                return [Call("local_time", {})]
+                return [Call("get_time_zone", {})]
             case "ask" if answers:
                 return ["A good choice."]
             case "ask":
@@ -145,7 +145,7 @@ def serving_scripted_chats(*, history_cut: HistoryCut = "append") -> Iterator[Ba
         tools=[
             FunctionTool(pay, require_confirmation=True),
             reserve_seat,
-            client_tool("local_time", "The user's local time."),
+            client_tool("get_time_zone", "Tells the user's time zone."),
             request_input,
         ],
     )

@@ -137,7 +137,7 @@ class Scenarios:
         chat.expect_agreement()
         chat.press("Allow")
         expect(chat.answer).to_contain_text(re.compile(r"Your zone is .+\."))
-        expect(chat.tool("local_time")).to_have_attribute("data-state", "output-available")
+        expect(chat.tool("get_time_zone")).to_have_attribute("data-state", "output-available")
         assert len(chat.expect_agreement()) == 2
         assert len(chat.posts) == 2
 

@@ -156,6 +156,10 @@ def test_the_page_of_a_new_project_runs_as_its_readme_says(shell: Shell) -> None
     install_command, dev_command = (shlex.split(each, comments=True) for each in (install, dev))
     assert (install_command, dev_command) == (["npm", "ci"], ["npm", "run", "dev"])
     shell.run(npm, *install_command[1:], cwd="shop/page")
+    (write_types,) = blocks(shell.folder / "shop" / "README.md", "adk-ui-stream types")
+    types, _, file = write_types.partition(" > ")
+    assert shell.run(*shlex.split(types), "--check", file, cwd="shop") == f"{file}: up to date\n"
+    shell.run(npm, "run", "check", cwd="shop/page")
     _, _, target, option, *_port = shlex.split(serve, comments=True)
     with (
         shell.serving(target, option, cwd="shop") as (agent, _),

@@ -2,12 +2,9 @@ import type { ToolCallMessagePartProps } from "@assistant-ui/react";
 
 /** What the agent may do in this page, by the names that it was told with `client_tool(…)`. */
 const TOOLS: Record<string, { question: string; run: () => unknown }> = {
-  local_time: {
-    question: "May the agent know your local time?",
-    run: () => ({
-      time: new Date().toLocaleString("sv"),
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    }),
+  get_time_zone: {
+    question: "May the agent know your time zone?",
+    run: () => ({ timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone }),
   },
 };
 

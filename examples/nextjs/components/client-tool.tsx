@@ -11,12 +11,9 @@ type Tools = { [Name in keyof ChatTools]?: { question: string; run: () => ChatTo
  * so nothing runs again after a reload, or in a second tab.
  */
 const TOOLS = {
-  local_time: {
-    question: "May the agent know your local time?",
-    run: () => ({
-      time: new Date().toLocaleString("sv"),
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    }),
+  get_time_zone: {
+    question: "May the agent know your time zone?",
+    run: () => ({ timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone }),
   },
 } satisfies Tools;
 

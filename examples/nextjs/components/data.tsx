@@ -26,11 +26,14 @@ export function Data({ part }: { part: ChatDataPart }) {
       const { output } = part.data;
       return <Markdown text={typeof output === "string" ? output : fenced(output)} live={false} />;
     }
-    case "data-weather":
+    case "data-shopping-list":
+      if (part.data.items.length === 0) return null;
       return (
-        <p className="self-start rounded-xl border bg-card px-3 py-2 text-sm">
-          {part.data.city}: {part.data.sky}, {part.data.celsius} °C
-        </p>
+        <ul aria-label="Shopping list" className="list-inside list-disc self-start rounded-xl border bg-card px-3 py-2 text-sm">
+          {part.data.items.map((item, index) => (
+            <li key={index}>{item}</li>
+          ))}
+        </ul>
       );
     default:
       return null; // a confirmation and a denial are shown with their calls

@@ -16,11 +16,18 @@ export type ChatDataParts = {
   "adk-output": AdkOutput;
   "adk-state": { [key: string]: unknown };
   "adk-ui-widget": AdkUiWidget;
-  weather: Weather;
+  "shopping-list": ShoppingList;
 };
 
 /** The tools whose calls the page is shown. */
 export type ChatTools = {
+  /** Puts an item on the shopping list. */
+  add_item: {
+    input: {
+      item: string;
+    };
+    output: { [key: string]: string[] };
+  };
   adk_request_credential: {
     input: RequestCredential;
     output: unknown;
@@ -29,30 +36,22 @@ export type ChatTools = {
     input: RequestInput;
     output: unknown;
   };
-  /** Books a hotel. The user is asked for approval first. */
-  book_hotel: {
-    input: {
-      city: string;
-      nights: number;
-    };
-    output: { [key: string]: string };
+  /** Takes everything off the shopping list. */
+  clear_list: {
+    input: { [key: string]: never };
+    output: { [key: string]: string[] };
   };
-  /** Tells the weather in a city, and shows it on the page. */
-  get_weather: {
-    input: {
-      city: string;
-    };
-    output: {
-      result: Weather;
-    };
-  };
-  /** The user's local time, and their time zone. */
-  local_time: {
+  /** Tells the user's time zone. */
+  get_time_zone: {
     input: { [key: string]: never };
     output: {
-      time: string;
       timeZone: string;
     };
+  };
+  /** Tells what is on the shopping list. */
+  show_list: {
+    input: { [key: string]: never };
+    output: { [key: string]: string[] };
   };
 };
 
@@ -136,6 +135,11 @@ export type RequestInput = {
   response_schema?: { [key: string]: unknown } | null;
 };
 
+/** What is to be bought. */
+export type ShoppingList = {
+  items: string[];
+};
+
 /** Tokens of all model calls of the message. */
 export type TokenUsage = {
   inputTokens: number;
@@ -143,12 +147,4 @@ export type TokenUsage = {
   outputTokens: number;
   outputTokenDetails: OutputTokenDetails;
   totalTokens: number;
-};
-
-/** The weather of a city. */
-export type Weather = {
-  city: string;
-  celsius: number;
-  /** In a word or two. */
-  sky: string;
 };

@@ -4,12 +4,9 @@ type PageTools = { [Name in keyof ChatTools]?: { question: string; run: () => Ch
 
 /** What the agent may do in this page, by the names that it was told with `client_tool(…)`. */
 export const PAGE_TOOLS = {
-  local_time: {
-    question: "May the agent know your local time?",
-    run: () => ({
-      time: new Date().toLocaleString("sv"),
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    }),
+  get_time_zone: {
+    question: "May the agent know your time zone?",
+    run: () => ({ timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone }),
   },
 } satisfies PageTools;
 

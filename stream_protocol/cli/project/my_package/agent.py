@@ -5,19 +5,28 @@ import os
 from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm
 from google.adk.tools import FunctionTool, ToolContext
+from pydantic import BaseModel
 
 from my_package.scripted_model import scripted_model
+from stream_protocol.serving import client_tool, data_part, emit_data
 
 MODEL = "gemini-flash-latest"
 
 INSTRUCTION = "You keep a shopping list, by your tools alone. Answer in one short sentence."
 
 
+class ShoppingList(BaseModel):
+    """What is to be bought."""
+
+    items: list[str]
+
+
+shopping_list = data_part("shopping-list", ShoppingList)
+
+
 def add_item(item: str, tool_context: ToolContext) -> dict[str, list[str]]:
     """Puts an item on the shopping list."""
-    items = [*tool_context.state.get("items", []), item]
-    tool_context.state["items"] = items
-    return {"items": items}
+    return _keep([*tool_context.state.get("items", []), item], tool_context)
 
 
 def show_list(tool_context: ToolContext) -> dict[str, list[str]]:
@@ -27,14 +36,30 @@ def show_list(tool_context: ToolContext) -> dict[str, list[str]]:
 
 def clear_list(tool_context: ToolContext) -> dict[str, list[str]]:
     """Takes everything off the shopping list."""
-    tool_context.state["items"] = []
-    return {"items": []}
+    return _keep([], tool_context)
+
+
+def _keep(items: list[str], tool_context: ToolContext) -> dict[str, list[str]]:
+    """Keeps the list in the session, and shows it on the page."""
+    tool_context.state["items"] = items
+    emit_data(tool_context, shopping_list, {"items": items}, id="list")
+    return {"items": items}
+
+
+# It runs in the page, which says where it is: `addToolOutput` of `useChat`.
+get_time_zone = client_tool(
+    "get_time_zone",
+    "Tells the user's time zone.",
+    output_schema={"type": "object", "properties": {"timeZone": {"type": "string"}}, "required": ["timeZone"]},
+)
 
 
 def shopping_agent(model: str | BaseLlm) -> LlmAgent:
     """The agent, with a model by its name or one of a test. The user is asked before the list is cleared."""
     clear = FunctionTool(clear_list, require_confirmation=True)
-    return LlmAgent(name="shopper", model=model, instruction=INSTRUCTION, tools=[add_item, show_list, clear])
+    return LlmAgent(
+        name="shopper", model=model, instruction=INSTRUCTION, tools=[add_item, show_list, clear, get_time_zone]
+    )
 
 
 root_agent = shopping_agent(MODEL if os.environ.get("GOOGLE_API_KEY") else scripted_model(delay=0.05))

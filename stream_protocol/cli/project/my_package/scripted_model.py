@@ -1,4 +1,4 @@
-"""What answers without a key, and in tests: a model from a script, which knows three sentences."""
+"""What answers without a key, and in tests: a model from a script, which knows four sentences."""
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai.types import Part
@@ -6,8 +6,8 @@ from google.genai.types import Part
 from stream_protocol.testing import Call, ScriptedLlm, Turn
 
 HELP = (
-    "I am a script, not a model: set GOOGLE_API_KEY, and start me again. Until then I know three sentences: "
-    "“Put milk on the list”, “What is on the list?” and “Clear the list”."
+    "I am a script, not a model: set GOOGLE_API_KEY, and start me again. Until then I know four sentences: "
+    "“Put milk on the list”, “What is on the list?”, “Clear the list” and “What is my time zone?”."
 )
 
 
@@ -27,6 +27,8 @@ def _after_tool(parts: list[Part]) -> Turn | None:
             response = part.function_response.response or {}
             if "error" in response:
                 return "Nothing has changed."
+            if "timeZone" in response:
+                return f"It is {response['timeZone']}."
             items = ", ".join(response["items"])
             return f"On the list: {items}." if items else "The list is empty."
     return None
@@ -36,6 +38,8 @@ def _after_words(words: str) -> Turn:
     lower = words.lower()
     if "clear" in lower:
         return Call("clear_list")
+    if "time zone" in lower:
+        return Call("get_time_zone")
     if "what" in lower:
         return Call("show_list")
     if lower.startswith("put ") and " on the list" in lower:
