@@ -42,6 +42,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/cli.md", "adk-ui-stream serve"): _HELP,
     ("docs/cli.md", "adk-ui-stream types"): _HELP,
     ("docs/index.md", "pip install"): _INSTALL,
+    ("docs/quick-start.md", "adk-ui-stream init"): _PROJECT,
     ("docs/quick-start.md", "pip install"): _INSTALL,
     ("docs/testing.md", "tests/\n"): "a tree of files",
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,
@@ -55,6 +56,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("frontend-fixtures/README.md", "record.py"): "writes fixtures anew; tests/conformance reads what it wrote",
     ("frontend-fixtures/README.md", "record_old.py"): "installs an older ADK",
     ("stream_protocol/cli/project/README.md", "adk-ui-stream record"): _PROJECT,
+    ("stream_protocol/cli/project/README.md", "adk-ui-stream types"): "tests/release asks it whether the page has them",
     ("stream_protocol/cli/project/README.md", "python -m venv"): _PROJECT,
     ("stream_protocol/cli/project/README.md", "uvicorn main:app"): _PROJECT,
 }

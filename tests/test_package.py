@@ -30,12 +30,18 @@ NOT_LOADED_BY_ANY_NAME = {"asyncio", "click", "google.adk", "google.genai", "pyd
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The names of the files in a wheel that is built from this tree, without a network."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel that is built from this tree, without a network."""
     out = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True, timeout=120)
-    (built,) = out.glob("*.whl")
+    (wheel,) = out.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> set[str]:
+    """The names of the files in the wheel."""
     with zipfile.ZipFile(built) as archive:
         return set(archive.namelist())
 
@@ -52,6 +58,15 @@ def test_the_wheel_holds_the_project_that_is_made_with_its_page(wheel: set[str])
     project = "stream_protocol/cli/project/"
     assert {f"{project}README.md", f"{project}.gitignore", f"{project}page/package.json"} <= wheel
     assert [name for name in wheel if re.search(r"node_modules|\.next/|__pycache__|\.pyc$", name)] == []
+
+
+def test_what_a_package_index_shows_leads_to_no_file_of_the_repository(built: Path) -> None:
+    with zipfile.ZipFile(built) as archive:
+        metadata = archive.read(f"adk_ui_stream-{VERSION}.dist-info/METADATA").decode()
+    headers, _, page = metadata.partition("\n\n")
+    assert "Description-Content-Type: text/markdown" in headers
+    assert "adk-ui-stream serve agent" in page
+    assert re.findall(r"\]\((?!https://)[^)]*\)", page) == []
 
 
 def test_the_wheel_holds_every_module_of_the_package(wheel: set[str]) -> None:
@@ -130,6 +145,11 @@ def locked(name: str) -> dict[str, str]:
 def runtime_ranges() -> list[Requirement]:
     extras = PROJECT["project"]["optional-dependencies"].values()
     return [*map(Requirement, [*PROJECT["project"]["dependencies"], *chain(*extras)])]
+
+
+def test_the_page_of_dependencies_says_what_each_is_for() -> None:
+    page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+    assert [each.name for each in runtime_ranges() if f"`{each.name}`" not in page] == []
 
 
 @pytest.mark.parametrize(("name", "groups"), [("ci.txt", ["dev", "docs"]), ("oldest.txt", ["dev"])])

@@ -11,13 +11,17 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from stream_protocol.cli import main
 from tests.documents import our_files
 from tests.processes import ROOT
 from website.paths import links
 
 DOCS: Final = ROOT / "docs"
+SITE: Final[dict[str, Any]] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 PAGES: Final = sorted(file.relative_to(ROOT).as_posix() for file in our_files(".md"))
-WHOLE_FRONTS: Final = ("", ".check", ".recording", ".replay_server", ".serving", ".serving.run_logs", ".testing")
+WHOLE_FRONTS: Final = (
+    *("", ".check", ".inspector", ".recording", ".replay_server", ".serving", ".serving.run_logs", ".testing"),
+)
 """The packages all of whose names are in the reference. Most of what ``session`` exports is for our own rooms."""
 
 
@@ -34,9 +38,8 @@ def navigation(entries: Any) -> Iterator[str]:
 
 
 def test_every_page_is_in_the_navigation_once_and_every_entry_is_a_page() -> None:
-    told = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     pages = sorted(file.relative_to(DOCS).as_posix() for file in DOCS.rglob("*.md"))
-    assert sorted([*navigation(told["nav"]), *told["exclude_docs"].split()]) == pages
+    assert sorted([*navigation(SITE["nav"]), *SITE["exclude_docs"].split()]) == pages
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -65,6 +68,17 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 def test_the_readme_is_two_screens() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 100
+
+
+def test_the_readme_leads_to_each_page_that_is_not_the_reference_or_a_decision() -> None:
+    pages = {f"docs/{page}" for page in navigation(SITE["nav"]) if not page.startswith(("decisions/", "reference/"))}
+    assert pages - {"docs/index.md", *links("README.md")} == set()
+
+
+def test_each_command_is_named_on_a_page() -> None:
+    """A command that stands in the reference alone is found by nobody."""
+    told = " ".join((DOCS / page).read_text(encoding="utf-8") for page in navigation(SITE["nav"]) if page != "cli.md")
+    assert [name for name in main.commands if f"adk-ui-stream {name}" not in told] == []
 
 
 def test_a_picture_is_small() -> None:
