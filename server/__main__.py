@@ -45,6 +45,7 @@ def main(
         show_errors=show_errors or settings.show_errors,
         inspect=inspect or settings.inspect,
     )
+    log_to_terminal(verbose=verbose)
     app, service = create_demo(settings)
     try:
         listener = bind_socket(settings.host, settings.port)
@@ -53,7 +54,6 @@ def main(
         raise click.UsageError(str(error)) from None
     if (meaning := exposure_warning(listener)) is not None:
         click.echo(f"The demo is open: {meaning}.", err=True)
-    log_to_terminal(verbose=verbose)
     run_server(guarded, service, listener, announce=lambda url: click.echo(f"Talk with the demo agent at {url}"))
 
 

@@ -14,6 +14,10 @@ INTERRUPTED: Final = 130
 """The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 
 
+_EMPTY_LINE: Final = "\r\x1b[K"
+"""Takes away what stands on the terminal's line."""
+
+
 class Program(click.Group):
     """A group whose commands end with one line on stderr and exit code 2 if they were called wrongly.
 
@@ -132,6 +136,8 @@ def drop_output() -> None:
 
 def _say(text: str, color: str) -> None:
     line = " ".join(text.splitlines())  # names of files may have several
+    if sys.stderr.isatty():
+        click.echo(_EMPTY_LINE, err=True, nl=False)  # what takes long is told there
     click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
 
 

@@ -85,8 +85,10 @@ class AgentServer:
             options["on_error"] = explain_error
         inspector = Inspector() if self.inspect else None
         try:
+            target = load_target(self.target)  # it may have a logging of its own
+            log_to_terminal(verbose=self.verbose)
             service = ChatService(
-                load_target(self.target),
+                target,
                 session_service=load_session_service(self.session_service_uri) if self.session_service_uri else None,
                 run_log=_run_log(self.redis_url, self.redis_prefix, self.lease) if self.redis_url else None,
                 disconnect_grace=self.disconnect_grace,
@@ -121,7 +123,6 @@ class AgentServer:
             refuse(str(error))
         if not restarted and not self.user_header and (meaning := exposure_warning(listener)) is not None:
             warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
-        log_to_terminal(verbose=self.verbose)
 
         def announce(url: str) -> None:
             headline = f"Serving {self.target} at {url}"

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 
 import click
 
+from stream_protocol.cli._program import color_choice
+
 _LABEL_WIDTH = 10
 
 
@@ -16,10 +18,11 @@ def show_screen(headline: str, rows: Mapping[str, str], *, missing: Iterable[str
 
     On a terminal long lines are wrapped beside their label; elsewhere a row is one line.
     """
-    click.echo(click.style(headline, bold=True))
+    color = color_choice()  # also in the processes of `--reload`, which have no command line
+    click.echo(click.style(headline, bold=True), color=color)
     lines = [_row(label, text, "cyan") for label, text in rows.items()]
     lines += [_row("Missing", text, "yellow") for text in missing]
-    click.echo("\n".join(["", *lines, "", click.style("Ctrl+C stops it.", dim=True)]))
+    click.echo("\n".join(["", *lines, "", click.style("Ctrl+C stops it.", dim=True)]), color=color)
 
 
 def _row(label: str, text: str, color: str) -> str:

@@ -50,14 +50,16 @@ def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str, verb
     if not file.parent.is_dir():
         refuse(f"{file.parent} is no folder")
     try:
-        service = ChatService(load_target(target), ai_sdk=version, recorder=FileRecorder(file))
-        log_to_terminal(verbose=verbose)
+        with progress(f"Loading {target}"):
+            loaded = load_target(target)  # it may have a logging of its own
+            log_to_terminal(verbose=verbose)
+            service = ChatService(loaded, ai_sdk=version, recorder=FileRecorder(file))
         asyncio.run(_talk(service, texts, version))
     except (TargetError, StreamProtocolError, ChatRequestError) as error:
         refuse(str(error))
     if not file.exists():
         refuse(f"{file} could not be written")
-    click.echo(f"Recorded {len(texts)} turns in {file}")
+    click.echo(f"Recorded {len(texts)} turn{'s' * (len(texts) > 1)} in {file}")
 
 
 async def _talk(service: ChatService, texts: tuple[str, ...], ai_sdk: AiSdkVersion) -> None:

@@ -15,6 +15,7 @@ from stream_protocol.cli._command_options import (
     refuse_beside,
     refuse_without,
 )
+from stream_protocol.cli._output import progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 
 if TYPE_CHECKING:
@@ -252,8 +253,9 @@ def serve(
         from stream_protocol.cli._reload import prepare_processes, serve_with_reload
 
         prepare_processes()
-    from stream_protocol.cli._serve_agent import AgentServer, bound_socket
-    from stream_protocol.serving import ServiceLimits
+    with progress("Loading ADK"):
+        from stream_protocol.cli._serve_agent import AgentServer, bound_socket
+        from stream_protocol.serving import ServiceLimits
 
     server = AgentServer(
         target=target,
@@ -281,5 +283,6 @@ def serve(
     if reload:
         serve_with_reload(server, bound_socket(host, port), opens_page=opens_page)
     else:
-        loaded = server.load()
+        with progress(f"Loading {target}"):
+            loaded = server.load()
         server.serve(loaded, bound_socket(host, port), opens_page=opens_page, restarted=False)

@@ -13,6 +13,8 @@ from typing import Final
 
 import click
 
+from stream_protocol.cli._command_options import FOLDER
+from stream_protocol.cli._output import progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 
 _EXAMPLES: Final = {
@@ -23,7 +25,7 @@ _EXAMPLES: Final = {
 
 
 @click.command(cls=DocumentedCommand, short_help="Print TypeScript types of an agent's chats.", examples=_EXAMPLES)
-@click.argument("target")
+@click.argument("target", type=FOLDER)
 @click.option("--schemas", is_flag=True, help="Also zod schemas, for the options of useChat and validateUIMessages.")
 @click.option(
     "--check",
@@ -37,7 +39,7 @@ def types(target: str, *, schemas: bool, file: Path | None) -> None:
     from stream_protocol.typescript import ToolsError, chat_types, declared_parts
 
     try:
-        with _without_warnings():
+        with _without_warnings(), progress(f"Loading {target}"):
             loaded = load_target(target)
             text = asyncio.run(chat_types(loaded, declared_parts(), schemas=schemas))
     except (TargetError, ToolsError) as error:

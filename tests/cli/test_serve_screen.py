@@ -74,6 +74,17 @@ Ctrl+C stops it.
     )
 
 
+@pytest.mark.parametrize(("env", "colored"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
+def test_the_screen_has_the_colours_of_the_environment_without_a_command_line_too(
+    env: str, colored: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(env, "1")
+    show_screen("Serving", {"Agent": "chief"})
+    assert ("\x1b[" in capsys.readouterr().out) is colored
+
+
 def test_what_the_options_say_is_on_the_screen(screen_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "x")
     options = ("--no-page", "--session-service-uri", "sqlite:///chats.db", "--record", "kept", "--audit", "audit.jsonl")
