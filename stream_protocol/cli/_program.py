@@ -137,7 +137,7 @@ def drop_output() -> None:
 def _say(text: str, color: str) -> None:
     line = " ".join(text.splitlines())  # names of files may have several
     if sys.stderr.isatty():
-        click.echo(_EMPTY_LINE, err=True, nl=False)  # what takes long is told there
+        click.echo(_EMPTY_LINE, err=True, nl=False, color=True)  # what takes long is told there; it is no colour
     click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
 
 

@@ -39,7 +39,10 @@ _EXAMPLES: Final = {
 )
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
 def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str, verbose: bool) -> None:
-    """Talk with TARGET (as in `serve`) and record it, for `replay` and tests. It really runs: models cost money."""
+    """Talk with TARGET (as in `serve`) and record it, for `replay` and tests. It really runs: models cost money.
+
+    A turn that ends in an error is recorded as well, and told on stderr.
+    """
     from stream_protocol.recording.write import FileRecorder
     from stream_protocol.serving import ChatService, log_to_terminal
     from stream_protocol.serving.adk_runner import TargetError, load_target

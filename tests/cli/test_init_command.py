@@ -127,7 +127,12 @@ async def test_a_page_has_the_types_of_the_agent(example: str, my_package: Any) 
 
 
 async def test_the_page_is_shown_the_list_with_each_change(my_package: Any) -> None:
-    script: list[Turn] = [Call("add_item", {"item": "milk"}), Call("show_list"), Call("add_item", {"item": "tea"}), "Done."]
+    script: list[Turn] = [
+        Call("add_item", {"item": "milk"}),
+        Call("show_list"),
+        Call("add_item", {"item": "tea"}),
+        "Done.",
+    ]
     app = create_app(ChatService(my_package.shopping_agent(ScriptedLlm(turns=script))))
     answer = await stream(app, chat(said("Milk and tea")))
     shown = [(chunk["id"], chunk["data"]) for chunk in only(answer, "data-shopping-list")]

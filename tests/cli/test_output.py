@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from stream_protocol.cli._output import progress
+from stream_protocol.cli._program import refuse
 from tests.processes import HANG
 
 
@@ -39,6 +40,24 @@ def test_a_terminal_is_told_what_takes_long_and_has_nothing_of_it_at_the_end(mon
     first, *_, blanks, rest = stream.getvalue().removeprefix("\r").split("\r")
     assert first == "Checking a-file-with-a- … 0 s"
     assert (blanks.strip(), len(blanks), rest) == ("", len(first), "")
+
+
+@pytest.mark.parametrize("env", ["FORCE_COLOR", "NO_COLOR"])
+def test_a_refusal_in_the_meantime_has_a_line_of_its_own(env: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(env, "1")
+    stream = Stream(is_terminal=True)
+    monkeypatch.setattr("sys.stderr", stream)
+
+    def load() -> None:
+        with progress("Loading"):
+            assert stream.told.wait(HANG)
+            refuse("there is no such agent")
+
+    with pytest.raises(SystemExit):
+        load()
+    before, refusal = stream.getvalue().split("\r\x1b[K")
+    assert before.startswith("\rLoading")
+    assert refusal.partition("\n")[0].endswith(" there is no such agent")
 
 
 def test_a_file_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
