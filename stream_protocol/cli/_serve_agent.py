@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import click
+from google.adk.agents import BaseAgent
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.cli._program import refuse, warn
@@ -139,7 +140,7 @@ class AgentServer:
     def _show_screen(self, headline: str, service: ChatService, url: str) -> None:
         root = service.runner.agent
         models = used_models(root)
-        others = len([*agent_tree(root)]) - 1
+        others = sum(isinstance(node, BaseAgent) and node is not root for node in agent_tree(root))
         rows = {
             "Agent": root.name + (f" and {others} more below it" if others else ""),
             "Model": ", ".join(models.names),

@@ -74,6 +74,24 @@ Ctrl+C stops it.
     )
 
 
+FLOW = """
+from google.adk.agents import LlmAgent
+from google.adk.workflow import START, Workflow, node
+def split(node_input: str) -> list[str]:
+    return node_input.split()
+worker = LlmAgent(name="worker", model="gemini-2.5-pro", mode="single_turn")
+root_agent = Workflow(name="flow", edges=[(START, split, node(worker, parallel_worker=True))])
+"""
+
+
+def test_of_a_workflow_the_agents_are_counted(screen_of: Callable[..., str]) -> None:
+    Path("screen_flow.py").write_text(FLOW)
+    assert screen_of("screen_flow:root_agent").splitlines()[2:4] == [
+        "  Agent     flow and 1 more below it",
+        "  Model     gemini-2.5-pro",
+    ]
+
+
 @pytest.mark.parametrize(("env", "colored"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
 def test_the_screen_has_the_colours_of_the_environment_without_a_command_line_too(
     env: str, colored: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

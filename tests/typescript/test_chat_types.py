@@ -11,7 +11,7 @@ from google.adk.apps import App
 from google.adk.runners import InMemoryRunner
 from google.adk.tools import exit_loop, google_search, request_input
 from google.adk.tools.base_toolset import BaseToolset
-from google.adk.workflow import START, Edge, Workflow
+from google.adk.workflow import START, Edge, Workflow, node as as_node
 from google.genai import types
 from pydantic import BaseModel, Field, model_serializer
 from typing_extensions import TypedDict
@@ -143,6 +143,8 @@ async def test_agents_of_all_kinds_give_their_tools() -> None:
     assert names(await typed(App(name="app", root_agent=root))) == names(await typed(root))
     assert names(await typed(InMemoryRunner(root))) == names(await typed(root))
     assert "node_tool" in names(await typed(Workflow(name="flow", edges=[Edge(from_node=START, to_node=node)])))
+    for_each = as_node(node, parallel_worker=True)
+    assert "node_tool" in names(await typed(Workflow(name="flow", edges=[Edge(from_node=START, to_node=for_each)])))
 
 
 def names(text: str) -> set[str]:
