@@ -1,9 +1,9 @@
 import { getToolName, isToolUIPart } from "ai";
-import { useState } from "react";
 import type { ChatPart } from "../chat/message-types";
 import { Elsewhere } from "../messages/Elsewhere";
 import { Button } from "../ui/button";
 import { Field, Input } from "../ui/field";
+import { useDraft } from "./drafts";
 import { Pending } from "./Pending";
 import { isObject, type Values } from "./schema";
 
@@ -23,8 +23,8 @@ const PLAIN = ["username", "authResponseUri"];
 type Asked = { schemeType?: string; authUri?: string; message?: string };
 
 /** Signs in elsewhere, or gives a key. The server's answer puts `provided` in the place of what was given. */
-export function Credential({ asked, onOutput }: { asked: Asked; onOutput: (output: Values) => void }) {
-  const [values, setValues] = useState<Record<string, string>>({});
+export function Credential({ id, asked, onOutput }: { id: string; asked: Asked; onOutput: (output: Values) => void }) {
+  const [values, setValues] = useDraft<Record<string, string>>(id, () => ({}));
   const given = Object.entries(values).filter(([, value]) => value !== "");
   const link = /^https?:\/\//.test(asked.authUri ?? "") ? asked.authUri : undefined;
   return (

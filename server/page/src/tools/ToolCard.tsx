@@ -1,10 +1,10 @@
-import { type ChatAddToolOutputFunction, type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
+import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { Wrench } from "lucide-react";
 import { useState } from "react";
-import type { ChatMessage, Confirmation } from "../chat/message-types";
+import type { Confirmation } from "../chat/message-types";
 import { Collapsible } from "../ui/collapsible";
 import { useSeconds } from "../ui/use-seconds";
-import { Answer } from "./Answer";
+import { Answer, type OnOutput } from "./Answer";
 import { Approval, type OnApproval } from "./Approval";
 import { Json } from "./Json";
 import { Output } from "./Output";
@@ -15,7 +15,7 @@ export type Answers = {
   /** The response is over and the message is the last one: pending calls can be answered. */
   answerable: boolean;
   onApproval: OnApproval;
-  onOutput: ChatAddToolOutputFunction<ChatMessage>;
+  onOutput: OnOutput;
 };
 
 export type ToolPart = ToolUIPart | DynamicToolUIPart;
