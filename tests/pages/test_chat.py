@@ -31,6 +31,12 @@ def test_a_suggestion_is_sent_by_a_click(page: Page) -> None:
     expect(answers(page)).to_contain_text("You said: hello there")
 
 
+def test_the_page_says_from_the_start_who_answers_by_which_model(page: Page) -> None:
+    expect(page.get_by_role("heading", level=1)).to_have_text("guide")
+    expect(page.get_by_role("region", name="Welcome")).to_contain_text("You talk with guide (scripted).")
+    expect(page.get_by_title("The model that answers")).to_have_text("scripted")
+
+
 def test_thoughts_fold_and_say_how_long_they_took(page: Page, shots: Path) -> None:
     say(page, "think")
     expect(page.locator("[data-reasoning]")).to_contain_text("Let me see.")
@@ -40,6 +46,9 @@ def test_thoughts_fold_and_say_how_long_they_took(page: Page, shots: Path) -> No
     summary.click()
     expect(page.locator("[data-reasoning]")).to_contain_text("Let me see.")
     page.screenshot(path=shots / "reasoning.png")
+    expect_status(page, "ready")
+    page.reload()
+    expect(page.get_by_role("button", name="Thoughts", exact=True)).to_be_visible()  # nobody has stored how long
 
 
 def test_sources_are_numbered_citations(page: Page) -> None:

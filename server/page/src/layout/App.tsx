@@ -3,7 +3,6 @@ import { Chat } from "../chat/Chat";
 import { isBegunHere, useChatId } from "../chat/chat-id";
 import { Problem } from "../chat/Problem";
 import { useHistory } from "../chat/use-history";
-import { useInspectable } from "../inspector/use-inspectable";
 import { pageCommands, useShortcuts } from "../commands/commands";
 import { Palette } from "../commands/Palette";
 import { Shortcuts } from "../commands/Shortcuts";
@@ -12,6 +11,7 @@ import { TooltipProvider } from "../ui/tooltip";
 import { Header } from "./Header";
 import { useTheme } from "./theme";
 import { useNarrow } from "./use-narrow";
+import { usePageInfo } from "./use-page-info";
 import { useSetting } from "./setting";
 
 export function App() {
@@ -21,7 +21,7 @@ export function App() {
   const [theme, chooseTheme] = useTheme();
   const [beside, setBeside] = useSetting("sidebar", "open");
   const [over, setOver] = useState(false);
-  const inspectable = useInspectable();
+  const info = usePageInfo();
   const [inspecting, setInspecting] = useState(false);
   const [finding, setFinding] = useState(false);
   const [explaining, setExplaining] = useState(false);
@@ -29,7 +29,7 @@ export function App() {
   const sidebar = narrow ? over : beside === "open";
   const showSidebar = (open: boolean) => (narrow ? setOver(open) : setBeside(open ? "open" : "closed"));
   const toggleSidebar = () => showSidebar(!sidebar);
-  const toggleInspector = inspectable ? () => setInspecting((shown) => !shown) : undefined;
+  const toggleInspector = info?.inspector ? () => setInspecting((shown) => !shown) : undefined;
   const openPalette = () => setFinding(true);
   const openShortcuts = () => setExplaining(true);
   const commands = pageCommands({ toggleSidebar, toggleInspector, openPalette, openShortcuts, chooseTheme });
@@ -41,6 +41,7 @@ export function App() {
         <Sidebar current={id} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
         <div className="flex min-w-0 flex-1 flex-col">
           <Header
+            agent={info?.agent}
             sidebar={sidebar}
             inspecting={inspecting}
             theme={theme}
@@ -60,6 +61,7 @@ export function App() {
               key={id}
               id={id}
               messages={history.messages}
+              info={info}
               missing={history.missing ?? false}
               resume={!isBegunHere(id) && !history.missing}
               inspecting={inspecting}
