@@ -15,9 +15,11 @@ MARKDOWN: Final = """
 | Oslo | night train | 130 € |
 | Rome | high speed | 110 € |
 
-What a stay costs, for $n$ nights at price $p$ with a city tax of $t$:
+What a stay costs, for $$n$$ nights at price $$p$$ with a city tax of $$t$$:
 
-$$c(n) = n \\cdot (p + t)$$
+$$
+c(n) = n \\cdot (p + t)
+$$
 
 ```python
 def cost(nights: int, price: float, tax: float = 3.5) -> float:

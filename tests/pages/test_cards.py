@@ -146,6 +146,16 @@ def test_a_tool_of_the_page_whose_answer_is_refused_answers_again_by_a_click(bro
         assert len(seen) == 3
 
 
+def test_what_later_words_passed_over_is_neither_running_nor_waiting(page: Page) -> None:
+    for words, name in (("form", INPUT), ("pay", "pay")):
+        say(page, words)
+        card = page.locator(f'[data-tool="{name}"]')
+        expect(card.get_by_role("form")).to_be_visible()
+        say(page, "hello")
+        expect(card.get_by_role("form")).to_have_count(0)
+        expect(card).to_contain_text("not answered")
+
+
 def test_a_payload_that_is_not_flat_is_edited_as_json(page: Page) -> None:
     say(page, "nested")
     box = page.get_by_label("Payload")

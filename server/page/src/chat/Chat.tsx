@@ -41,31 +41,33 @@ export function Chat({ id, messages: stored, info, missing, resume, inspecting }
   return (
     <div className="flex min-h-0 flex-1">
       <main className="relative flex min-h-0 min-w-0 flex-1 flex-col" {...attachments.dropTarget}>
-        <Conversation busy={busy}>
-          {messages.length === 0 && (
-            <Welcome info={info} missing={missing} onPick={(text) => void chat.send({ text, files: [] })} />
-          )}
-          <Drafts value={chat.drafts}>
-            {messages.map((message, index) => (
-              <Message
-                key={message.id}
-                message={message}
-                root={root}
-                live={busy && index === messages.length - 1}
-                answerable={!busy && index === messages.length - 1}
-                busy={busy}
-                onApproval={chat.approve}
-                onOutput={chat.output}
-                onEdit={chat.edit}
-                onRegenerate={chat.regenerate}
-              />
-            ))}
-          </Drafts>
-          {chat.status === "submitted" && <Waiting />}
-          {chat.error && (
-            <Problem text={chat.error.message} onRetry={chat.retry} onDismiss={chat.clearError} />
-          )}
-        </Conversation>
+        {messages.length === 0 && !busy && !chat.error ? (
+          <Welcome info={info} missing={missing} onPick={(text) => void chat.send({ text, files: [] })} />
+        ) : (
+          <Conversation busy={busy}>
+            <Drafts value={chat.drafts}>
+              {messages.map((message, index) => (
+                <Message
+                  key={message.id}
+                  message={message}
+                  root={root}
+                  live={busy && index === messages.length - 1}
+                  answerable={!busy && index === messages.length - 1}
+                  passed={index < messages.length - 1}
+                  busy={busy}
+                  onApproval={chat.approve}
+                  onOutput={chat.output}
+                  onEdit={chat.edit}
+                  onRegenerate={chat.regenerate}
+                />
+              ))}
+            </Drafts>
+            {chat.status === "submitted" && <Waiting />}
+            {chat.error && (
+              <Problem text={chat.error.message} onRetry={chat.retry} onDismiss={chat.clearError} />
+            )}
+          </Conversation>
+        )}
         <Composer field={field} attachments={attachments} model={model} busy={busy} onSend={chat.send} onStop={stop} />
         {attachments.over && (
           <p className="pointer-events-none absolute inset-3 z-20 grid place-items-center rounded-2xl border-2 border-dashed border-ring bg-background/85">

@@ -1,3 +1,4 @@
+import { Direction } from "radix-ui";
 import { useState } from "react";
 import { Chat } from "../chat/Chat";
 import { isBegunHere, useChatId } from "../chat/chat-id";
@@ -36,41 +37,43 @@ export function App() {
   useShortcuts(commands);
 
   return (
-    <TooltipProvider delayDuration={400}>
-      <div className="flex h-dvh overflow-hidden">
-        <Sidebar current={id} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
-        <div className="flex min-w-0 flex-1 flex-col">
-          <Header
-            agent={info?.agent}
-            sidebar={sidebar}
-            inspecting={inspecting}
-            theme={theme}
-            onSidebar={toggleSidebar}
-            onInspect={toggleInspector}
-            onPalette={openPalette}
-            onShortcuts={openShortcuts}
-            onTheme={chooseTheme}
-          />
-          {history.error !== undefined && history.retry && (
-            <div className="m-auto w-full max-w-3xl p-4">
-              <Problem text={history.error} onRetry={history.retry} />
-            </div>
-          )}
-          {history.messages && (
-            <Chat
-              key={id}
-              id={id}
-              messages={history.messages}
-              info={info}
-              missing={history.missing ?? false}
-              resume={!isBegunHere(id) && !history.missing}
+    <Direction.Provider dir={document.dir === "rtl" ? "rtl" : "ltr"}>
+      <TooltipProvider delayDuration={400}>
+        <div className="flex h-dvh overflow-hidden">
+          <Sidebar current={id} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
+          <div className="flex min-w-0 flex-1 flex-col">
+            <Header
+              agent={info?.agent}
+              sidebar={sidebar}
               inspecting={inspecting}
+              theme={theme}
+              onSidebar={toggleSidebar}
+              onInspect={toggleInspector}
+              onPalette={openPalette}
+              onShortcuts={openShortcuts}
+              onTheme={chooseTheme}
             />
-          )}
+            {history.error !== undefined && history.retry && (
+              <div className="m-auto w-full max-w-3xl p-4">
+                <Problem text={history.error} onRetry={history.retry} />
+              </div>
+            )}
+            {history.messages && (
+              <Chat
+                key={id}
+                id={id}
+                messages={history.messages}
+                info={info}
+                missing={history.missing ?? false}
+                resume={!isBegunHere(id) && !history.missing}
+                inspecting={inspecting}
+              />
+            )}
+          </div>
         </div>
-      </div>
-      <Palette open={finding} onOpenChange={setFinding} commands={commands} />
-      <Shortcuts open={explaining} onOpenChange={setExplaining} commands={commands} />
-    </TooltipProvider>
+        <Palette open={finding} onOpenChange={setFinding} commands={commands} />
+        <Shortcuts open={explaining} onOpenChange={setExplaining} commands={commands} />
+      </TooltipProvider>
+    </Direction.Provider>
   );
 }

@@ -18,6 +18,14 @@ const TAKEN: Record<string, string[]> = {
   openIdConnect: ["authResponseUri"],
 };
 
+const LABELS: Record<string, string> = {
+  apiKey: "API key",
+  username: "User name",
+  password: "Password",
+  token: "Token",
+  authResponseUri: "Address where the sign-in ended",
+};
+
 const PLAIN = ["username", "authResponseUri"];
 
 type Asked = { schemeType?: string; authUri?: string; message?: string };
@@ -38,7 +46,7 @@ export function Credential({ id, asked, onOutput }: { id: string; asked: Asked; 
         </p>
       )}
       {(TAKEN[asked.schemeType ?? "oauth2"] ?? []).map((name) => (
-        <Field key={name} label={name}>
+        <Field key={name} label={LABELS[name] ?? name}>
           <Input
             type={PLAIN.includes(name) ? "text" : "password"}
             autoComplete="off"
