@@ -35,7 +35,7 @@ export function ToolState({ part, waiting, passed, seconds }: ToolStateProps) {
     <Badge tone={tone} className="ms-auto">
       <Icon className={Icon === Loader ? "animate-spin motion-reduce:animate-none" : ""} aria-hidden />
       {label}
-      {seconds !== undefined && seconds >= SHORTEST && (
+      {!OPEN.includes(part.state) && seconds !== undefined && seconds >= SHORTEST && (
         <bdi className="text-muted-foreground tabular-nums">{seconds.toFixed(1)} s</bdi>
       )}
     </Badge>

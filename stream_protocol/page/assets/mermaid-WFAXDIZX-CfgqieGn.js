@@ -1,1 +1,0 @@
-export{o as Mermaid}from"./index-CrMi69qR.js";
