@@ -1,9 +1,6 @@
 """The demo: one agent behind the chat endpoint, with the page in front of it."""
 
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from server.agents import SUGGESTIONS, demo_agent
 from server.settings import Settings
@@ -14,7 +11,6 @@ from stream_protocol.serving import (
     Recorder,
     create_app as create_chat_app,
     explain_error,
-    plain_text_errors,
 )
 
 
@@ -30,10 +26,8 @@ def create_demo(settings: Settings) -> tuple[Starlette, ChatService]:
     """The demo's ASGI app, and the chats behind it."""
     inspector = Inspector() if settings.inspect else None
     service = chat_service(settings, inspector)
-    app = create_chat_app(service, allow_origins=settings.allow_origins)
-    # Before the page's own files of these names.
-    app.routes.insert(0, Route("/suggestions.json", plain_text_errors(_suggestions)))
-    if inspector is not None:
+    app = create_chat_app(service, allow_origins=settings.allow_origins, suggestions=SUGGESTIONS)
+    if inspector is not None:  # before the page's own files
         app.routes[:0] = inspector_routes(inspector, service, allow_origins=settings.allow_origins)
     return app, service
 
@@ -41,10 +35,6 @@ def create_demo(settings: Settings) -> tuple[Starlette, ChatService]:
 def create_app(settings: Settings) -> Starlette:
     """The demo's ASGI app; ``uvicorn --factory server.app:from_env`` serves it with settings from the environment."""
     return create_demo(settings)[0]
-
-
-async def _suggestions(_: Request) -> Response:
-    return JSONResponse(SUGGESTIONS)
 
 
 def from_env() -> Starlette:

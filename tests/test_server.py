@@ -2,9 +2,10 @@
 
 import pytest
 
-from server.agents import SUGGESTIONS
+from server.agents import MODEL, SUGGESTIONS, demo_agent
 from server.app import chat_service, create_app, from_env
 from server.settings import Settings
+from stream_protocol.serving.adk_runner import model_names
 from tests.serving.support import begin, chat, client, said
 
 
@@ -42,10 +43,18 @@ async def test_the_demo_shows_its_page_and_answers(monkeypatch: pytest.MonkeyPat
     app = create_app(Settings())
     async with client(app) as http:
         assert "<!doctype html>" in (await http.get("/")).text
-        assert (await http.get("/suggestions.json")).json() == list(SUGGESTIONS)
+        told = {"agent": "guide", "models": ["scripted"], "suggestions": list(SUGGESTIONS), "inspector": False}
+        assert (await http.get("/page.json")).json() == told
     async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
         assert await exchange.status() == 200
         await exchange.until("start-step")
+
+
+def test_the_page_of_the_demo_says_that_it_is_gemini_if_there_is_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "k")
+    assert model_names(demo_agent()) == (MODEL,)
+    monkeypatch.delenv("GOOGLE_API_KEY")
+    assert model_names(demo_agent()) == ("scripted",)
 
 
 @pytest.mark.parametrize("inspect", [False, True])
@@ -53,7 +62,7 @@ async def test_the_demo_has_an_inspector_only_if_it_is_told_to(inspect: bool) ->
     async with client(create_app(Settings(inspect=inspect))) as http:
         assert (await http.get("/api/chat/c1/inspect")).is_success == inspect
         assert (await http.post("/api/inspect", content=b"")).status_code == (422 if inspect else 405)
-        assert ("true" in (await http.get("/inspector.json")).text) == inspect
+        assert (await http.get("/page.json")).json()["inspector"] == inspect
 
 
 @pytest.mark.parametrize("show_errors", [False, True])

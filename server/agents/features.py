@@ -15,9 +15,11 @@ MARKDOWN: Final = """
 | Oslo | night train | 130 € |
 | Rome | high speed | 110 € |
 
-What a stay costs, for $n$ nights at price $p$ with a city tax of $t$:
+What a stay costs, for $$n$$ nights at price $$p$$ with a city tax of $$t$$:
 
-$$c(n) = n \\cdot (p + t)$$
+$$
+c(n) = n \\cdot (p + t)
+$$
 
 ```python
 def cost(nights: int, price: float, tax: float = 3.5) -> float:
@@ -178,6 +180,15 @@ def forecast(question: Question) -> list[Step]:
     return [Call("show_forecast", {"city": question.cities[0]})]
 
 
-def fail(_: Question) -> list[Step]:
-    """The model breaks off, on each try."""
-    return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]
+class Hiccup:
+    """A provider that breaks off once, and answers when it is asked again."""
+
+    def __init__(self) -> None:
+        self._broke_off = False
+
+    def fail(self, _: Question) -> list[Step]:
+        """Half a sentence, or all of it."""
+        self._broke_off = not self._broke_off
+        if self._broke_off:
+            return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]
+        return ["I begin, and then I come to the end of my sentence: the second attempt is as good as the first."]

@@ -1,11 +1,12 @@
 """The travel guide's lines, for the demo without a key.
 
 Every answer follows from the request alone: from what the traveller last typed, and from the tools that have answered
-since. So one agent serves any number of chats, and a chat goes on after a restart.
+since. So one agent serves any number of chats, and a chat goes on after a restart. Only of a failure it is remembered
+that it was shown: the retry succeeds.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from google.adk.models.llm_request import LlmRequest
@@ -21,13 +22,15 @@ PACE: Final = 0.04
 
 def scripted_model() -> ScriptedLlm:
     """The model of the demo agent without a key."""
-    return ScriptedLlm(model="scripted", respond=respond, delay=PACE)
+    hiccup = features.Hiccup()
+    scenes = ((r"\bfail\b", hiccup.fail), *SCENES)
+    return ScriptedLlm(model="scripted", respond=lambda request: respond(request, scenes), delay=PACE)
 
 
-def respond(request: LlmRequest) -> list[Step]:
-    """The next answer, its usage counted in words."""
+def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[Step]:
+    """The next answer, its usage counted in words. ``scenes``: what the words must hold -> the scene."""
     question = read_question(request)
-    scene = next((scene for pattern, scene in SCENES if re.search(pattern, question.text, re.IGNORECASE)), small_talk)
+    scene = next((scene for pattern, scene in scenes if re.search(pattern, question.text, re.IGNORECASE)), small_talk)
     steps = scene(question)
     prompt = sum(len((part.text or "").split()) for content in request.contents for part in content.parts or [])
     answer = sum(len(step.split()) for step in steps if isinstance(step, str))
@@ -199,7 +202,6 @@ SCENES: Final[tuple[tuple[str, Scene], ...]] = (
     (r"\bcalendar\b", features.calendar),
     (r"\beat\b", features.hand_over),
     (r"\bforecast\b", features.forecast),
-    (r"\bfail\b", features.fail),
     (r"\bplan\b|\bweekend\b", plan_weekend),
     (r"\bweather\b", compare_weather),
     (r"\bdraw\b|\btemperatures?\b|\bchart\b", draw_temperatures),

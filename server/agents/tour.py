@@ -2,8 +2,10 @@
 
 from typing import Final
 
+from stream_protocol.serving.http import Suggestion
+
 SUGGESTIONS: Final = tuple(
-    {"title": title, "prompt": prompt}
+    Suggestion(title=title, prompt=prompt)
     for title, prompt in (
         ("Nearly everything at once", "Plan a weekend in Lisbon"),
         ("Reasoning", "How many days does Rome need?"),

@@ -73,6 +73,5 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "effect": finding.rule.effect,
         "text": finding.text,
         "chunk": finding.chunk,
-        "line": finding.line,
         "versions": finding.versions,
     }

@@ -5,7 +5,7 @@ What it becomes is bounded by ``Budget``. Who calls this bounds its bytes, time 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -77,22 +77,30 @@ class Budget:
 def shown_file(path: Path, session: str | None) -> bytes:
     """``{"entries", "messages", "findings", "recordable"}``: the file as the Inspector shows it.
 
-    ``entries``: see ``_entries``. ``messages``: as the page has them after all turns. ``findings``: of ``check``.
+    ``entries``: see ``_entries``; the ``number`` of a chunk counts from 1. ``messages``: as the page has them after all
+    turns. ``findings``: of ``check``, each with the ``number`` of the chunk that it is about, if that chunk is shown.
     ``recordable``: whether it has ADK events, without which there is nothing to record. Nothing is taken out of it: it
     goes back to who sent it. Raises ``UnreadableError``.
     """
     budget = Budget()
-    findings = _findings(path, session)
+    found = islice(check_file(path, session=session), MAX_FINDINGS)
+    findings = [(finding, {**finding_json(finding), "line": finding.line}) for finding in found]
     recording = _recording(path, session)
     if recording is not None:
         entries = list(_event_entries(recording, budget, redacted=False))
         messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
+        versions = {head.options.get("ai_sdk", 6) for head, _ in recording.stream_turns()}
     else:
         entries, messages = _read_capture(path, budget)
+        versions = set()
+    for finding, shown in findings:
+        # Of a recording check makes a stream for each version of the client: only one of them is shown.
+        if finding.chunk > 0 and versions <= set(finding.versions):
+            shown["number"] = finding.chunk
     return b'{"entries":%b,"messages":%b,"findings":%b,"recordable":%b}' % (
-        json_array([entry.shown for entry in entries]),
+        json_array([*_numbered(entries)]),
         orjson.dumps(messages),
-        orjson.dumps(findings),
+        orjson.dumps([shown for _, shown in findings]),
         b"true" if recording is not None else b"false",
     )
 
@@ -105,8 +113,15 @@ def recording_of_file(path: Path, session: str | None) -> bytes:
     return as_recording(header, _event_entries(recording, Budget(), redacted=True))
 
 
-def _findings(path: Path, session: str | None) -> list[dict[str, Any]]:
-    return [finding_json(finding) for finding in islice(check_file(path, session=session), MAX_FINDINGS)]
+def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
+    """The entries for the page. Chunks, and data that are none, have their numbers, as ``check`` counts them."""
+    chunk = 0
+    for entry in entries:
+        if entry.line.startswith((b'{"chunk"', b'{"text"')):
+            chunk += 1
+            yield b'{"number":%d,' % chunk + entry.shown[1:]
+        else:
+            yield entry.shown
 
 
 def _recording(path: Path, session: str | None) -> Recording | None:
@@ -168,7 +183,8 @@ def _read_capture(path: Path, budget: Budget) -> tuple[list[Entry], list[UIMessa
                 capture.add(event.data)
         else:
             for line in text_lines(pieces):
-                capture.add(line.text.strip())
+                if data := line.text.strip():
+                    capture.add(data)
     capture.end_response()
     return capture.entries, list(capture.messages.values())
 
@@ -188,8 +204,6 @@ class _Capture:
 
     def add(self, data: str) -> None:
         """Adds what one event, or one line, holds."""
-        if not data:
-            return
         if data == _DONE:
             self.end_response()
             return

@@ -3,7 +3,7 @@
 One entry is one JSON object: ``{"turn"}``, ``{"event", "bytes"}``, ``{"chunk", "bytes", "closing"}`` or ``{"end"}``, as
 docs/recording.md describes them, each with ``at``. ``bytes``: those of an event's JSON, and those that were sent for a
 chunk. ``closing``: whether the end of the response made the chunk, and no event. Two more have no place in a recording:
-``{"text"}`` is data in a capture that is no JSON, and ``{"cut"}`` says what is missing at the end of a turn.
+``{"text"}`` is data in a capture that is no chunk, and ``{"cut"}`` says what is missing at the end of a turn.
 """
 
 from collections.abc import Iterable, Sequence

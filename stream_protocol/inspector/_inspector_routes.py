@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import anyio.to_thread
 from anyio import CapacityLimiter
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from stream_protocol.inspector._chat_view import chat_recording, check_chat, newest_entries
@@ -22,6 +22,7 @@ from stream_protocol.inspector._pytest_text import pytest_text
 from stream_protocol.recording.read import UnreadableError
 from stream_protocol.serving import ChatService, Identify, local_user, plain_text_errors
 from stream_protocol.serving.http import (
+    INSPECTOR,
     RequestBodies,
     dropping_body_if_refused,
     identify_user,
@@ -54,7 +55,7 @@ def inspector_routes(
     of that recording, and what ``check`` says of the chat.
     ``POST`` of a file to ``/api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest`` (beside ``path``):
     the same of a recording in any form, or of a capture. It is stored nowhere. ``?session=ID`` chooses one of several.
-    ``GET /inspector.json``: ``true``, by which the page knows that all this is there.
+    The page of ``create_app`` offers the panel where the app has these routes.
 
     ``inspector``: the service's recorder. ``identify`` and ``allow_origins`` as in ``chat_routes``.
     """
@@ -120,10 +121,9 @@ def inspector_routes(
             recording = await converted(recording_of_file, body, session)
             return PlainTextResponse((await beside(_test_of, recording))[1])
 
-    async def is_there(_request: Request) -> Response:
-        return JSONResponse(content=True)
-
-    def route(method: str, path: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> BaseRoute:
+    def route(
+        method: str, path: str, endpoint: Callable[[Request, str], Awaitable[Response]], name: str | None = None
+    ) -> BaseRoute:
         async def admitted(request: Request) -> Response:
             async with dropping_body_if_refused(request):
                 user_id = await identify_user(identify, request)
@@ -132,17 +132,16 @@ def inspector_routes(
                 service.count_request(user_id)
             return await endpoint(request, user_id)
 
-        return Route(path, plain_text_errors(admitted, service.error_text), methods=[method])
+        return Route(path, plain_text_errors(admitted, service.error_text), methods=[method], name=name)
 
     return [
-        route("GET", path + "/{chat_id}/inspect", chat),
+        route("GET", path + "/{chat_id}/inspect", chat, INSPECTOR),
         route("GET", path + "/{chat_id}/inspect/findings", chat_findings),
         route("GET", path + "/{chat_id}/inspect/recording", chat_as_recording),
         route("GET", path + "/{chat_id}/inspect/pytest", chat_as_test),
         route("POST", files, file),
         route("POST", files + "/recording", file_as_recording),
         route("POST", files + "/pytest", file_as_test),
-        Route("/inspector.json", plain_text_errors(is_there), methods=["GET"]),
     ]
 
 

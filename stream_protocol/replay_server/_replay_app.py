@@ -17,6 +17,7 @@ from stream_protocol.replay_server._played_chats import Chats
 from stream_protocol.replay_server._recording_library import LibraryEntry
 from stream_protocol.replay_server._step_requests import STEP_KEYS, StepRequest, parse_step
 from stream_protocol.serving.http import (
+    PageInfo,
     RequestBodies,
     UIMessageStreamResponse,
     app_around,
@@ -46,9 +47,9 @@ def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: 
         yield
         await chats.aclose()
 
-    return app_around(
-        _routes(chats, trusted_origins(allow_origins)), lifespan=lifespan, allow_origins=allow_origins, page=page
-    )
+    info: PageInfo = {"suggestions": [entry.title for entry in chats.library if entry.title is not None]}
+    routes = _routes(chats, trusted_origins(allow_origins))
+    return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=info if page else None)
 
 
 def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
@@ -87,9 +88,6 @@ def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
     async def step(request: Request) -> Response:
         return JSONResponse(await _release(chats, _chat_id(request), await _read_step(request)))
 
-    async def suggestions(_request: Request) -> Response:
-        return JSONResponse([entry.title for entry in chats.library if entry.title is not None])
-
     async def healthz(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
@@ -108,7 +106,6 @@ def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
         Route(PATH + "/{chat_id}/stop", changing(stop_chat), methods=["POST"]),
         Route(PATH + "/{chat_id}", changing(delete_chat), methods=["DELETE"]),
         Route("/__replay/{chat_id}/step", changing(step), methods=["POST"]),
-        Route("/suggestions.json", plain_text_errors(suggestions), methods=["GET"]),
         Route("/healthz", plain_text_errors(healthz), methods=["GET"]),
     ]
 

@@ -73,7 +73,7 @@ def test_a_credential_is_given_on_its_own_card_and_the_call_that_needs_it_takes_
         say(page, "calendar")
         expect(page.locator('[data-tool="calendar"]')).to_contain_text("needs a credential")
         expect(page.get_by_role("form")).to_have_count(1)
-        field = page.get_by_label("apiKey")
+        field = page.get_by_label("API key")
         expect(field).to_have_attribute("type", "password")
         field.fill("hunter22")
         page.screenshot(path=shots / "credential.png")

@@ -13,6 +13,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from stream_protocol import SSE_DONE, encode_sse
+from stream_protocol.check import ALL_VERSIONS, Finding, Rule
 from stream_protocol.inspector import MAX_FILE_BYTES, Inspector, _dropped_file, inspector_routes
 from stream_protocol.recording import load_recording, replay
 from stream_protocol.recording.read import UnreadableError
@@ -117,7 +118,10 @@ async def test_a_capture_of_chunks_is_shown_with_its_message_and_what_is_wrong_w
     assert [entry["chunk"] for entry in shown["entries"] if "chunk" in entry] == chunks
     (message,) = shown["messages"]
     assert (message["id"], message["parts"][0]["text"]) == ("m1", "Hi")
-    assert [finding["severity"] for finding in shown["findings"]][:1] == ["error"]
+    finding = shown["findings"][0]
+    assert finding["severity"] == "error"
+    (late,) = [entry for entry in shown["entries"] if entry.get("number") == finding["number"]]
+    assert late["chunk"] == chunks[-2]
     assert not shown["recordable"]
     async with visitor() as http:
         for way in ("recording", "pytest"):
@@ -131,6 +135,26 @@ async def test_a_capture_that_is_cut_off_or_no_json_in_places_is_shown_as_it_is(
     assert [entry["text"] for entry in shown["entries"] if "text" in entry] == ['{"type":"te', "7"]
     assert "end" not in shown["entries"][-1]
     assert shown["findings"]
+
+
+async def test_data_without_anything_in_it_is_shown_and_counted_as_check_counts_it() -> None:
+    shown = await dropped(b"data: \n\n" + sse(START, *TEXT, {"type": "text-delta", "id": "0", "delta": "late"}, FINISH))
+    assert [entry["number"] for entry in shown["entries"] if entry.get("text") == ""] == [1]
+    named = {finding["rule"]: finding["number"] for finding in shown["findings"]}
+    late = [entry["number"] for entry in shown["entries"] if entry.get("chunk", {}).get("delta") == "late"]
+    assert named["empty-data"] == 1
+    assert late == [6]
+
+
+async def test_a_finding_of_a_recording_names_the_chunk_if_that_stream_is_the_one_that_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [Finding(1, 2, (version,), Rule.TEXT_LEFT_OPEN, "Open.") for version in ALL_VERSIONS]
+    monkeypatch.setattr("stream_protocol.inspector._dropped_file.check_file", lambda *_, **__: iter(found))
+    shown = await dropped(content_of(FIXTURES / "approval_approved" / "turn1.jsonl"))
+    chunks = [entry for entry in shown["entries"] if "chunk" in entry]
+    assert [entry["number"] for entry in chunks] == [*range(1, len(chunks) + 1)]
+    assert [finding.get("number") for finding in shown["findings"]] == [2, None]
 
 
 async def test_a_response_that_continues_a_captured_message_is_folded_into_it() -> None:
@@ -214,7 +238,7 @@ async def test_pages_of_other_sites_may_not_have_files_converted_and_nobody_with
 
 async def test_the_page_is_told_that_the_inspector_is_there() -> None:
     async with visitor() as http:
-        assert (await http.get("/inspector.json")).json() is True
+        assert (await http.get("/page.json")).json()["inspector"] is True
 
 
 async def saved_and_copied(path: Path) -> tuple[httpx.Response, httpx.Response]:

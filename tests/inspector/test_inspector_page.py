@@ -13,5 +13,5 @@ async def test_the_app_of_the_page_has_an_inspector() -> None:
     exec(block("docs/inspector.md", "inspector_routes(inspector, service)"), shown)
     transport = httpx.ASGITransport(shown["app"])
     async with httpx.AsyncClient(transport=transport, base_url="http://app", timeout=HANG) as http:
-        assert (await http.get("/inspector.json")).json() is True
+        assert (await http.get("/page.json")).json()["inspector"] is True
         assert (await http.get("/api/chat/c1/inspect")).json() == {"entries": [], "next": 0}

@@ -1,5 +1,7 @@
 """The page before an agent of its own, built with `ai` of each version, on screens of each kind."""
 
+import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -8,8 +10,7 @@ from typing import Final, Protocol, Unpack
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse
-from starlette.routing import Mount, Route
+from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from stream_protocol.serving import ChatService, create_app, explain_error
@@ -42,7 +43,22 @@ def ai_sdk(request: pytest.FixtureRequest) -> AiSdkVersion:
 
 @pytest.fixture(scope="session")
 def page_v7(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_demo_page(tmp_path_factory.mktemp("page"), packages="ai-v7/react")
+    """Built once for all workers: who asks first builds it."""
+    mine = tmp_path_factory.getbasetemp()
+    shared = mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
+    with (shared / "page-v7.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        built = shared / "page-v7" / "page"
+        if not built.is_dir():
+            built.parent.mkdir()
+            build_demo_page(built.parent, packages="ai-v7/react")
+    return built
+
+
+def with_page(app: Starlette, page: Path) -> Starlette:
+    """The app, with the files of this page in the place of those of the committed one."""
+    app.routes[-1] = Mount("/", ResponseHeaders(StaticFiles(directory=page, html=True), PAGE_HEADERS))
+    return app
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +71,7 @@ def url(scenes: Scenes, ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) ->
     """The address of the page."""
     page: Path = PAGE if ai_sdk == 6 else request.getfixturevalue("page_v7")
     service = ChatService(scenes.agent(), ai_sdk=ai_sdk, on_error=explain_error)
-    app = create_app(service, page=False)
-    app.routes.append(Route("/suggestions.json", lambda _: JSONResponse(SUGGESTIONS)))
-    app.routes.append(Mount("/", ResponseHeaders(StaticFiles(directory=page, html=True), PAGE_HEADERS)))
+    app = with_page(create_app(service, suggestions=SUGGESTIONS), page)
     with served(Starlette(routes=[Mount(PATH, app)])) as address:
         yield f"{address}{PATH}/"
         scenes.go_on()

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.demo_page import expect_status, posts, press, say, tool
+from tests.chromium import opened_tab
+from tests.demo_page import expect_status, field, posts, press, say, tool
 from tests.pages.conftest import Open
 from tests.pages.scenes import FORM
 
@@ -68,6 +69,91 @@ def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(pag
     }
     assert len(requests) == 1
     assert set(FORM["properties"]) == set(output(page, INPUT))
+
+
+def refuse(page: Page, how: int | str) -> None:
+    """From now on the server refuses each answer, with this status, or cannot be reached."""
+
+    def answer(route: Route) -> None:
+        if isinstance(how, int):
+            route.fulfill(status=how, body=f"No such city ({how}).")
+        else:
+            route.abort(how)
+
+    page.unroute_all()
+    page.route("**/api/chat", answer)
+
+
+def test_a_form_whose_answer_is_refused_is_there_again_with_what_was_entered(
+    browser: Browser, url: str, shots: Path
+) -> None:
+    with opened_tab(browser) as page:  # whose console says that the request failed
+        page.goto(url)
+        say(page, "form")
+        form = page.get_by_role("form", name="Answer")
+        form.get_by_label("name", exact=True).fill("Ana")
+        form.get_by_label("city").select_option("Rome")
+        form.get_by_label("Food").check()
+        form.get_by_label("E-mail").fill("ana@example.org")
+        reasons: dict[int | str, str] = {status: f"No such city ({status})." for status in (413, 422, 429, 503)}
+        for how, reason in {**reasons, "internetdisconnected": "the network or the server is away"}.items():
+            refuse(page, how)
+            form.get_by_role("button", name="Answer").click()
+            expect(page.locator("[data-problem]")).to_contain_text(reason)
+            expect(form.get_by_label("name", exact=True)).to_have_value("Ana")
+            expect(form.get_by_label("city").locator("option:checked")).to_have_text("Rome")
+            expect(form.get_by_label("E-mail")).to_have_value("ana@example.org")
+            expect(form.get_by_label("Food")).to_be_checked()
+        page.screenshot(path=shots / "refused-form.png")
+        form.get_by_label("name", exact=True).fill("Bo")
+        page.unroute_all()
+        form.get_by_role("button", name="Answer").click()
+        expect(page.get_by_text("Noted.")).to_be_visible()
+        expect(page.locator("[data-problem]")).to_have_count(0)
+        assert output(page, INPUT)["name"] == "Bo"
+
+
+def test_what_was_refused_is_sent_again_by_retry(browser: Browser, url: str) -> None:
+    with opened_tab(browser) as page:
+        page.goto(url)
+        say(page, "nested")
+        page.get_by_label("Payload").fill('{"rooms": [{"beds": 3}]}')
+        page.get_by_label("Reason").fill("We are three.")
+        refuse(page, 503)
+        press(page, "Approve")
+        expect(page.locator("[data-problem]")).to_be_visible()
+        expect(page.get_by_label("Reason")).to_have_value("We are three.")
+        expect(page.get_by_label("Payload")).to_have_value(re.compile("3"))
+        press(page, "Retry")
+        expect_status(page, "error")
+        page.unroute_all()
+        press(page, "Retry")
+        expect(page.get_by_text("3 beds.")).to_be_visible()
+        expect(page.locator("[data-problem]")).to_have_count(0)
+
+
+def test_a_tool_of_the_page_whose_answer_is_refused_answers_again_by_a_click(browser: Browser, url: str) -> None:
+    with opened_tab(browser) as page:
+        page.goto(url)
+        expect(field(page)).to_be_visible()
+        seen = posts(page)
+        page.route("**/api/chat", lambda route: route.fulfill(status=429) if len(seen) == 2 else route.continue_())
+        say(page, "zone")
+        expect(page.locator("[data-problem]")).to_be_visible()
+        press(page, "Dismiss")
+        page.get_by_role("button", name="Answer again").click()
+        expect(page.get_by_text("The page has answered.")).to_be_visible()
+        assert len(seen) == 3
+
+
+def test_what_later_words_passed_over_is_neither_running_nor_waiting(page: Page) -> None:
+    for words, name in (("form", INPUT), ("pay", "pay")):
+        say(page, words)
+        card = page.locator(f'[data-tool="{name}"]')
+        expect(card.get_by_role("form")).to_be_visible()
+        say(page, "hello")
+        expect(card.get_by_role("form")).to_have_count(0)
+        expect(card.get_by_role("button").first).to_have_accessible_name(re.compile("not answered$"))  # and no time
 
 
 def test_a_payload_that_is_not_flat_is_edited_as_json(page: Page) -> None:

@@ -31,6 +31,15 @@ def test_a_suggestion_is_sent_by_a_click(page: Page) -> None:
     expect(answers(page)).to_contain_text("You said: hello there")
 
 
+def test_the_page_says_from_the_start_who_answers_by_which_model(open_page: Open) -> None:
+    page = open_page(width=390, height=420)  # where the suggestions need more than that
+    expect(page.get_by_role("list", name="Suggestions").get_by_role("button")).to_have_count(len(SUGGESTIONS))
+    expect(page.get_by_role("heading", name="What can I do for you?")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("heading", level=1)).to_have_text("guide")
+    expect(page.get_by_role("region", name="Welcome")).to_contain_text("You talk with guide (scripted).")
+    expect(page.get_by_title("The model that answers")).to_have_text("scripted")
+
+
 def test_thoughts_fold_and_say_how_long_they_took(page: Page, shots: Path) -> None:
     say(page, "think")
     expect(page.locator("[data-reasoning]")).to_contain_text("Let me see.")
@@ -40,6 +49,9 @@ def test_thoughts_fold_and_say_how_long_they_took(page: Page, shots: Path) -> No
     summary.click()
     expect(page.locator("[data-reasoning]")).to_contain_text("Let me see.")
     page.screenshot(path=shots / "reasoning.png")
+    expect_status(page, "ready")
+    page.reload()
+    expect(page.get_by_role("button", name="Thoughts", exact=True)).to_be_visible()  # nobody has stored how long
 
 
 def test_sources_are_numbered_citations(page: Page) -> None:
@@ -98,7 +110,7 @@ def test_each_message_says_its_model_and_its_usage(page: Page) -> None:
     say(page, "hello")
     facts = "scripted · 1,234 tokens in · 12 tokens out · 7 in thoughts"
     expect(page.locator("[data-usage]")).to_have_text(facts)
-    expect(page.get_by_title("The model that has answered")).to_have_text("scripted")
+    expect(page.get_by_title("The model that answers")).to_have_text("scripted")
 
 
 ABOVE_THE_COMPOSER: Final = """() => {

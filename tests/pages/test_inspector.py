@@ -9,22 +9,21 @@ from typing import Any, Final, Literal, Protocol, Unpack
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events import Event
-from google.adk.tools import FunctionTool
+from google.adk.tools import FunctionTool, ToolContext
 from google.genai import types
 from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from starlette.staticfiles import StaticFiles
 
 from stream_protocol import encode_sse, iter_chunks
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.recording import load_recording, replay_messages
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving.http._response_headers import PAGE_HEADERS, ResponseHeaders
 from stream_protocol.serving.http._web_app import PAGE
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from stream_protocol.wire import AiSdkVersion
 from tests.chromium import Screen, browser, opened_tab, shots
+from tests.pages.conftest import with_page
 from tests.processes import ROOT
 from tests.served import served
 
@@ -52,6 +51,14 @@ def pay(amount: int) -> dict[str, int]:
     return {"paid": amount}
 
 
+def seat(tool_context: ToolContext) -> Any:
+    """Asks for approval with a payload."""
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint="Which seat?", payload={"seat": "12A"})
+        return {"status": "asked"}
+    return tool_context.tool_confirmation.payload
+
+
 def answer(request: Any) -> Any:
     """What the model says to the newest words."""
     last = request.contents[-1].parts[-1]
@@ -59,6 +66,8 @@ def answer(request: Any) -> Any:
         return ["It is ", "clear in Oslo."]
     if "pay" in last.text:
         return [Call("pay", {"amount": 3})]
+    if "seat" in last.text:
+        return [Call("seat", {})]
     if "wait" in last.text:
         return ["Now ", Wait(2.0), "then."]
     return [Thought("The user asks for the weather."), Call("look_up", {"city": "Oslo"})]
@@ -68,14 +77,13 @@ def answer(request: Any) -> Any:
 def url(ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a page whose server has an inspector."""
     built: Path = PAGE if ai_sdk == 6 else request.getfixturevalue("page_v7")
-    tools: list[Any] = [look_up, FunctionTool(pay, require_confirmation=True)]
+    tools: list[Any] = [look_up, seat, FunctionTool(pay, require_confirmation=True)]
     inspector = Inspector()
     service = ChatService(
         LlmAgent(name="meteo", model=ScriptedLlm(respond=answer), tools=tools), recorder=inspector, ai_sdk=ai_sdk
     )
-    app = create_app(service, page=False)
-    app.routes.extend(inspector_routes(inspector, service))
-    app.routes.append(Mount("/", ResponseHeaders(StaticFiles(directory=built, html=True), PAGE_HEADERS)))
+    app = with_page(create_app(service), built)
+    app.routes[:0] = inspector_routes(inspector, service)
     with served(Starlette(routes=[Mount(PATH, app)])) as address:
         yield f"{address}{PATH}/"
 
@@ -223,6 +231,22 @@ def test_the_message_and_the_next_request_are_those_of_the_client(page: Page, ur
     assert said.keys() == words.keys()
 
 
+def test_the_next_request_is_the_one_that_is_sent_with_the_payload_of_what_was_approved(page: Page) -> None:
+    say(page, "seat")
+    page.get_by_label("seat", exact=True).fill("7F")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("article", name="Agent")).to_contain_text("clear in Oslo.")
+    tab(page, "Next request")
+    promised = shown(page, "Request with the user's words")
+    assert [*promised["approvalPayloads"].values()] == [{"seat": "7F"}]
+    with page.expect_request(lambda request: request.method == "POST" and request.url.endswith("/api/chat")) as sent:
+        say(page, "weather?")
+    posted: dict[str, Any] = sent.value.post_data_json or {}
+    posted["message"]["id"] = promised["message"]["id"]  # the client's own choice
+    promised["message"]["parts"][0]["text"] = "weather?"
+    assert posted == promised
+
+
 @whatever_client
 def test_findings_of_a_live_chat(page: Page) -> None:
     say(page, "weather?")
@@ -278,6 +302,10 @@ def test_a_capture_that_is_wrong_is_shown_with_what_is_wrong(page: Page, shots: 
     tab(page, "Check")
     expect(panel(page).get_by_text("error", exact=True).first).to_be_visible()
     page.screenshot(path=shots / "inspector-findings.png")
+    finding = panel(page).get_by_role("listitem").filter(has_text="text-not-started").first
+    finding.get_by_role("button", name="Show").click()
+    expect(panel(page).get_by_role("button", pressed=True)).to_contain_text("text-delta")
+    assert shown(page, "JSON of the entry")["type"] == "text-delta"
 
 
 @whatever_client
@@ -347,7 +375,7 @@ def test_five_thousand_events_hold_nothing_up(page: Page) -> None:
     drop(page, "long.jsonl", as_lines(long_recording()))
     expect(panel(page).get_by_role("heading", name="long.jsonl")).to_be_visible()
     assert rows(page).count() > EVENTS
-    rows(page).filter(has_text="counter").last.get_by_role("button").first.click()
+    panel(page).locator("[data-row] > button").nth(EVENTS - 1).click()
     expect(panel(page).get_by_role("region", name="JSON of the entry")).to_be_visible()
     print("longest task:", page.evaluate("window.held"), "ms")  # noqa: T201 - to be looked at: nothing asserts a time
 

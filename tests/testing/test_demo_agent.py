@@ -174,9 +174,11 @@ async def test_the_calendar_asks_for_its_key() -> None:
     assert called(await Chat().say("What does my calendar say?")) == [["read_calendar"], ["adk_request_credential"]]
 
 
-async def test_a_model_that_fails_is_asked_for() -> None:
+async def test_a_model_that_fails_is_asked_for_and_its_retry_succeeds() -> None:
+    chat = Chat()
     with pytest.raises(ConnectionError, match="hung up"):
-        await Chat().say("Fail in the middle of a sentence")
+        await chat.say("Fail in the middle of a sentence")
+    assert "as good as the first" in told(await chat.say("Fail in the middle of a sentence"))
 
 
 async def test_a_new_question_in_the_same_chat_starts_its_scene_anew() -> None:

@@ -2,7 +2,7 @@
 
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
-from stream_protocol.serving.adk_runner._models import used_models
+from stream_protocol.serving.adk_runner._models import model_names, used_models
 from stream_protocol.serving.adk_runner._runner import (
     Target,
     agent_names,
@@ -33,6 +33,7 @@ __all__ = [
     "delegation_tools",
     "load_session_service",
     "load_target",
+    "model_names",
     "resumed_agent",
     "runner_for",
     "used_models",

@@ -26,6 +26,14 @@ class UsedModels:
     missing: tuple[str, ...]
 
 
+def model_names(root: BaseNode) -> tuple[str, ...]:
+    """The names of the models of an agent's tree, each once, as its agents name them. Makes none of these models."""
+    agents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
+    named = dict.fromkeys(agent.model if isinstance(agent.model, str) else agent.model.model for agent in agents)
+    named.pop("", None)  # such an agent has the model of the one above it
+    return tuple(named) or tuple(agent.canonical_model.model for agent in agents[:1])
+
+
 def used_models(root: BaseNode) -> UsedModels:
     """Asks each agent of the tree for its model, and the model's library whether it has a key. Sends no request."""
     names: dict[str, None] = {}

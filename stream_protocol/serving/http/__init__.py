@@ -11,16 +11,19 @@ from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import require_trusted_origin, trusted_origins
 from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, run_server
-from stream_protocol.serving.http._web_app import app_around, create_app
+from stream_protocol.serving.http._web_app import INSPECTOR, PageInfo, Suggestion, app_around, create_app
 
 __all__ = [
+    "INSPECTOR",
     "KEEP_ALIVE",
     "AddressError",
     "ChatEndpoints",
     "Identify",
+    "PageInfo",
     "Prepare",
     "RequestBodies",
     "ServerLimits",
+    "Suggestion",
     "UIMessageStreamResponse",
     "app_around",
     "bind_socket",

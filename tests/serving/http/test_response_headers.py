@@ -24,7 +24,7 @@ REQUESTS: Final = [
     *(("POST", "/api/chat/c1/stop"), ("PATCH", "/api/chat/c1"), ("GET", "/api/chat/c1/artifacts/x.html")),
     *(("DELETE", "/api/chat/c1"), ("GET", "/healthz"), ("GET", "/api/chat/%2e%2e/stream"), ("PUT", "/api/chat")),
 ]
-PAGES: Final = [("GET", "/"), ("GET", "/index.html"), ("GET", "/suggestions.json"), ("GET", "/nowhere.html")]
+PAGES: Final = [("GET", "/"), ("GET", "/index.html"), ("GET", "/page.json"), ("GET", "/nowhere.html")]
 
 
 def agent() -> LlmAgent:

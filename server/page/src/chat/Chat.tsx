@@ -1,7 +1,9 @@
 import { lazy, Suspense, useRef } from "react";
 import { Composer } from "../composer/Composer";
 import { useAttachments } from "../composer/use-attachments";
+import type { PageInfo } from "../layout/use-page-info";
 import { Message } from "../messages/Message";
+import { Drafts } from "../tools/drafts";
 import { Announcer } from "./Announcer";
 import { Conversation } from "./Conversation";
 import { type ChatMessage, speakerOf } from "./message-types";
@@ -13,15 +15,23 @@ import { Welcome } from "./Welcome";
 
 const Inspector = lazy(() => import("../inspector/Inspector"));
 
-type ChatProps = { id: string; messages: ChatMessage[]; missing: boolean; resume: boolean; inspecting: boolean };
+type ChatProps = {
+  id: string;
+  messages: ChatMessage[];
+  /** `undefined` until the server was asked. */
+  info: PageInfo | undefined;
+  missing: boolean;
+  resume: boolean;
+  inspecting: boolean;
+};
 
-export function Chat({ id, messages: stored, missing, resume, inspecting }: ChatProps) {
+export function Chat({ id, messages: stored, info, missing, resume, inspecting }: ChatProps) {
   const chat = useAgentChat(id, stored, resume);
   const { messages, busy } = chat;
   const field = useRef<HTMLTextAreaElement>(null);
   const attachments = useAttachments(() => field.current?.focus());
   const root = messages.flatMap(({ parts }) => parts).map(speakerOf).find((name) => name !== undefined);
-  const model = messages.findLast(({ metadata }) => metadata?.modelId)?.metadata?.modelId;
+  const model = messages.findLast(({ metadata }) => metadata?.modelId)?.metadata?.modelId ?? info?.models.join(", ");
   const stop = () => {
     field.current?.focus();
     void chat.stop();
@@ -31,29 +41,33 @@ export function Chat({ id, messages: stored, missing, resume, inspecting }: Chat
   return (
     <div className="flex min-h-0 flex-1">
       <main className="relative flex min-h-0 min-w-0 flex-1 flex-col" {...attachments.dropTarget}>
-        <Conversation busy={busy}>
-          {messages.length === 0 && (
-            <Welcome missing={missing} onPick={(text) => void chat.send({ text, files: [] })} />
-          )}
-          {messages.map((message, index) => (
-            <Message
-              key={message.id}
-              message={message}
-              root={root}
-              live={busy && index === messages.length - 1}
-              answerable={!busy && index === messages.length - 1}
-              busy={busy}
-              onApproval={chat.approve}
-              onOutput={chat.addToolOutput}
-              onEdit={chat.edit}
-              onRegenerate={chat.regenerate}
-            />
-          ))}
-          {chat.status === "submitted" && <Waiting />}
-          {chat.error && (
-            <Problem text={chat.error.message} onRetry={() => void chat.retry()} onDismiss={chat.clearError} />
-          )}
-        </Conversation>
+        {messages.length === 0 && !busy && !chat.error ? (
+          <Welcome info={info} missing={missing} onPick={(text) => void chat.send({ text, files: [] })} />
+        ) : (
+          <Conversation busy={busy}>
+            <Drafts value={chat.drafts}>
+              {messages.map((message, index) => (
+                <Message
+                  key={message.id}
+                  message={message}
+                  root={root}
+                  live={busy && index === messages.length - 1}
+                  answerable={!busy && index === messages.length - 1}
+                  passed={index < messages.length - 1}
+                  busy={busy}
+                  onApproval={chat.approve}
+                  onOutput={chat.output}
+                  onEdit={chat.edit}
+                  onRegenerate={chat.regenerate}
+                />
+              ))}
+            </Drafts>
+            {chat.status === "submitted" && <Waiting />}
+            {chat.error && (
+              <Problem text={chat.error.message} onRetry={chat.retry} onDismiss={chat.clearError} />
+            )}
+          </Conversation>
+        )}
         <Composer field={field} attachments={attachments} model={model} busy={busy} onSend={chat.send} onStop={stop} />
         {attachments.over && (
           <p className="pointer-events-none absolute inset-3 z-20 grid place-items-center rounded-2xl border-2 border-dashed border-ring bg-background/85">
@@ -64,7 +78,7 @@ export function Chat({ id, messages: stored, missing, resume, inspecting }: Chat
       </main>
       {inspecting && (
         <Suspense>
-          <Inspector id={id} state={chat.state} />
+          <Inspector id={id} state={chat.state} payloads={chat.payloads} />
         </Suspense>
       )}
     </div>

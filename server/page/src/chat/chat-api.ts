@@ -25,10 +25,21 @@ export function requestBody({ id, messages, trigger, messageId }: Sent, approval
   return { id, trigger, messageId, message, approvalPayloads };
 }
 
-/** `approvalPayloads`: what approved calls get, by the approval's id, as it is when a request is sent. */
-export function chatTransport(approvalPayloads: Record<string, unknown>) {
+/**
+ * `approvalPayloads`: what approved calls get, by the approval's id, as it is when a request is sent.
+ * `onAccepted`: the server has taken a request, and its response begins.
+ */
+export function chatTransport(approvalPayloads: Record<string, unknown>, onAccepted: () => void) {
   return new DefaultChatTransport<ChatMessage>({
     api: "api/chat",
     prepareSendMessagesRequest: (sent) => ({ body: requestBody(sent, approvalPayloads) }),
+    fetch: async (input, init) => {
+      const response = await fetch(input, init).catch((error: unknown) => {
+        // By this word the client knows that a connection was lost: each browser has another for it.
+        throw error instanceof TypeError ? new TypeError("There is no answer: the network or the server is away.") : error;
+      });
+      if (response.ok && init?.method === "POST") onAccepted();
+      return response;
+    },
   });
 }

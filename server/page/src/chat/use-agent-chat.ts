@@ -6,8 +6,10 @@ import {
 import { useCallback, useEffect, useState } from "react";
 import { CHATS_CHANGED } from "../sidebar/chat-list";
 import type { OnApproval } from "../tools/Approval";
+import type { OnOutput } from "../tools/Answer";
 import { chatTransport, loadMessages, stopRun } from "./chat-api";
 import { nameInUrl } from "./chat-id";
+import { GivenAnswers } from "./given-answers";
 import { type ChatMessage, type Draft, filesOf } from "./message-types";
 
 /** True when every pending call of the last step is settled, be it by an approval, a refusal or an answer. */
@@ -29,33 +31,41 @@ async function reconnect(state: ChatState<ChatMessage>): Promise<void> {
 
 /** The chat, and what can be done in it. `resume`: the server may be writing an answer in it. */
 export function useAgentChat(id: string, messages: ChatMessage[], resume: boolean) {
-  const [{ state, payloads, connection }] = useState(() => {
+  const [{ state, payloads, drafts, given, connection }] = useState(() => {
     const payloads: Record<string, unknown> = {};
+    const drafts = new Map<string, unknown>();
+    const given = new GivenAnswers();
     const connection = { lost: false };
+    const onAccepted = () => {
+      drafts.clear();
+      given.settle();
+    };
     // A state of our own: with a mere transport `useChat` of v6 forgets that a resumed response begins anew.
     const state = new ChatState<ChatMessage>({
       id,
       messages,
-      transport: chatTransport(payloads),
+      transport: chatTransport(payloads, onAccepted),
       sendAutomaticallyWhen: isAnswered,
       onFinish: ({ isDisconnect }) => {
         connection.lost = isDisconnect;
       },
+      onError: () => given.takeBack(state),
     });
-    return { state, payloads, connection };
+    return { state, payloads, drafts, given, connection };
   });
   const chat = useChat<ChatMessage>({ chat: state, resume, experimental_throttle: 30 });
-  const { sendMessage, regenerate, addToolApprovalResponse } = chat;
+  const { sendMessage, regenerate, addToolApprovalResponse, addToolOutput } = chat;
   useEffect(() => void window.dispatchEvent(new Event(CHATS_CHANGED)), [chat.status]);
 
   /** Words that come in the middle of an answer end it: the server stops what runs, and answers them. */
   const send = useCallback(
     async ({ text, files }: Draft, messageId?: string) => {
       await state.stop();
+      given.settle();
       nameInUrl(id);
       await sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
     },
-    [id, state, sendMessage],
+    [id, state, given, sendMessage],
   );
   const edit = useCallback(
     (messageId: string, text: string) => {
@@ -69,16 +79,21 @@ export function useAgentChat(id: string, messages: ChatMessage[], resume: boolea
     await state.stop();
   }, [id, state]);
   const retry = useCallback(
-    () => (connection.lost ? reconnect(state) : regenerate()),
-    [connection, state, regenerate],
+    () => given.giveAgain(state) || void (connection.lost ? reconnect(state) : regenerate()),
+    [connection, state, given, regenerate],
   );
   const approve: OnApproval = useCallback(
     (answer, payload) => {
-      if (payload !== undefined) payloads[answer.id] = payload;
-      void addToolApprovalResponse(answer);
+      if (payload === undefined) delete payloads[answer.id];
+      else payloads[answer.id] = payload;
+      given.give(state, () => void addToolApprovalResponse(answer));
     },
-    [payloads, addToolApprovalResponse],
+    [state, payloads, given, addToolApprovalResponse],
+  );
+  const output: OnOutput = useCallback(
+    (answer) => given.give(state, () => void addToolOutput(answer)),
+    [state, given, addToolOutput],
   );
   const busy = chat.status === "submitted" || chat.status === "streaming";
-  return { ...chat, state, busy, send, edit, stop, retry, approve };
+  return { ...chat, state, payloads, drafts, busy, send, edit, stop, retry, approve, output };
 }

@@ -8,7 +8,7 @@ import type { Attachments } from "./use-attachments";
 type ComposerProps = {
   field: RefObject<HTMLTextAreaElement | null>;
   attachments: Attachments;
-  /** The one that has answered last. */
+  /** The one that has answered last; before that, those that may answer. */
   model: string | undefined;
   busy: boolean;
   onSend: (draft: Draft) => void;
@@ -71,7 +71,7 @@ export function Composer({ field, attachments, model, busy, onSend, onStop }: Co
             <Paperclip />
           </IconButton>
           {model && (
-            <span className="ms-1 me-auto truncate text-xs text-muted-foreground" title="The model that has answered">
+            <span className="ms-1 me-auto truncate text-xs text-muted-foreground" title="The model that answers">
               {model}
             </span>
           )}

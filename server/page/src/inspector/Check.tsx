@@ -40,7 +40,7 @@ function Found({ finding, onShow }: { finding: Finding; onShow: (number: number)
         <code className="text-xs">{rule}</code>
         <span className="text-xs text-muted-foreground">
           chunk {chunk}
-          {number === undefined && `, line ${line}`}, {versions.map((version) => `v${version}`).join(" and ")}
+          {line !== undefined && `, line ${line}`}, {versions.map((version) => `v${version}`).join(" and ")}
         </span>
         {number !== undefined && (
           <Button look="ghost" size="small" className="ms-auto" onClick={() => onShow(number)}>

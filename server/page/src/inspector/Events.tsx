@@ -144,7 +144,7 @@ function RowButton({ pressed, ...rest }: { pressed: boolean; onClick: () => void
 /** When, and how large. */
 function Figures({ entry: { at, bytes } }: { entry: Pick<Entry, "at" | "bytes"> }) {
   return (
-    <span className="shrink-0 text-end text-muted-foreground tabular-nums">
+    <span dir="ltr" className="shrink-0 text-end text-muted-foreground tabular-nums">
       {at !== undefined && <span className="block">{inSeconds(at)}</span>}
       {bytes !== undefined && <span className="block">{inBytes(bytes)}</span>}
     </span>

@@ -15,7 +15,7 @@ import { Shown } from "./Shown";
 import { useLiveRows } from "./use-live-rows";
 
 /** How a chat came to be, or what is in a file: events and chunks, messages, the next request, findings. */
-export default function Inspector({ id, state }: { id: string; state: Chat<ChatMessage> }) {
+export default function Inspector(chat: ChatViewProps) {
   const [opened, setOpened] = useState<OpenedFile>();
   const [refused, setRefused] = useState<{ file: File; text: string }>();
   const [loading, setLoading] = useState("");
@@ -79,7 +79,7 @@ export default function Inspector({ id, state }: { id: string; state: Chat<ChatM
         {loading && `Converting ${loading}…`}
       </p>
       {refused && <Refused key={refused.text} {...refused} onOpen={open} onDismiss={() => setRefused(undefined)} />}
-      {opened ? <FileView key={`${opened.name} ${opened.session}`} opened={opened} /> : <ChatView id={id} state={state} />}
+      {opened ? <FileView key={`${opened.name} ${opened.session}`} opened={opened} /> : <ChatView {...chat} />}
       {over && (
         <p className="pointer-events-none absolute inset-3 z-20 grid place-items-center rounded-2xl border-2 border-dashed border-ring bg-background/85 p-4 text-center text-sm">
           Drop a recording or a captured stream to see what is in it
@@ -122,17 +122,23 @@ function Refused({ file, text, onOpen, onDismiss }: RefusedProps) {
   );
 }
 
-function ChatView({ id, state }: { id: string; state: Chat<ChatMessage> }) {
+type ChatViewProps = {
+  id: string;
+  state: Chat<ChatMessage>;
+  /** What approved calls get, with each request from now on. */
+  payloads: Record<string, unknown>;
+};
+
+function ChatView({ id, state, payloads }: ChatViewProps) {
   const { messages, status } = useChat<ChatMessage>({ chat: state, experimental_throttle: 100 });
   const busy = status === "submitted" || status === "streaming";
   const { rows, problem } = useLiveRows(id, busy);
   const source = useMemo(() => ({ id }), [id]);
   return (
     <View
-      id={id}
       rows={rows}
       messages={messages}
-      busy={busy}
+      request={<NextRequest id={id} messages={messages} payloads={payloads} busy={busy} />}
       source={rows.length > 0 ? source : undefined}
       empty={problem || "What the agent does from now on is shown here, event by event."}
       check={(show) => <ChatCheck id={id} busy={busy} onShow={show} />}
@@ -164,13 +170,12 @@ function FileView({ opened }: { opened: OpenedFile }) {
   const rows = useMemo(() => addToRows([], opened.entries), [opened]);
   return (
     <View
-      id={opened.name}
       rows={rows}
       messages={opened.messages}
-      busy={false}
+      request={<NextRequest id={opened.name} messages={opened.messages} payloads={{}} busy={false} />}
       source={opened.recordable ? opened : undefined}
       empty="There is nothing in it."
-      check={() => <Check findings={opened.findings} onShow={() => undefined} />}
+      check={(show) => <Check findings={opened.findings} onShow={show} />}
     />
   );
 }
@@ -179,10 +184,9 @@ const TABS = { events: "Events", message: "Message", request: "Next request", ch
 type TabName = keyof typeof TABS;
 
 type ViewProps = {
-  id: string;
   rows: Row[];
   messages: ChatMessage[];
-  busy: boolean;
+  request: ReactNode;
   /** What a recording can be made of. */
   source: Source | undefined;
   /** What is said where there are no rows. */
@@ -190,7 +194,7 @@ type ViewProps = {
   check: (show: (number: number) => void) => ReactNode;
 };
 
-function View({ id, rows, messages, busy, source, empty, check }: ViewProps) {
+function View({ rows, messages, request, source, empty, check }: ViewProps) {
   const [tab, setTab] = useState<TabName>("events");
   const [target, setTarget] = useState<number>();
   const show = (number: number) => {
@@ -216,9 +220,7 @@ function View({ id, rows, messages, busy, source, empty, check }: ViewProps) {
       <TabPage name="message">
         <Messages messages={messages} />
       </TabPage>
-      <TabPage name="request">
-        <NextRequest id={id} messages={messages} busy={busy} />
-      </TabPage>
+      <TabPage name="request">{request}</TabPage>
       <TabPage name="check">{check(show)}</TabPage>
       <Exports source={source} />
     </Tabs.Root>

@@ -5,8 +5,16 @@ import { Shown } from "./Shown";
 
 const WAITING = new Set(["input-available", "approval-requested"]);
 
+type NextRequestProps = {
+  id: string;
+  messages: ChatMessage[];
+  /** What approved calls get. */
+  payloads: Record<string, unknown>;
+  busy: boolean;
+};
+
 /** What the page posts next: by the same function that its transport calls. */
-export function NextRequest({ id, messages, busy }: { id: string; messages: ChatMessage[]; busy: boolean }) {
+export function NextRequest({ id, messages, payloads, busy }: NextRequestProps) {
   const last = messages.at(-1);
   const waiting = last?.role === "assistant" && last.parts.some((part) => isToolUIPart(part) && WAITING.has(part.state));
   const words: ChatMessage = { id: "…", role: "user", parts: [{ type: "text", text: "…" }] };
@@ -16,11 +24,11 @@ export function NextRequest({ id, messages, busy }: { id: string; messages: Chat
       {waiting && (
         <>
           <p className="text-sm">When the calls that wait have their answers, the message with the answers in it:</p>
-          <Shown value={posted(requestBody({ ...asked, messageId: last.id, messages }, {}))} label="Request with the answers" />
+          <Shown value={posted(requestBody({ ...asked, messageId: last.id, messages }, payloads))} label="Request with the answers" />
         </>
       )}
       <p className="text-sm">{busy ? "When the user says something, which ends what is being answered:" : "When the user says something:"}</p>
-      <Shown value={posted(requestBody({ ...asked, messages: [...messages, words] }, {}))} label="Request with the user's words" />
+      <Shown value={posted(requestBody({ ...asked, messages: [...messages, words] }, payloads))} label="Request with the user's words" />
       <p className="text-xs text-muted-foreground">POST api/chat</p>
     </>
   );

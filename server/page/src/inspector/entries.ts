@@ -1,6 +1,6 @@
 /** What the server tells of a chat, a line of its recording each: see `stream_protocol/inspector/_entries.py`. */
 export type Entry = {
-  /** Grows over all chats of the user; an opened file has none. */
+  /** Grows over all chats of the user; in a file that of a chunk, from 1. */
   number?: number;
   /** Seconds since the turn began, where that is known. */
   at?: number;

@@ -6,11 +6,12 @@ export type Finding = {
   rule: string;
   effect: string;
   text: string;
-  /** Which chunk of the stream, counted from 1, and which line of a file. */
+  /** Which chunk of the stream, counted from 1. */
   chunk: number;
-  line: number;
+  /** Of a file. */
+  line?: number;
   versions: number[];
-  /** The number of the entry that it is about, of a live chat. */
+  /** The number of the entry that it is about, if that is shown. */
   number?: number;
 };
 

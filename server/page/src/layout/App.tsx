@@ -1,9 +1,9 @@
+import { Direction } from "radix-ui";
 import { useState } from "react";
 import { Chat } from "../chat/Chat";
 import { isBegunHere, useChatId } from "../chat/chat-id";
 import { Problem } from "../chat/Problem";
 import { useHistory } from "../chat/use-history";
-import { useInspectable } from "../inspector/use-inspectable";
 import { pageCommands, useShortcuts } from "../commands/commands";
 import { Palette } from "../commands/Palette";
 import { Shortcuts } from "../commands/Shortcuts";
@@ -12,6 +12,7 @@ import { TooltipProvider } from "../ui/tooltip";
 import { Header } from "./Header";
 import { useTheme } from "./theme";
 import { useNarrow } from "./use-narrow";
+import { usePageInfo } from "./use-page-info";
 import { useSetting } from "./setting";
 
 export function App() {
@@ -21,7 +22,7 @@ export function App() {
   const [theme, chooseTheme] = useTheme();
   const [beside, setBeside] = useSetting("sidebar", "open");
   const [over, setOver] = useState(false);
-  const inspectable = useInspectable();
+  const info = usePageInfo();
   const [inspecting, setInspecting] = useState(false);
   const [finding, setFinding] = useState(false);
   const [explaining, setExplaining] = useState(false);
@@ -29,46 +30,50 @@ export function App() {
   const sidebar = narrow ? over : beside === "open";
   const showSidebar = (open: boolean) => (narrow ? setOver(open) : setBeside(open ? "open" : "closed"));
   const toggleSidebar = () => showSidebar(!sidebar);
-  const toggleInspector = inspectable ? () => setInspecting((shown) => !shown) : undefined;
+  const toggleInspector = info?.inspector ? () => setInspecting((shown) => !shown) : undefined;
   const openPalette = () => setFinding(true);
   const openShortcuts = () => setExplaining(true);
   const commands = pageCommands({ toggleSidebar, toggleInspector, openPalette, openShortcuts, chooseTheme });
   useShortcuts(commands);
 
   return (
-    <TooltipProvider delayDuration={400}>
-      <div className="flex h-dvh overflow-hidden">
-        <Sidebar current={id} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
-        <div className="flex min-w-0 flex-1 flex-col">
-          <Header
-            sidebar={sidebar}
-            inspecting={inspecting}
-            theme={theme}
-            onSidebar={toggleSidebar}
-            onInspect={toggleInspector}
-            onPalette={openPalette}
-            onShortcuts={openShortcuts}
-            onTheme={chooseTheme}
-          />
-          {history.error !== undefined && history.retry && (
-            <div className="m-auto w-full max-w-3xl p-4">
-              <Problem text={history.error} onRetry={history.retry} />
-            </div>
-          )}
-          {history.messages && (
-            <Chat
-              key={id}
-              id={id}
-              messages={history.messages}
-              missing={history.missing ?? false}
-              resume={!isBegunHere(id) && !history.missing}
+    <Direction.Provider dir={document.dir === "rtl" ? "rtl" : "ltr"}>
+      <TooltipProvider delayDuration={400}>
+        <div className="flex h-dvh overflow-hidden">
+          <Sidebar current={id} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
+          <div className="flex min-w-0 flex-1 flex-col">
+            <Header
+              agent={info?.agent}
+              sidebar={sidebar}
               inspecting={inspecting}
+              theme={theme}
+              onSidebar={toggleSidebar}
+              onInspect={toggleInspector}
+              onPalette={openPalette}
+              onShortcuts={openShortcuts}
+              onTheme={chooseTheme}
             />
-          )}
+            {history.error !== undefined && history.retry && (
+              <div className="m-auto w-full max-w-3xl p-4">
+                <Problem text={history.error} onRetry={history.retry} />
+              </div>
+            )}
+            {history.messages && (
+              <Chat
+                key={id}
+                id={id}
+                messages={history.messages}
+                info={info}
+                missing={history.missing ?? false}
+                resume={!isBegunHere(id) && !history.missing}
+                inspecting={inspecting}
+              />
+            )}
+          </div>
         </div>
-      </div>
-      <Palette open={finding} onOpenChange={setFinding} commands={commands} />
-      <Shortcuts open={explaining} onOpenChange={setExplaining} commands={commands} />
-    </TooltipProvider>
+        <Palette open={finding} onOpenChange={setFinding} commands={commands} />
+        <Shortcuts open={explaining} onOpenChange={setExplaining} commands={commands} />
+      </TooltipProvider>
+    </Direction.Provider>
   );
 }

@@ -5,6 +5,7 @@ import { Menu, MenuChoice, MenuItem, MenuLine } from "../ui/menu";
 import { type Theme, THEMES } from "./theme";
 
 type HeaderProps = {
+  agent: string | undefined;
   sidebar: boolean;
   inspecting: boolean;
   theme: Theme;
@@ -16,13 +17,15 @@ type HeaderProps = {
   onTheme: (theme: Theme) => void;
 };
 
-export function Header({ sidebar, inspecting, theme, ...on }: HeaderProps) {
+export function Header({ agent, sidebar, inspecting, theme, ...on }: HeaderProps) {
   return (
     <header className="flex h-12 shrink-0 items-center gap-1 border-b px-2">
       <IconButton label={sidebar ? "Hide chats" : "Show chats"} keys="Mod+B" aria-expanded={sidebar} onClick={on.onSidebar}>
         <PanelLeft className="rtl:rotate-180" />
       </IconButton>
-      <h1 className="ms-1 text-sm font-semibold">ADK chat</h1>
+      <h1 className="ms-1 min-w-0 truncate text-sm font-semibold">
+        <bdi>{agent ?? "ADK chat"}</bdi>
+      </h1>
       <div className="ms-auto flex items-center">
         <IconButton label="Find" keys="Mod+K" aria-haspopup="dialog" onClick={on.onPalette}>
           <Search />

@@ -10,12 +10,15 @@ import { Speaker } from "./Speaker";
 
 type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; live: boolean };
 
+/** What ADK calls its own ways to ask. */
+const TITLES: Record<string, string> = { adk_request_credential: "Sign-in", adk_request_input: "Question" };
+
 /** One part of what an agent says. */
 export function Part({ part, message, root, live, ...answers }: PartProps) {
   if (isToolUIPart(part)) {
     const confirmation = confirmationOf(message, part.toolCallId);
     const gated = gatedByCredential(message.parts).has(part.toolCallId);
-    const name = part.title ?? getToolName(part);
+    const name = part.title ?? TITLES[getToolName(part)] ?? getToolName(part);
     return <ToolCard part={part} name={name} confirmation={confirmation} gated={gated} {...answers} />;
   }
   if (isDataUIPart(part)) return <Data type={part.type} data={part.data} />;

@@ -1,37 +1,42 @@
 import { getToolName } from "ai";
-import { useState } from "react";
 import { Button } from "../ui/button";
 import { Field, Input } from "../ui/field";
 import { ClientTool, isClientTool } from "./ClientTool";
 import { Credential, CREDENTIAL } from "./Credential";
+import { useDraft } from "./drafts";
 import { Pending } from "./Pending";
 import { SchemaField } from "./SchemaField";
 import { initial, isObject, kindOf, parsed, resolved, type Schema } from "./schema";
 import type { Answers, ToolPart } from "./ToolCard";
 
+/** What the page or the user says in the place of a tool. */
+export type OnOutput = (
+  answer: { tool: string; toolCallId: string } & ({ output: unknown } | { state: "output-error"; errorText: string }),
+) => void;
+
 /** The way to answer a call that waits for the browser: its own, a form by its schema, or a field for text or JSON. */
 export function Answer({ part, onOutput }: { part: ToolPart; onOutput: Answers["onOutput"] }) {
   const tool = getToolName(part);
   const { toolCallId } = part;
-  const send = (output: unknown) => void onOutput({ tool, toolCallId, output });
-  const fail = (errorText: string) => void onOutput({ tool, toolCallId, state: "output-error", errorText });
+  const send = (output: unknown) => onOutput({ tool, toolCallId, output });
+  const fail = (errorText: string) => onOutput({ tool, toolCallId, state: "output-error", errorText });
   const input = isObject(part.input) ? part.input : {};
-  if (tool === CREDENTIAL) return <Credential asked={input} onOutput={send} />;
-  if (isClientTool(tool)) return <ClientTool tool={tool} input={input} onOutput={send} onError={fail} />;
+  if (tool === CREDENTIAL) return <Credential id={toolCallId} asked={input} onOutput={send} />;
+  if (isClientTool(tool)) return <ClientTool id={toolCallId} tool={tool} input={input} onOutput={send} onError={fail} />;
   const question = typeof input["message"] === "string" ? input["message"] : undefined;
   const schema = input["response_schema"];
   if (isObject(schema) && Object.keys(schema).length > 0) {
-    return <Form question={question} schema={schema} onOutput={send} />;
+    return <Form id={toolCallId} question={question} schema={schema} onOutput={send} />;
   }
-  return <TextOrJson question={question} onOutput={send} />;
+  return <TextOrJson id={toolCallId} question={question} onOutput={send} />;
 }
 
-type FormProps = { question: string | undefined; schema: Schema; onOutput: (output: unknown) => void };
+type FormProps = { id: string; question: string | undefined; schema: Schema; onOutput: (output: unknown) => void };
 
 /** A form with a control for each value that the schema names. */
-function Form({ question, schema, onOutput }: FormProps) {
+function Form({ id, question, schema, onOutput }: FormProps) {
   const defs = schema.$defs ?? {};
-  const [value, setValue] = useState(() => initial(schema, defs));
+  const [value, setValue] = useDraft(id, () => initial(schema, defs));
   const label = kindOf(resolved(schema, defs)) === "object" ? "" : "Your answer";
   return (
     <Pending label="Answer" question={question} onSubmit={() => onOutput(pruned(value))}>
@@ -53,8 +58,8 @@ function pruned(value: unknown): unknown {
   );
 }
 
-function TextOrJson({ question, onOutput }: Omit<FormProps, "schema">) {
-  const [typed, setTyped] = useState("");
+function TextOrJson({ id, question, onOutput }: Omit<FormProps, "schema">) {
+  const [typed, setTyped] = useDraft(id, () => "");
   return (
     <Pending label="Answer" question={question} onSubmit={() => onOutput(parsed(typed))}>
       <Field label="Your answer">

@@ -1,7 +1,7 @@
-import { useState } from "react";
 import type { Confirmation } from "../chat/message-types";
 import { Button } from "../ui/button";
 import { Field, Input } from "../ui/field";
+import { useDraft } from "./drafts";
 import { JsonBox } from "./JsonBox";
 import { Pending } from "./Pending";
 import { SchemaField } from "./SchemaField";
@@ -14,9 +14,9 @@ type ApprovalProps = { id: string; confirmation: Confirmation | undefined; onApp
 
 /** Approve or deny, with a reason; where the tool asks for a payload, with a field for each of its keys. */
 export function Approval({ id, confirmation, onApproval }: ApprovalProps) {
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useDraft(`${id} reason`, () => "");
   const asked = confirmation?.payload;
-  const [payload, setPayload] = useState(asked);
+  const [payload, setPayload] = useDraft(`${id} payload`, () => asked);
   const respond = (approved: boolean) => {
     const words = reason.trim();
     onApproval(words === "" ? { id, approved } : { id, approved, reason: words }, approved ? payload : undefined);
@@ -46,7 +46,7 @@ type PayloadProps = { asked: unknown; now: unknown; onChange: (payload: unknown)
 /** What the tool would like back: fields where it is flat, else JSON. What is emptied comes back as `null`. */
 function Payload({ asked, now, onChange }: PayloadProps) {
   const schema = schemaOf(asked);
-  if (schema === undefined) return <JsonBox label="Payload" required value={asked} onChange={onChange} />;
+  if (schema === undefined) return <JsonBox label="Payload" required value={now} onChange={onChange} />;
   const nulled = (given: unknown) =>
     isObject(given)
       ? Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? null]))

@@ -1,13 +1,14 @@
 import { useEffect, useRef, useState } from "react";
 import { type Theme, THEMES, useTheme } from "../layout/theme";
 import { Button } from "../ui/button";
+import { useDraft } from "./drafts";
 import { Pending } from "./Pending";
 import type { Values } from "./schema";
 
 /** The tools that this page runs itself, by the names that the agent calls. */
 const TOOLS = { get_time_zone: TimeZone, set_theme: ThemeSwitch, get_location: Location };
 
-type ClientToolProps = { input: Values; onOutput: (output: Values) => void; onError: (text: string) => void };
+type ClientToolProps = { id: string; input: Values; onOutput: (output: Values) => void; onError: (text: string) => void };
 
 export function isClientTool(tool: string): tool is keyof typeof TOOLS {
   return Object.hasOwn(TOOLS, tool);
@@ -19,24 +20,24 @@ export function ClientTool({ tool, ...props }: ClientToolProps & { tool: keyof t
 }
 
 /** Answered without a word of the user. */
-function TimeZone({ onOutput }: ClientToolProps) {
-  useOnce(() => {
+function TimeZone({ id, onOutput }: ClientToolProps) {
+  const answer = () => {
     const { timeZone, locale } = Intl.DateTimeFormat().resolvedOptions();
     onOutput({ timeZone, locale });
-  });
-  return null;
+  };
+  return <AtOnce id={id} act={answer} />;
 }
 
 /** Done without a word of the user, who can choose another theme at any time. */
-function ThemeSwitch({ input, onOutput, onError }: ClientToolProps) {
+function ThemeSwitch({ id, input, onOutput, onError }: ClientToolProps) {
   const [, choose] = useTheme();
   const asked = String(input["theme"]);
-  useOnce(() => {
+  const answer = () => {
     if (!Object.hasOwn(THEMES, asked)) return onError(`There is no theme ${asked}, only ${Object.keys(THEMES).join(", ")}.`);
     choose(asked as Theme);
     onOutput({ theme: asked });
-  });
-  return null;
+  };
+  return <AtOnce id={id} act={answer} />;
 }
 
 /** Asked for by the browser, once the user agrees to that. */
@@ -64,12 +65,23 @@ function Location({ onOutput, onError }: ClientToolProps) {
   );
 }
 
-/** Does this once, also where React mounts twice. */
-function useOnce(act: () => void): void {
-  const done = useRef(false);
+/** Does this once, also where React mounts twice. What the server has refused is done again by a click alone. */
+function AtOnce({ id, act }: { id: string; act: () => void }) {
+  const [acted, setActed] = useDraft(id, () => false);
+  const [refused] = useState(acted);
+  const done = useRef(acted);
   useEffect(() => {
     if (done.current) return;
     done.current = true;
+    setActed(true);
     act();
   });
+  if (!refused) return null;
+  return (
+    <Pending label="Answer" question="The server did not take what this page has answered." onSubmit={act}>
+      <Button type="submit" look="primary" className="self-start">
+        Answer again
+      </Button>
+    </Pending>
+  );
 }

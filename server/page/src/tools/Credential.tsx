@@ -1,9 +1,9 @@
 import { getToolName, isToolUIPart } from "ai";
-import { useState } from "react";
 import type { ChatPart } from "../chat/message-types";
 import { Elsewhere } from "../messages/Elsewhere";
 import { Button } from "../ui/button";
 import { Field, Input } from "../ui/field";
+import { useDraft } from "./drafts";
 import { Pending } from "./Pending";
 import { isObject, type Values } from "./schema";
 
@@ -18,13 +18,21 @@ const TAKEN: Record<string, string[]> = {
   openIdConnect: ["authResponseUri"],
 };
 
+const LABELS: Record<string, string> = {
+  apiKey: "API key",
+  username: "User name",
+  password: "Password",
+  token: "Token",
+  authResponseUri: "Address where the sign-in ended",
+};
+
 const PLAIN = ["username", "authResponseUri"];
 
 type Asked = { schemeType?: string; authUri?: string; message?: string };
 
 /** Signs in elsewhere, or gives a key. The server's answer puts `provided` in the place of what was given. */
-export function Credential({ asked, onOutput }: { asked: Asked; onOutput: (output: Values) => void }) {
-  const [values, setValues] = useState<Record<string, string>>({});
+export function Credential({ id, asked, onOutput }: { id: string; asked: Asked; onOutput: (output: Values) => void }) {
+  const [values, setValues] = useDraft<Record<string, string>>(id, () => ({}));
   const given = Object.entries(values).filter(([, value]) => value !== "");
   const link = /^https?:\/\//.test(asked.authUri ?? "") ? asked.authUri : undefined;
   return (
@@ -38,7 +46,7 @@ export function Credential({ asked, onOutput }: { asked: Asked; onOutput: (outpu
         </p>
       )}
       {(TAKEN[asked.schemeType ?? "oauth2"] ?? []).map((name) => (
-        <Field key={name} label={name}>
+        <Field key={name} label={LABELS[name] ?? name}>
           <Input
             type={PLAIN.includes(name) ? "text" : "password"}
             autoComplete="off"

@@ -1,11 +1,12 @@
-import { type ChatAddToolOutputFunction, type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
+import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { Wrench } from "lucide-react";
 import { useState } from "react";
-import type { ChatMessage, Confirmation } from "../chat/message-types";
+import type { Confirmation } from "../chat/message-types";
 import { Collapsible } from "../ui/collapsible";
 import { useSeconds } from "../ui/use-seconds";
-import { Answer } from "./Answer";
+import { Answer, type OnOutput } from "./Answer";
 import { Approval, type OnApproval } from "./Approval";
+import { CREDENTIAL } from "./Credential";
 import { Json } from "./Json";
 import { Output } from "./Output";
 import { isObject } from "./schema";
@@ -14,8 +15,10 @@ import { ToolState } from "./ToolState";
 export type Answers = {
   /** The response is over and the message is the last one: pending calls can be answered. */
   answerable: boolean;
+  /** There is a later message: what is still open stays so. */
+  passed: boolean;
   onApproval: OnApproval;
-  onOutput: ChatAddToolOutputFunction<ChatMessage>;
+  onOutput: OnOutput;
 };
 
 export type ToolPart = ToolUIPart | DynamicToolUIPart;
@@ -32,10 +35,10 @@ type ToolCardProps = Answers & {
 };
 
 /** A call: what goes into it and what comes out fold; what waits for the user does not. */
-export function ToolCard({ part, name, confirmation, gated, answerable, onApproval, onOutput }: ToolCardProps) {
+export function ToolCard({ part, name, confirmation, gated, answerable, passed, onApproval, onOutput }: ToolCardProps) {
   const [open, setOpen] = useState(true);
   const waits = part.state === "input-available" && !part.providerExecuted && answerable;
-  const seconds = useSeconds(part.state === "input-available" && !answerable);
+  const seconds = useSeconds(part.state === "input-available" && !answerable && !passed);
   return (
     <section
       data-tool={getToolName(part)}
@@ -51,12 +54,12 @@ export function ToolCard({ part, name, confirmation, gated, answerable, onApprov
           <>
             <Wrench className="size-4 shrink-0 text-muted-foreground" aria-hidden />
             <bdi className="min-w-0 truncate font-medium">{name}</bdi>
-            <ToolState part={part} waiting={waits ? (gated ? "credential" : "user") : undefined} seconds={seconds} />
+            <ToolState part={part} waiting={waits ? (gated ? "credential" : "user") : undefined} passed={passed} seconds={seconds} />
           </>
         }
       >
         <div className="flex flex-col gap-3 px-3.5 pb-3.5 empty:hidden">
-          {!(waits && isQuestion(part)) && <Input part={part} />}
+          {!(waits && (isQuestion(part) || getToolName(part) === CREDENTIAL)) && <Input part={part} />}
           {part.state === "output-available" && <Output value={part.output} />}
           {part.state === "output-error" && (
             <p role="alert" dir="auto" className="whitespace-pre-wrap text-destructive wrap-anywhere">

@@ -15,21 +15,35 @@ const LOOKS: Record<ToolPart["state"], Look> = {
   "output-denied": { label: "denied", tone: "bad", Icon: Ban },
 };
 
-type ToolStateProps = { part: ToolPart; waiting: "user" | "credential" | undefined; seconds: number | undefined };
+type ToolStateProps = {
+  part: ToolPart;
+  waiting: "user" | "credential" | undefined;
+  passed: boolean;
+  seconds: number | undefined;
+};
+
+/** The states of a call that has not ended. */
+const OPEN: ToolPart["state"][] = ["input-streaming", "input-available", "approval-requested"];
+
+/** Seconds below which nothing is said: the page itself answers at once. */
+const SHORTEST = 0.05;
 
 /** What the call does, in words; how long it took, where this page has seen that. */
-export function ToolState({ part, waiting, seconds }: ToolStateProps) {
-  const { label, tone, Icon } = look(part, waiting);
+export function ToolState({ part, waiting, passed, seconds }: ToolStateProps) {
+  const { label, tone, Icon } = look(part, waiting, passed);
   return (
     <Badge tone={tone} className="ms-auto">
       <Icon className={Icon === Loader ? "animate-spin motion-reduce:animate-none" : ""} aria-hidden />
       {label}
-      {seconds !== undefined && <span className="text-muted-foreground tabular-nums">{seconds.toFixed(1)} s</span>}
+      {!OPEN.includes(part.state) && seconds !== undefined && seconds >= SHORTEST && (
+        <bdi className="text-muted-foreground tabular-nums">{seconds.toFixed(1)} s</bdi>
+      )}
     </Badge>
   );
 }
 
-function look(part: ToolPart, waiting: ToolStateProps["waiting"]): Look {
+function look(part: ToolPart, waiting: ToolStateProps["waiting"], passed: boolean): Look {
+  if (passed && OPEN.includes(part.state)) return { label: "not answered", tone: "quiet", Icon: Ban };
   if (waiting === "credential") return { label: "needs a credential", tone: "waiting", Icon: Hand };
   if (waiting === "user") return { label: "waits for you", tone: "waiting", Icon: Hand };
   if (part.state === "approval-responded" && !part.approval.approved) return LOOKS["output-denied"];

@@ -1,0 +1,1 @@
+export{o as Mermaid}from"./index-CW8OLsjz.js";
