@@ -5,6 +5,7 @@ What it becomes is bounded by ``Budget``. Who calls this bounds its bytes, time 
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -104,12 +105,21 @@ def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
     Raises ``UnreadableError``, also without ADK events.
     """
     recording = _without_secrets(path, session)
-    return named_test(recording)[0], recording
+    name, _ = _named_test(recording)
+    return name, recording
 
 
 def test_of_file(path: Path, session: str | None) -> str:
     """A test of that recording. Raises ``UnreadableError``, also without ADK events."""
-    return named_test(_without_secrets(path, session))[1]
+    _, text = _named_test(_without_secrets(path, session))
+    return text
+
+
+def _named_test(recording: bytes) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "recording"
+        path.write_bytes(recording)
+        return named_test(path)
 
 
 def _without_secrets(path: Path, session: str | None) -> bytes:

@@ -1,5 +1,6 @@
 """Converts a file that somebody drops on the page in a process of its own: a parser in C may take minutes and gigabytes
-for some megabytes, and can only be ended together with its process.
+for some megabytes, and can only be ended together with its process. What else takes long is done there, too: in a
+thread it would hold the event loop for some 100 ms at a time.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ RETRY_SECONDS: Final = 5
 _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_process")
 
 
-async def convert_in_process(read: Reading[T], body: bytearray, session: str | None) -> T:
+async def convert_in_process(read: Reading[T], content: bytes | bytearray, session: str | None) -> T:
     """Returns what ``read`` makes of a file with these bytes.
 
     The process waits for the next file, as long as the event loop runs. Raises ``UnreadableError``: also for a file
@@ -59,7 +60,7 @@ async def convert_in_process(read: Reading[T], body: bytearray, session: str | N
     async with limiter:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "dropped"
-            path.write_bytes(body)
+            path.write_bytes(content)
             try:
                 with anyio.fail_after(MAX_SECONDS):
                     return await anyio.to_process.run_sync(_bounded, read, path, session, cancellable=True)

@@ -58,25 +58,25 @@ class InspectorEndpoints:
     async def chat_recording(self, request: Request, user_id: str) -> Response:
         """A chat as a recording."""
         recording = await self._recording(request, user_id)
-        name, _ = await self._beside(named_test, recording)
+        name, _ = await _converted(named_test, recording)
         return _download(name, recording)
 
     async def chat_test(self, request: Request, user_id: str) -> Response:
         """A test of that recording."""
-        _, test = await self._beside(named_test, await self._recording(request, user_id))
+        _, test = await _converted(named_test, await self._recording(request, user_id))
         return PlainTextResponse(test)
 
     async def file(self, request: Request, user_id: str) -> Response:
         """A file: its entries, its messages, and what ``check`` says of it."""
-        return _json(await self._converted(shown_file, request, user_id))
+        return _json(await self._of_file(shown_file, request, user_id))
 
     async def file_recording(self, request: Request, user_id: str) -> Response:
         """A file as a recording, without secrets."""
-        return _download(*await self._converted(recording_of_file, request, user_id))
+        return _download(*await self._of_file(recording_of_file, request, user_id))
 
     async def file_test(self, request: Request, user_id: str) -> Response:
         """A test of that recording."""
-        return PlainTextResponse(await self._converted(test_of_file, request, user_id))
+        return PlainTextResponse(await self._of_file(test_of_file, request, user_id))
 
     async def _turns(self, request: Request, user_id: str) -> Sequence[InspectedTurn]:
         chat_id = parse_chat_id(request.path_params["chat_id"])
@@ -90,26 +90,23 @@ class InspectorEndpoints:
             raise ChatRequestError(_NOTHING_KEPT, status=404)
         return await self._beside(chat_recording, turns)
 
-    async def _beside(self, work: Callable[..., T], *arguments: object) -> T:
-        """Does work on what this server has made itself in a thread, one after the other."""
+    async def _beside(self, work: Callable[[Sequence[InspectedTurn]], bytes], turns: Sequence[InspectedTurn]) -> bytes:
+        """Does work on what is kept, in small steps, in a thread, one after the other."""
         refuse_if_crowded(self._one_at_a_time)
-        try:
-            return await anyio.to_thread.run_sync(work, *arguments, limiter=self._one_at_a_time)
-        except UnreadableError as error:
-            raise _cannot_be_shown(error) from None
+        return await anyio.to_thread.run_sync(work, turns, limiter=self._one_at_a_time)
 
-    async def _converted(self, read: Reading[T], request: Request, user_id: str) -> T:
+    async def _of_file(self, read: Reading[T], request: Request, user_id: str) -> T:
         """What ``read`` makes of the file in the request."""
         session = request.query_params.get("session") or None
         async with self._bodies.read_file(request, user_id, MAX_FILE_BYTES, _FILE_WAY_OUT) as body:
-            try:
-                return await convert_in_process(read, body, session)
-            except UnreadableError as error:
-                raise _cannot_be_shown(error) from None
+            return await _converted(read, body, session)
 
 
-def _cannot_be_shown(error: UnreadableError) -> ChatRequestError:
-    return ChatRequestError(f"This cannot be shown: {error}.", status=422)
+async def _converted(read: Reading[T], content: bytes | bytearray, session: str | None = None) -> T:
+    try:
+        return await convert_in_process(read, content, session)
+    except UnreadableError as error:
+        raise ChatRequestError(f"This cannot be shown: {error}.", status=422) from None
 
 
 def _json(body: bytes) -> Response:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,13 +48,10 @@ def test_name(messages: Sequence[UIMessage]) -> str:
     return words[:MAX_NAME].rstrip("_") or "chat"
 
 
-def named_test(content: bytes) -> tuple[str, str]:
+def named_test(path: Path, session: str | None = None) -> tuple[str, str]:
     """The name of a test of a recording, which its file has, too, and the test's text. Raises ``RecordingError``."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "chat.jsonl"
-        path.write_bytes(content)
-        recording = load_recording(path)
-        messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
+    recording = load_recording(path, session=session)
+    messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
     parts = _parts(messages, "assistant")
     text = "".join(part["text"] for part in parts if part.get("type") == "text")
     tools = [(part["type"], part["state"]) for part in parts if "toolCallId" in part]

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ TEXT: list[Any] = [
 PLUGIN = ("-p", "stream_protocol.pytest_plugin", "-p", "no:cacheprovider")
 FINISH = {"type": "finish"}
 
+pytestmark = pytest.mark.usefixtures("converted_here")
+
 
 def app(**limits: Any) -> Any:
     inspector = Inspector()
@@ -40,17 +42,6 @@ def app(**limits: Any) -> Any:
     found = create_app(service)
     found.routes[:0] = inspector_routes(inspector, service)
     return found
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are converted in this process: the other one takes a second to load ADK. See ``test_file_process.py``."""
-
-    async def run(_: object, read: Callable[..., bytes], *arguments: object, cancellable: bool) -> bytes:
-        assert cancellable
-        return read(*arguments)
-
-    monkeypatch.setattr("anyio.to_process.run_sync", run)
 
 
 @asynccontextmanager
