@@ -41,6 +41,12 @@ MAX_WAITING: Final = 4
 RETRY_SECONDS: Final = 5
 """After how many seconds who was refused may try again: most files take less than one."""
 
+_PROCESS_ENDED: Final = (
+    "the process that converts it has ended: it takes too much memory, or the program that serves this has no "
+    '`if __name__ == "__main__":` around the start of its server'
+)
+"""The process runs the server's main module, as those of ``multiprocessing`` do."""
+
 _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_process")
 
 
@@ -66,8 +72,10 @@ async def convert_in_process(read: Reading[T], content: bytes | bytearray, sessi
                     return await anyio.to_process.run_sync(_bounded, read, path, session, cancellable=True)
             except TimeoutError:
                 raise UnreadableError(f"it takes more than {MAX_SECONDS:g} seconds to convert") from None
-            except (MemoryError, anyio.BrokenWorkerProcess):
+            except MemoryError:
                 raise UnreadableError("it takes too much memory to convert") from None
+            except anyio.BrokenWorkerProcess:
+                raise UnreadableError(_PROCESS_ENDED) from None
 
 
 def refuse_if_crowded(limiter: CapacityLimiter) -> None:
