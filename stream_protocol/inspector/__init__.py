@@ -5,6 +5,7 @@ what is in a recording or a capture that somebody drops on the page. Importing t
 """
 
 from stream_protocol.inspector._inspector import Inspector
-from stream_protocol.inspector._inspector_routes import MAX_FILE_BYTES, inspector_routes
+from stream_protocol.inspector._inspector_endpoints import MAX_FILE_BYTES
+from stream_protocol.inspector._inspector_routes import inspector_routes
 
 __all__ = ["MAX_FILE_BYTES", "Inspector", "inspector_routes"]

@@ -5,6 +5,7 @@ What it becomes is bounded by ``Budget``. Who calls this bounds its bytes, time 
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,6 +18,7 @@ from stream_protocol.check import check_file
 from stream_protocol.convert import Settings
 from stream_protocol.inspector._chat_view import finding_json
 from stream_protocol.inspector._entries import Entry, as_recording, chunk_entry, event_entry, json_array
+from stream_protocol.inspector._pytest_text import named_test
 from stream_protocol.recording import (
     Recording,
     RecordingError,
@@ -47,7 +49,7 @@ from stream_protocol.recording.write import (
     value_line,
 )
 from stream_protocol.session import fold_response
-from stream_protocol.wire import AnyChunk, UIMessage, parse_json
+from stream_protocol.wire import AnyChunk, UIMessage, json_value, parse_json, to_well_formed
 from stream_protocol.wire.client import sse_events
 
 MAX_SHOWN_BYTES: Final = 64 * 2**20
@@ -99,14 +101,36 @@ def shown_file(path: Path, session: str | None) -> bytes:
             shown["number"] = finding.chunk
     return b'{"entries":%b,"messages":%b,"findings":%b,"recordable":%b}' % (
         json_array([*_numbered(entries)]),
-        orjson.dumps(messages),
-        orjson.dumps([shown for _, shown in findings]),
+        _json(messages),
+        _json([shown for _, shown in findings]),
         b"true" if recording is not None else b"false",
     )
 
 
-def recording_of_file(path: Path, session: str | None) -> bytes:
-    """The file as a recording of this package, without secrets. Raises ``UnreadableError``, also without ADK events."""
+def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
+    """The file as a recording of this package, without secrets, and a name for it.
+
+    Raises ``UnreadableError``, also without ADK events.
+    """
+    recording = _without_secrets(path, session)
+    name, _ = _named_test(recording)
+    return name, recording
+
+
+def test_of_file(path: Path, session: str | None) -> str:
+    """A test of that recording. Raises ``UnreadableError``, also without ADK events."""
+    _, text = _named_test(_without_secrets(path, session))
+    return text
+
+
+def _named_test(recording: bytes) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "recording"
+        path.write_bytes(recording)
+        return named_test(path)
+
+
+def _without_secrets(path: Path, session: str | None) -> bytes:
     recording = load_recording(path, session=session)
     first = next(iter(recording.stream_turns()))[0]
     header = header_line(chat=None, options=first.options)
@@ -142,9 +166,8 @@ def _event_entries(recording: Recording, budget: Budget, *, redacted: bool) -> I
                 request = step.item.request if isinstance(step.item, TurnRecord) else None
                 if redacted and request is not None:
                     request = redact_request(request)
-                yield _spent(
-                    Entry(turn_line(request=request, message_id=head.message_id, options=head.options)), budget
-                )
+                request, message_id = json_value(request, lossy=True), to_well_formed(head.message_id)
+                yield _spent(Entry(turn_line(request=request, message_id=message_id, options=head.options)), budget)
                 begun = True
             at = step.at if step.at is not None else at
             if isinstance(step.item, EndRecord):
@@ -216,7 +239,7 @@ class _Capture:
             self.end_response()
         if not self._in_response:
             message_id = chunk.get("messageId") if isinstance(chunk, dict) and kind == "start" else None
-            self._keep(Entry(turn_line(request=None, message_id=message_id, options={})))
+            self._keep(Entry(turn_line(request=None, message_id=json_value(message_id, lossy=True), options={})))
             self._in_response = True
         size = len(data.encode("utf-8", "surrogatepass"))
         if isinstance(kind, str):
@@ -243,4 +266,9 @@ class _Capture:
 
 def _line(kind: str, value: Mapping[str, Any] | str) -> bytes:
     """An entry without a time: a capture has none."""
-    return orjson.dumps({kind: value}, default=str, option=orjson.OPT_APPEND_NEWLINE)
+    return _json({kind: value}) + b"\n"
+
+
+def _json(value: Any) -> bytes:
+    """JSON of what somebody else has written: halves of characters and numbers of any size are in it, too."""
+    return orjson.dumps(json_value(value, lossy=True))

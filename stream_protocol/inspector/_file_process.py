@@ -1,5 +1,6 @@
 """Converts a file that somebody drops on the page in a process of its own: a parser in C may take minutes and gigabytes
-for some megabytes, and can only be ended together with its process.
+for some megabytes, and can only be ended together with its process. What else takes long is done there, too: in a
+thread it would hold the event loop for some 100 ms at a time.
 """
 
 from __future__ import annotations
@@ -7,8 +8,10 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
-from typing import Final, TypeAlias
+from time import process_time
+from typing import Final, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_process
@@ -16,47 +19,83 @@ from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
 
 from stream_protocol.recording.read import UnreadableError
+from stream_protocol.wire import ChatRequestError
 
-if sys.platform != "win32":
+if sys.platform == "linux":
     import resource
 
-Reading: TypeAlias = Callable[[Path, str | None], bytes]
+T = TypeVar("T")
+
+Reading: TypeAlias = Callable[[Path, str | None], T]
 """Makes something of a file, and of one session in it; a function of a module, since it is sent to the process."""
 
 MAX_SECONDS: Final = 20.0
 """Seconds that a file may take. The first one loads ADK, too: two or three of them."""
 
 MAX_MEMORY: Final = 4 * 2**30
-"""Bytes of address space that the process may have, where there is such a limit. ADK alone has one gigabyte."""
+"""Bytes of address space that the process may have, on Linux. ADK alone has one gigabyte."""
+
+MAX_WAITING: Final = 4
+"""Files that wait for those before them. A small one may take ``MAX_SECONDS``, too, and one more is refused."""
+
+RETRY_SECONDS: Final = 5
+"""After how many seconds who was refused may try again: most files take less than one."""
+
+_PROCESS_ENDED: Final = (
+    "the process that converts it has ended: it takes too much memory, or the program that serves this has no "
+    '`if __name__ == "__main__":` around the start of its server'
+)
+"""The process runs the server's main module, as those of ``multiprocessing`` do."""
 
 _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_process")
 
 
-async def convert_in_process(read: Reading, body: bytearray, session: str | None) -> bytes:
+async def convert_in_process(read: Reading[T], content: bytes | bytearray, session: str | None) -> T:
     """Returns what ``read`` makes of a file with these bytes.
 
     The process waits for the next file, as long as the event loop runs. Raises ``UnreadableError``: also for a file
-    that takes too long or too much memory, with which the process ends.
+    that takes too long or too much memory, with which the process ends. Raises ``ChatRequestError`` (503) if too many
+    files wait.
     """
     try:
         limiter = _ONE_AT_A_TIME.get()
     except LookupError:
         limiter = CapacityLimiter(1)
         _ONE_AT_A_TIME.set(limiter)
+    refuse_if_crowded(limiter)
     async with limiter:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "dropped"
-            path.write_bytes(body)
+            path.write_bytes(content)
             try:
                 with anyio.fail_after(MAX_SECONDS):
                     return await anyio.to_process.run_sync(_bounded, read, path, session, cancellable=True)
             except TimeoutError:
                 raise UnreadableError(f"it takes more than {MAX_SECONDS:g} seconds to convert") from None
-            except (MemoryError, anyio.BrokenWorkerProcess):
+            except MemoryError:
                 raise UnreadableError("it takes too much memory to convert") from None
+            except anyio.BrokenWorkerProcess:
+                raise UnreadableError(_PROCESS_ENDED) from None
 
 
-def _bounded(read: Reading, path: Path, session: str | None) -> bytes:
-    if sys.platform != "win32":
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+def refuse_if_crowded(limiter: CapacityLimiter) -> None:
+    """Raises ``ChatRequestError`` (503) if ``MAX_WAITING`` tasks wait for the limiter."""
+    if limiter.statistics().tasks_waiting >= MAX_WAITING:
+        raise ChatRequestError(
+            "The server is busy with other files. Try again in some seconds.", status=503, retry_after=RETRY_SECONDS
+        )
+
+
+def _bounded(read: Reading[T], path: Path, session: str | None) -> T:
+    if sys.platform == "linux":
+        _limit(resource.RLIMIT_AS, MAX_MEMORY)
+        # A server that is killed ends nothing: this process ends by itself then.
+        _limit(resource.RLIMIT_CPU, ceil(process_time() + MAX_SECONDS))
     return read(path, session)
+
+
+if sys.platform == "linux":
+
+    def _limit(kind: int, most: int) -> None:
+        _, hard = resource.getrlimit(kind)
+        resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

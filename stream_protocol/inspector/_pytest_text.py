@@ -48,9 +48,9 @@ def test_name(messages: Sequence[UIMessage]) -> str:
     return words[:MAX_NAME].rstrip("_") or "chat"
 
 
-def pytest_text(path: Path) -> tuple[str, str]:
-    """The name of a test of the recording at ``path``, and its text. Raises ``RecordingError``."""
-    recording = load_recording(path)
+def named_test(path: Path, session: str | None = None) -> tuple[str, str]:
+    """The name of a test of a recording, which its file has, too, and the test's text. Raises ``RecordingError``."""
+    recording = load_recording(path, session=session)
     messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
     parts = _parts(messages, "assistant")
     text = "".join(part["text"] for part in parts if part.get("type") == "text")

@@ -5,12 +5,13 @@ from typing import Final
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.tools.function_tool import FunctionTool
 from google.genai.types import Content, FileData, Part
 from playwright.sync_api import Browser, expect
 
 from stream_protocol.serving import bind_socket, create_app, only_allowed_hosts
 from stream_protocol.serving.http._uvicorn_server import server_address
-from stream_protocol.testing import ScriptedLlm
+from stream_protocol.testing import Call, ScriptedLlm
 from tests.chromium import launched, opened_tab
 from tests.demo_page import answers
 from tests.served import serving
@@ -23,6 +24,15 @@ WORDS: Final = """
 <style>@import "//elsewhere.test/5.css"</style>
 [run](javascript:alert(1)) [page](data:text/html,hi) ![own](/6.png) [link](http://secret.elsewhere.test/7)
 """
+OVERDRAWN: Final = r"""
+$$\rlap{\smash{\raisebox{-14em}{\colorbox{white}{\rule{0em}{9em}\text{amount: 1 cent, to a charity}\hspace{30em}}}}}$$
+in a line $$\rlap{\smash{\raisebox{-8em}{\rule{40em}{9em}}}}$$
+"""
+"""Formulas that draw over what stands below them."""
+COVERED: Final = """element => {
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return !element.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+}"""
 HREFS: Final = "links => links.map(link => [link.getAttribute('href'), link.rel, link.target])"
 STOP: Final = "async (url) => { await fetch(url, { method: 'POST', mode: 'no-cors', credentials: 'include' }) }"
 
@@ -30,6 +40,11 @@ STOP: Final = "async (url) => { await fetch(url, { method: 'POST', mode: 'no-cor
 def picture(callback_context: object) -> Content:
     """What a tool or a model may give as a file."""
     return Content(parts=[Part(file_data=FileData(file_uri="http://elsewhere.test/8.png", mime_type="image/png"))])
+
+
+def pay(amount: int) -> dict[str, int]:
+    """Pays."""
+    return {"paid": amount}
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +77,20 @@ def test_nothing_that_a_model_names_is_fetched_before_it_is_clicked(browser: Bro
     assert {rel for _, rel, _ in links} == {"noopener noreferrer"}
     assert {target for *_, target in links} == {"_blank"}
     assert not [href for href, *_ in links if href.startswith(("javascript:", "data:"))]
+
+
+def test_no_formula_of_a_model_covers_what_somebody_is_to_approve(browser: Browser) -> None:
+    model = ScriptedLlm(turns=[[OVERDRAWN, Call("pay", {"amount": 1_000_000})]])
+    agent = LlmAgent(name="root", model=model, tools=[FunctionTool(pay, require_confirmation=True)])
+    with bind_socket("127.0.0.1", 0) as listener, serving(create_app(agent), listener), opened_tab(browser) as page:
+        page.goto(server_address(listener))
+        page.get_by_label("Message").fill("hi")
+        page.get_by_label("Message").press("Enter")
+        approve = page.get_by_role("button", name="Approve")
+        expect(approve).to_be_visible()
+        expect(answers(page).locator(".katex")).not_to_have_count(0)
+        for shown in (approve, page.get_by_role("button", name="Deny"), page.get_by_text("1000000")):
+            assert not shown.evaluate(COVERED)
 
 
 def test_another_page_neither_shows_nor_stops_nor_reads_the_chats(browser: Browser, url: str) -> None:

@@ -63,6 +63,8 @@ WRONG: list[tuple[str, Any, str]] = [
         "content.parts.inlineData.data",
     ),
     ("a number as error code", {"errorCode": 5}, "errorCode"),
+    ("objects where a name belongs", {"finishReason": {"a": {"b": []}}}, "finishReason"),
+    ("lists where a name belongs", {"finishReason": [[{}]]}, "finishReason"),
     ("an action that lacks its fields", {"actions": {"compaction": {"a": 1}}}, "actions.compaction.a"),
     (
         "an action that lacks a field without its wrong value",

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from google.adk.agents import LlmAgent
 from stream_protocol import SSE_DONE, encode_sse
 from stream_protocol.check import ALL_VERSIONS, Finding, Rule
 from stream_protocol.inspector import MAX_FILE_BYTES, Inspector, _dropped_file, inspector_routes
+from stream_protocol.inspector._file_process import MAX_WAITING
 from stream_protocol.recording import load_recording, replay
 from stream_protocol.recording.read import UnreadableError
 from stream_protocol.serving import ChatService, ServiceLimits, create_app
@@ -32,6 +33,8 @@ TEXT: list[Any] = [
 PLUGIN = ("-p", "stream_protocol.pytest_plugin", "-p", "no:cacheprovider")
 FINISH = {"type": "finish"}
 
+pytestmark = pytest.mark.usefixtures("converted_here")
+
 
 def app(**limits: Any) -> Any:
     inspector = Inspector()
@@ -40,17 +43,6 @@ def app(**limits: Any) -> Any:
     found = create_app(service)
     found.routes[:0] = inspector_routes(inspector, service)
     return found
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are converted in this process: the other one takes a second to load ADK. See ``test_file_process.py``."""
-
-    async def run(_: object, read: Callable[..., bytes], *arguments: object, cancellable: bool) -> bytes:
-        assert cancellable
-        return read(*arguments)
-
-    monkeypatch.setattr("anyio.to_process.run_sync", run)
 
 
 @asynccontextmanager
@@ -194,6 +186,53 @@ async def test_what_is_no_recording_is_refused_in_one_sentence(what: str) -> Non
             assert answer.text.startswith("This cannot be shown: ")
             assert "\n" not in answer.text
             assert len(answer.text) < 300
+
+
+HALF = rb'"\ud800"'
+"""Half a character, which no UTF-8 has."""
+OF_HALVES = {
+    "events": b'{"author":"a","id":%b,"invocationId":%b,"content":{"parts":[{"text":%b}]}}' % ((HALF,) * 3),
+    "a recording": b'{"adk_ui_stream_recording":1,"ai_sdk":6}\n'
+    b'{"turn":{"request":{"id":"c","messages":[{"role":"user","parts":[{"type":"text","text":%b}]}]},"message_id":%b,'
+    b'"options":{}},"at":0}\n{"event":{"author":"a","invocationId":"e","content":{"parts":[{"text":"x"}]}},"at":1}\n'
+    % ((HALF,) * 2),
+    "a capture": b'data: {"type":"start","messageId":%b}\n\n'
+    b'data: {"type":"data-x","data":[%b,%b]}\n\ndata: {"type":"start-step"}\n\n' % (HALF, HALF, b"9" * 30),
+}
+
+
+@pytest.mark.parametrize("form", OF_HALVES)
+async def test_halves_of_characters_and_long_numbers_are_shown_as_what_json_has_for_them(form: str) -> None:
+    shown = await dropped(OF_HALVES[form])
+    assert "\N{REPLACEMENT CHARACTER}" in json.dumps(shown["entries"], ensure_ascii=False)
+    assert "\\ud800" not in json.dumps(shown)
+    async with visitor() as http:
+        saved = await http.post("/api/inspect/recording", content=OF_HALVES[form])
+        assert saved.status_code == (200 if shown["recordable"] else 422), saved.text
+
+
+async def test_files_wait_in_a_short_row_and_one_more_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def hang(*_: object, **__: object) -> bytes:
+        begun.set()
+        await ended.wait()
+        return b"{}"
+
+    monkeypatch.setattr("anyio.to_process.run_sync", hang)
+    async with visitor() as http, asyncio.TaskGroup() as tasks:
+
+        def post() -> asyncio.Task[httpx.Response]:
+            return tasks.create_task(http.post("/api/inspect", content=b"x"))
+
+        taken = [post()]
+        await begun.wait()
+        taken += [post() for _ in range(MAX_WAITING)]
+        await asyncio.sleep(0)
+        refused = await http.post("/api/inspect", content=b"x")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        ended.set()
+    assert {task.result().status_code for task in taken} == {200}
 
 
 async def test_a_file_that_is_too_large_is_refused_and_nothing_of_it_is_kept(

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from stream_protocol.inspector._dropped_file import shown_file
 from stream_protocol.inspector._file_process import convert_in_process
 from stream_protocol.recording.read import UnreadableError
 from tests.processes import HANG
+
+if sys.platform == "linux":
+    import resource
 
 FIXTURE = Path(__file__).parents[2] / "frontend-fixtures" / "fixtures" / "text" / "turn1.jsonl"
 
@@ -38,6 +42,9 @@ async def test_a_process_that_dies_of_a_file_refuses_it_and_the_next_file_has_an
         await convert_in_process(_fill, content, None)
     with pytest.raises(UnreadableError, match="empty"):
         await convert_in_process(shown_file, bytearray(), None)
+    if sys.platform == "linux":
+        left = await convert_in_process(_seconds_left, content, None)
+        assert 0 < left <= _file_process.MAX_SECONDS + 1
 
 
 def _wait(_path: Path, _session: str | None) -> bytes:
@@ -47,6 +54,11 @@ def _wait(_path: Path, _session: str | None) -> bytes:
 
 def _die(_path: Path, _session: str | None) -> bytes:
     os._exit(1)
+
+
+def _seconds_left(_path: Path, _session: str | None) -> float:
+    """Seconds of computing that the process has until the system ends it, also without a server."""
+    return resource.getrlimit(resource.RLIMIT_CPU)[0] - time.process_time()
 
 
 def _fill(_path: Path, _session: str | None) -> bytes:

@@ -24,6 +24,8 @@ from tests.serving.support import HANG, chat, said
 
 USER = "x-user"
 
+pytestmark = pytest.mark.usefixtures("converted_here")
+
 
 def look_up(city: str) -> dict[str, Any]:
     """Looks up."""

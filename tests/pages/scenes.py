@@ -86,6 +86,7 @@ async def draw() -> dict[str, Any]:
 async def measure(tool_context: ToolContext) -> str:
     """Measures the wind, and shows it on the page."""
     emit_data(tool_context, "wind", {"knots": 12})
+    emit_data(tool_context, "weather", {"city": "Porto"}, id="of another shape")
     days = [{"day": "Mon", "celsius": 21, "sky": "clear"}, {"day": "Tue", "celsius": 17, "sky": "hail"}]
     emit_data(tool_context, "weather", {"city": "Lisbon", "days": days})
     return "measured"

@@ -106,6 +106,13 @@ def test_data_without_a_renderer_is_folded_json(page: Page) -> None:
     expect(page.get_by_text('"knots": 12')).to_be_visible()
 
 
+def test_data_of_another_shape_than_its_renderers_is_folded_json(page: Page) -> None:
+    say(page, "wind")
+    page.get_by_role("button", name="data-weather").click()
+    expect(page.get_by_text('"city": "Porto"')).to_be_visible()
+    expect(page.get_by_role("figure", name="The weather in Lisbon")).to_be_visible()
+
+
 def test_each_message_says_its_model_and_its_usage(page: Page) -> None:
     say(page, "hello")
     facts = "scripted · 1,234 tokens in · 12 tokens out · 7 in thoughts"

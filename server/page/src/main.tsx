@@ -6,7 +6,8 @@ import { applyTheme } from "./layout/theme";
 import "./styles/index.css";
 
 applyTheme();
-createRoot(document.getElementById("root")!).render(
+// What a boundary has caught is shown in another form; who looks for why finds it among the console's details.
+createRoot(document.getElementById("root")!, { onCaughtError: (error) => console.debug(error) }).render(
   <StrictMode>
     <App />
   </StrictMode>,

@@ -91,7 +91,9 @@ def _of_wrong_types(
         if not _is_of_wrong_type(alone(item)):
             continue
         inner_names = [*names, str(key)] if isinstance(value, dict) else names
-        inside = [*_of_wrong_types(item, alone, inner_names)] if isinstance(item, dict | list) else []
+        # Where no object or list is allowed, an empty one is as wrong.
+        may_hold = isinstance(item, dict | list) and not _is_of_wrong_type(alone(type(item)()))
+        inside = [*_of_wrong_types(item, alone, inner_names)] if may_hold else []
         yield from inside or [_Location(value, key, inner_names)]
 
 

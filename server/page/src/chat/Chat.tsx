@@ -4,6 +4,7 @@ import { useAttachments } from "../composer/use-attachments";
 import type { PageInfo } from "../layout/use-page-info";
 import { Message } from "../messages/Message";
 import { Drafts } from "../tools/drafts";
+import { Boundary } from "../ui/boundary";
 import { Announcer } from "./Announcer";
 import { Conversation } from "./Conversation";
 import { type ChatMessage, speakerOf } from "./message-types";
@@ -77,9 +78,11 @@ export function Chat({ id, messages: stored, info, missing, resume, inspecting }
         <Announcer status={chat.status} messages={messages} />
       </main>
       {inspecting && (
-        <Suspense>
-          <Inspector id={id} state={chat.state} payloads={chat.payloads} />
-        </Suspense>
+        <Boundary of={id} otherwise={<p className="m-auto p-4 text-sm">The Inspector cannot show this chat.</p>}>
+          <Suspense>
+            <Inspector id={id} state={chat.state} payloads={chat.payloads} />
+          </Suspense>
+        </Boundary>
       )}
     </div>
   );

@@ -51,8 +51,8 @@ function Item({ task, children }: { task: boolean; children: ReactNode }) {
   );
 }
 
-/** What Streamdown lets scroll, but no keyboard reaches. */
-const SCROLLED = "[data-streamdown=code-block-body], [data-streamdown=table-wrapper] > div";
+/** What scrolls, but no keyboard reaches. */
+const SCROLLED = "[data-streamdown=code-block-body], [data-streamdown=table-wrapper] > div, .katex-display";
 
 /** Some of it is drawn later than the words around it. */
 function keepInTabOrder(box: HTMLElement): () => void {

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Json } from "../../tools/Json";
+import { Boundary } from "../../ui/boundary";
 import { Collapsible } from "../../ui/collapsible";
 import { RENDERERS } from "./renderers";
 
@@ -7,7 +8,11 @@ import { RENDERERS } from "./renderers";
 export function Data({ type, data }: { type: string; data: unknown }) {
   const Renderer = Object.hasOwn(RENDERERS, type) ? RENDERERS[type] : undefined;
   if (Renderer === undefined) return <Unknown type={type} data={data} />;
-  return <Renderer data={data} />;
+  return (
+    <Boundary of={data} otherwise={<Unknown type={type} data={data} />}>
+      <Renderer data={data} />
+    </Boundary>
+  );
 }
 
 function Unknown({ type, data }: { type: string; data: unknown }) {

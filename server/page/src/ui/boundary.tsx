@@ -1,0 +1,21 @@
+import { Component, type ReactNode } from "react";
+
+type BoundaryProps = { of: unknown; otherwise: ReactNode; children: ReactNode };
+
+/** `otherwise`, where drawing the children throws: what has another shape than its renderer's takes nothing else along.
+ * With another `of` they are tried again. */
+export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError(): { failed: boolean } {
+    return { failed: true };
+  }
+
+  override componentDidUpdate(before: BoundaryProps): void {
+    if (this.state.failed && before.of !== this.props.of) this.setState({ failed: false });
+  }
+
+  override render(): ReactNode {
+    return this.state.failed ? this.props.otherwise : this.props.children;
+  }
+}

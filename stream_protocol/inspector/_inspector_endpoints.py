@@ -1,0 +1,121 @@
+"""``InspectorEndpoints``: what the page asks the Inspector for, of live chats and of files that are dropped on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from stream_protocol.inspector._chat_view import chat_recording, check_chat, newest_entries
+from stream_protocol.inspector._dropped_file import recording_of_file, shown_file, test_of_file
+from stream_protocol.inspector._file_process import Reading, convert_in_process, refuse_if_crowded
+from stream_protocol.inspector._inspector import InspectedTurn, Inspector
+from stream_protocol.inspector._pytest_text import named_test
+from stream_protocol.recording.read import UnreadableError
+from stream_protocol.serving import ChatService
+from stream_protocol.serving.http import RequestBodies
+from stream_protocol.wire import ChatRequestError, parse_chat_id
+
+T = TypeVar("T")
+
+MAX_FILE_BYTES: Final = 16 * 2**20
+"""The most bytes of a file that is dropped on the page."""
+
+MAX_FILES_IN_FLIGHT: Final = 4
+"""How many of the largest files are kept at one time, while they arrive and wait."""
+
+_FILE_WAY_OUT: Final = "convert it with adk-ui-stream replay, or choose one session of it."
+_NOTHING_KEPT: Final = "Nothing is kept of this chat: it ran before the server was started, or long ago."
+
+
+class InspectorEndpoints:
+    """Each method takes a request of a user, who is known and has been counted, and returns what the page shows.
+
+    What is wrong with a request is a ``ChatRequestError``.
+    """
+
+    def __init__(self, inspector: Inspector, service: ChatService) -> None:
+        self._inspector = inspector
+        self._service = service
+        self._bodies = RequestBodies(MAX_FILE_BYTES, max_bytes_in_flight=MAX_FILES_IN_FLIGHT * MAX_FILE_BYTES)
+        self._one_at_a_time = CapacityLimiter(1)
+
+    async def chat(self, request: Request, user_id: str) -> Response:
+        """The entries of a chat behind the number ``after``."""
+        after = request.query_params.get("after", "0")
+        if not (after.isascii() and after.isdigit() and len(after) < 16):
+            raise ChatRequestError("after must be a number.", status=422)
+        return _json(newest_entries(await self._turns(request, user_id), int(after)))
+
+    async def chat_findings(self, request: Request, user_id: str) -> Response:
+        """What ``check`` says of a chat."""
+        return _json(await self._beside(check_chat, await self._turns(request, user_id)))
+
+    async def chat_recording(self, request: Request, user_id: str) -> Response:
+        """A chat as a recording."""
+        recording = await self._recording(request, user_id)
+        name, _ = await _converted(named_test, recording)
+        return _download(name, recording)
+
+    async def chat_test(self, request: Request, user_id: str) -> Response:
+        """A test of that recording."""
+        _, test = await _converted(named_test, await self._recording(request, user_id))
+        return PlainTextResponse(test)
+
+    async def file(self, request: Request, user_id: str) -> Response:
+        """A file: its entries, its messages, and what ``check`` says of it."""
+        return _json(await self._of_file(shown_file, request, user_id))
+
+    async def file_recording(self, request: Request, user_id: str) -> Response:
+        """A file as a recording, without secrets."""
+        return _download(*await self._of_file(recording_of_file, request, user_id))
+
+    async def file_test(self, request: Request, user_id: str) -> Response:
+        """A test of that recording."""
+        return PlainTextResponse(await self._of_file(test_of_file, request, user_id))
+
+    async def _turns(self, request: Request, user_id: str) -> Sequence[InspectedTurn]:
+        chat_id = parse_chat_id(request.path_params["chat_id"])
+        if not await self._service.has_chat(chat_id, user_id=user_id):  # never there, another's, or deleted since
+            self._inspector.forget(chat_id, user_id=user_id)
+        return self._inspector.turns(chat_id, user_id=user_id)
+
+    async def _recording(self, request: Request, user_id: str) -> bytes:
+        turns = await self._turns(request, user_id)
+        if not turns:
+            raise ChatRequestError(_NOTHING_KEPT, status=404)
+        return await self._beside(chat_recording, turns)
+
+    async def _beside(self, work: Callable[[Sequence[InspectedTurn]], bytes], turns: Sequence[InspectedTurn]) -> bytes:
+        """Does work on what is kept, in small steps, in a thread, one after the other."""
+        refuse_if_crowded(self._one_at_a_time)
+        return await anyio.to_thread.run_sync(work, turns, limiter=self._one_at_a_time)
+
+    async def _of_file(self, read: Reading[T], request: Request, user_id: str) -> T:
+        """What ``read`` makes of the file in the request."""
+        session = request.query_params.get("session") or None
+        async with self._bodies.read_file(request, user_id, MAX_FILE_BYTES, _FILE_WAY_OUT) as body:
+            return await _converted(read, body, session)
+
+
+async def _converted(read: Reading[T], content: bytes | bytearray, session: str | None = None) -> T:
+    try:
+        return await convert_in_process(read, content, session)
+    except UnreadableError as error:
+        raise ChatRequestError(f"This cannot be shown: {error}.", status=422) from None
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+def _download(name: str, recording: bytes) -> Response:
+    return Response(
+        recording,
+        media_type="application/jsonl",
+        headers={"cache-control": "no-store", "content-disposition": f'attachment; filename="{name}.jsonl"'},
+    )

@@ -1,0 +1,1 @@
+export{o as Mermaid}from"./index-CZxjm447.js";
