@@ -11,6 +11,7 @@ from stream_protocol.serving import (
     AddressError,
     bind_socket,
     exposure_warning,
+    freeze_startup_objects,
     log_to_terminal,
     only_allowed_hosts,
     run_server,
@@ -54,7 +55,13 @@ def main(
         raise click.UsageError(str(error)) from None
     if (meaning := exposure_warning(listener)) is not None:
         click.echo(f"The demo is open: {meaning}.", err=True)
-    run_server(guarded, service, listener, announce=lambda url: click.echo(f"Talk with the demo agent at {url}"))
+    run_server(
+        guarded,
+        service,
+        listener,
+        announce=lambda url: click.echo(f"Talk with the demo agent at {url}"),
+        before_accepting=freeze_startup_objects,
+    )
 
 
 if __name__ == "__main__":

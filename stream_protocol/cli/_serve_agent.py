@@ -21,6 +21,7 @@ from stream_protocol.serving import (
     ServiceLimits,
     SeveralRecorders,
     explain_error,
+    freeze_startup_objects,
     log_to_terminal,
 )
 from stream_protocol.serving.adk_runner import (
@@ -135,7 +136,7 @@ class AgentServer:
                 click.launch(url)
 
         limits = ServerLimits(connections=self.max_connections)
-        run_server(guarded, service, listener, announce=announce, limits=limits)
+        run_server(guarded, service, listener, announce, limits, before_accepting=freeze_startup_objects)
 
     def _show_screen(self, headline: str, service: ChatService, url: str) -> None:
         root = service.runner.agent

@@ -13,6 +13,7 @@ from stream_protocol.serving._on_finish import OnFinish, Outcome
 from stream_protocol.serving._overrides import RunOverrides
 from stream_protocol.serving._recorder_protocol import Recorder, SeveralRecorders, TurnRecorder
 from stream_protocol.serving._service import ChatService
+from stream_protocol.serving._startup_objects import freeze_startup_objects
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.adk_runner import Target, default_run_config, delegation_tools
 from stream_protocol.serving.chats import ChatChanges, ChatListPage, ListedChat
@@ -82,6 +83,7 @@ __all__ = [
     "emit_data",
     "explain_error",
     "exposure_warning",
+    "freeze_startup_objects",
     "header_user",
     "local_user",
     "log_to_terminal",

@@ -2,11 +2,10 @@
 
 import asyncio
 import errno
-import gc
 import logging
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import ip_address
@@ -43,14 +42,22 @@ class StreamingService(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends the streams before it waits until their connections close."""
 
-    def __init__(self, config: uvicorn.Config, service: StreamingService) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        service: StreamingService,
+        before_accepting: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         super().__init__(config)
         self._service = service
+        self._before_accepting = before_accepting
         self._out_of_files = RareWarning()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Starts the server. What asyncio reports of its connections is then handled here."""
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
+        if self._before_accepting is not None:
+            await self._before_accepting()
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -119,10 +126,13 @@ def run_server(
     listener: socket.socket,
     announce: Callable[[str], None],
     limits: ServerLimits | None = None,
+    *,
+    before_accepting: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
     """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL.
 
     ``limits``: what clients may take; by default ``ServerLimits()``.
+    ``before_accepting``: awaited while connections wait to be accepted. ``freeze_startup_objects`` is meant for it.
     """
     limits = limits or ServerLimits()
     limits = replace(limits, connections=connections_within_files(limits.connections))
@@ -137,9 +147,8 @@ def run_server(
     )
     announce(server_address(listener))
     logging.getLogger("uvicorn.error").addFilter(RareRecords())
-    gc.freeze()  # what is loaded stays: each full collection would look at it for 80 ms, while all chats wait
     with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
-        ChatServer(config, service).run(sockets=[listener])
+        ChatServer(config, service, before_accepting).run(sockets=[listener])
 
 
 def connections_within_files(wanted: int) -> int:

@@ -1,25 +1,19 @@
 import asyncio
 import errno
-import gc
 import logging
 import resource
 import socket
 
 import pytest
 import uvicorn
-from google.adk.agents import LlmAgent
-from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
-from stream_protocol.serving import ChatService
 from stream_protocol.serving.http._uvicorn_server import (
     ChatServer,
     RareRecords,
     bind_socket,
     connections_within_files,
-    run_server,
 )
-from stream_protocol.testing import ScriptedLlm
 
 LIMITED_HTTP = "stream_protocol.serving.http._limited_http"
 
@@ -77,16 +71,22 @@ async def test_a_server_without_files_logs_one_line(caplog: pytest.LogCaptureFix
             await server.shutdown(sockets=[listener])
 
 
-def test_what_is_loaded_before_the_first_request_is_never_looked_at_by_the_garbage_collector(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    frozen: list[int] = []
-    monkeypatch.setattr(ChatServer, "run", lambda *_, **__: frozen.append(gc.get_freeze_count()))
-    before = gc.get_freeze_count()
-    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."])))
+def test_no_connection_is_accepted_before_the_server_is_prepared() -> None:
+    happened: list[str] = []
+
+    class Prepared(ChatServer):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            happened.append("accepting")
+            self.should_exit = True
+
+    async def prepare() -> None:
+        happened.append("prepared")
+
+    config = uvicorn.Config(_app, lifespan="off", ws="none", log_config=None)
     with bind_socket("127.0.0.1", 0) as listener:
-        run_server(Starlette(), service, listener, lambda _url: None)
-    assert frozen[0] > before
+        Prepared(config, _Service(), prepare).run(sockets=[listener])
+    assert happened == ["prepared", "accepting"]
 
 
 def test_a_sentence_that_clients_can_cause_is_logged_once_a_minute_and_a_traceback_always() -> None:

@@ -1,0 +1,55 @@
+import gc
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from starlette.testclient import TestClient
+
+from stream_protocol.testing import ScriptedLlm
+from tests.documents import block, install_my_package
+from tests.processes import ENV
+
+FIRST_RUN = """
+import asyncio, gc, sys
+from stream_protocol import parse_chat_request
+from stream_protocol.serving import ChatService, freeze_startup_objects
+from stream_protocol.testing import Call, ScriptedLlm
+from google.adk.agents import LlmAgent
+
+def note(text: str) -> str:
+    return text
+
+async def main() -> None:
+    model = ScriptedLlm(turns=[["I ", "note ", Call("note", {"text": "it"})], ["It is ", "noted."]])
+    service = ChatService(LlmAgent(name="root", model=model, tools=[note]))
+    await freeze_startup_objects()
+    loaded, frozen = set(sys.modules), gc.get_freeze_count()
+    said = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
+    events = await service.respond(parse_chat_request({"id": "c1", "messages": [said]}), user_id="ann")
+    stream = b"".join([event async for event in events])
+    assert b"noted." in stream and b"error" not in stream, stream
+    print(gc.isenabled(), frozen > 100_000, sorted(set(sys.modules) - loaded))
+
+asyncio.run(main())
+"""
+
+
+def test_what_a_first_run_loads_is_loaded_and_is_never_looked_at_by_the_garbage_collector() -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST_RUN], env=ENV, capture_output=True, text=True, check=False)
+    assert done.stdout == "True True []\n", done.stderr
+    assert "startup" not in done.stderr
+
+
+def test_an_app_does_it_in_its_lifespan(monkeypatch: pytest.MonkeyPatch) -> None:
+    install_my_package(monkeypatch, LlmAgent(name="assistant", model=ScriptedLlm(turns=["Hi."])))
+    names: dict[str, Any] = {}
+    exec(compile(block("docs/operating.md", "await freeze_startup_objects()"), "page", "exec"), names)  # ours
+    before = gc.get_freeze_count()
+    try:
+        with TestClient(names["app"]) as http:
+            assert gc.get_freeze_count() > before
+            assert http.get("/healthz").status_code == 200
+    finally:
+        gc.unfreeze()
