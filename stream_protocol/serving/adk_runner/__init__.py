@@ -19,6 +19,7 @@ from stream_protocol.serving.adk_runner._session_services import (
     load_session_service,
     without_password,
 )
+from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
 
 __all__ = [
     "MemorySessionService",
@@ -37,5 +38,6 @@ __all__ = [
     "resumed_agent",
     "runner_for",
     "used_models",
+    "with_cheap_telemetry",
     "without_password",
 ]

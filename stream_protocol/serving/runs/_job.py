@@ -17,7 +17,7 @@ from google.adk.events import Event
 
 from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
 from stream_protocol.convert.calls import NO_IDS, CallIds
-from stream_protocol.serving.adk_runner import announces_user_message
+from stream_protocol.serving.adk_runner import announces_user_message, with_cheap_telemetry
 from stream_protocol.serving.chats import title_delta
 from stream_protocol.serving.runs._run import StartedResponse
 from stream_protocol.session import (
@@ -119,13 +119,14 @@ class Job:
             if self._needs_event():
                 opening = Event(author="user", invocation_id=invocation_id)
                 await self.runner.session_service.append_event(session, opening)
+        run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
         events = self.runner.run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id,
             new_message=content,
             state_delta={**title_delta(self.session, self.transcript, self.turn), **self.overrides.state()} or None,
-            run_config=run_config_for_turn(self.turn, self.overrides.run_config or self.run_config, request),
+            run_config=run_config_for_turn(self.turn, run_config, request),
             yield_user_message=True,
             abort_signal=abort_signal,
         )
