@@ -61,6 +61,7 @@ def main(
         listener,
         announce=lambda url: click.echo(f"Talk with the demo agent at {url}"),
         before_accepting=freeze_startup_objects,
+        drain=settings.drain,
     )
 
 

@@ -19,6 +19,9 @@ class Settings:
     disconnect_grace: float | None = None
     """Seconds that a run outlives its reader; by default it goes on to its end, and a page that reloads takes it up."""
 
+    drain: float = 5.0
+    """Seconds that runs go on after SIGTERM. Docker kills 10 seconds after it, unless ``--stop-timeout`` says more."""
+
     show_errors: bool = False
     """Whether the page shows the cause of an error. Only where who chats may read it."""
 
@@ -28,7 +31,7 @@ class Settings:
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Self:
         """Reads ``HOST``, ``PORT``, ``AI_SDK``, ``ALLOW_ORIGINS`` (comma-separated) and ``DISCONNECT_GRACE`` (seconds,
-        or empty: a run goes on to its end), and ``SHOW_ERRORS`` and ``INSPECT`` (0 or 1).
+        or empty: a run goes on to its end), ``DRAIN`` (seconds), and ``SHOW_ERRORS`` and ``INSPECT`` (0 or 1).
 
         Raises ``ValueError`` for what makes no sense.
         """
@@ -38,6 +41,7 @@ class Settings:
             ai_sdk=_ai_sdk(env.get("AI_SDK", "6")),
             allow_origins=tuple(origin.strip() for origin in env.get("ALLOW_ORIGINS", "").split(",") if origin.strip()),
             disconnect_grace=_seconds(env.get("DISCONNECT_GRACE", "")),
+            drain=_not_negative("DRAIN", float(env.get("DRAIN", cls.drain))),
             show_errors=_flag("SHOW_ERRORS", env.get("SHOW_ERRORS", "0")),
             inspect=_flag("INSPECT", env.get("INSPECT", "0")),
         )
@@ -45,6 +49,12 @@ class Settings:
 
 def _seconds(text: str) -> float | None:
     return float(text) if text else None
+
+
+def _not_negative(name: str, seconds: float) -> float:
+    if not seconds >= 0:  # refuses NaN, too
+        raise ValueError(f"{name} must be 0 or more seconds")
+    return seconds
 
 
 def _flag(name: str, text: str) -> bool:

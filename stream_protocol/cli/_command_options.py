@@ -69,6 +69,23 @@ class Pace(FloatParam):
         return speed
 
 
+class Seconds(click.FloatRange):
+    """A time from 0 on. ``FloatRange`` takes NaN for a number in any range."""
+
+    name = "seconds"
+
+    def __init__(self, *, min_open: bool = False) -> None:
+        """``min_open``: 0 is none, either."""
+        super().__init__(min=0, min_open=min_open)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Returns the seconds. Raises ``click.BadParameter`` for what is no time."""
+        seconds = float(super().convert(value, param, ctx))
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is no time", param, ctx)
+        return seconds
+
+
 def refuse_beside(option: str, allowed: Container[str]) -> None:
     """Refuses the command if it has an option or argument that is not ``allowed`` together with ``option``."""
     for parameter in _parameters_on_command_line():

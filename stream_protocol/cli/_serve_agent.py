@@ -71,6 +71,7 @@ class AgentServer:
     lease: float
     limits: ServiceLimits
     max_connections: int
+    drain: float
     record_folder: str | None
     audit_file: str | None
     user_header: str | None
@@ -136,7 +137,15 @@ class AgentServer:
                 click.launch(url)
 
         limits = ServerLimits(connections=self.max_connections)
-        run_server(guarded, service, listener, announce, limits, before_accepting=freeze_startup_objects)
+        run_server(
+            guarded,
+            service,
+            listener,
+            announce=announce,
+            limits=limits,
+            before_accepting=freeze_startup_objects,
+            drain=self.drain,
+        )
 
     def _show_screen(self, headline: str, service: ChatService, url: str) -> None:
         root = service.runner.agent

@@ -58,4 +58,4 @@ def serve_recordings(  # noqa: PLR0913  # one argument per option
             click.launch(url)
 
     limits = ServerLimits(connections=max_connections)
-    run_server(app, chats, listener, announce=announce, limits=limits)
+    run_server(app, chats, listener, announce=announce, limits=limits, drain=0)

@@ -11,6 +11,7 @@ from stream_protocol.cli._command_options import (
     FILE,
     FOLDER,
     Pace,
+    Seconds,
     ai_sdk_version,
     refuse_beside,
     refuse_without,
@@ -120,8 +121,15 @@ _EXAMPLES: Final = {
 )
 @click.option(
     "--disconnect-grace",
-    type=click.FloatRange(min=0),
-    help="Seconds that a run goes on after its last reader has left; 0 stops it at once.  [default: to its end]",
+    type=Seconds(),
+    help="How long a run goes on after its last reader has left; 0 stops it at once.  [default: to its end]",
+)
+@click.option(
+    "--drain",
+    type=Seconds(),
+    default=30.0,
+    show_default=True,
+    help="How long runs go on after SIGTERM, while no new ones begin; a second signal ends them.",
 )
 @click.option("--redis", "redis_url", help="Keep what runs where all workers find it: redis://host:6379/0.")
 @click.option(
@@ -133,10 +141,10 @@ _EXAMPLES: Final = {
 )
 @click.option(
     "--lease",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min_open=True),
     default=15.0,
     show_default=True,
-    help="Seconds until a worker that is dead loses its chats.",
+    help="How long until a worker that is dead loses its chats.",
 )
 @click.option(
     "--max-runs",
@@ -203,6 +211,7 @@ def serve(
     allowed_hosts: tuple[str, ...],
     max_connections: int,
     disconnect_grace: float | None,
+    drain: float,
     max_runs: int,
     max_runs_per_user: int,
     requests_per_minute: int,
@@ -271,6 +280,7 @@ def serve(
             max_runs=max_runs, max_runs_per_user=max_runs_per_user, max_requests_per_minute=requests_per_minute
         ),
         max_connections=max_connections,
+        drain=0 if reload else drain,  # who has changed a file waits for the new agent
         record_folder=record_folder,
         audit_file=audit_file,
         user_header=user_header,

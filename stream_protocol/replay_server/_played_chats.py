@@ -106,6 +106,9 @@ class Chats:
         if (chat := self._chats.pop(chat_id, None)) is not None:
             chat.playback.stop()
 
+    async def drain(self) -> None:
+        """Does nothing: a recorded response is there again after a restart."""
+
     async def aclose(self) -> None:
         """Stops all responses."""
         for chat in self._chats.values():

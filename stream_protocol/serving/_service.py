@@ -100,6 +100,9 @@ INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is m
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
 
+DRAINED_CHECK_SECONDS: Final = 0.05
+"""Between two looks of ``drain`` whether anything goes on."""
+
 
 class _StillRunningError(Exception):
     """The run for whose end an answer waits goes on."""
@@ -210,6 +213,12 @@ class ChatService:
         self._waiting = RunSlots(limits.max_waiting_per_user, limits.max_runs)
         self._audit = AuditTrail(self.runner.app_name, on_audit, timeout=hook_timeout)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._draining = False
+
+    @property
+    def accepts_runs(self) -> bool:
+        """Whether requests may begin runs: until ``drain`` or ``aclose`` is called."""
+        return not self._draining
 
     def count_request(self, user_id: str) -> None:
         """Counts a request of this user, of whatever kind. Raises ``ChatRequestError`` (429) if there were too many.
@@ -231,23 +240,42 @@ class ChatService:
         An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stopping_wait``
         its response begins, silent; if the answer is refused then, the response is one ``error`` chunk.
         """
+        begins_run = self.accepts_runs  # who was let in before waits for a chat, and has it then
         try:
-            return await self._respond(request, user_id, overrides, patience=self._stopping_wait)
+            return await self._respond(request, user_id, overrides, patience=self._stopping_wait, begins_run=begins_run)
         except _StillRunningError:
-            answer = self._respond(request, user_id, overrides, patience=None)
+            answer = self._respond(request, user_id, overrides, patience=None, begins_run=begins_run)
             task = asyncio.create_task(refusal_as_events(answer))
             self._keep(task)
             return late_response(task)
 
     async def _respond(
-        self, request: ChatRequest, user_id: str, overrides: RunOverrides, *, patience: float | None
+        self,
+        request: ChatRequest,
+        user_id: str,
+        overrides: RunOverrides,
+        *,
+        patience: float | None,
+        begins_run: bool,
     ) -> AsyncIterator[bytes]:
-        """``respond``. Raises ``_StillRunningError`` if an answer has to wait for longer than ``patience`` seconds."""
+        """``respond``. Raises ``_StillRunningError`` if an answer has to wait for longer than ``patience`` seconds.
+
+        ``begins_run=False``: only attaches to the run of an equal request.
+        """
         async with self._audit.answering(user_id, request) as attempt:
-            return await self._start_or_repeat(request, user_id, overrides, attempt, patience=patience)
+            return await self._start_or_repeat(
+                request, user_id, overrides, attempt, patience=patience, begins_run=begins_run
+            )
 
     async def _start_or_repeat(
-        self, request: ChatRequest, user_id: str, overrides: RunOverrides, attempt: Attempt, *, patience: float | None
+        self,
+        request: ChatRequest,
+        user_id: str,
+        overrides: RunOverrides,
+        attempt: Attempt,
+        *,
+        patience: float | None,
+        begins_run: bool,
     ) -> AsyncIterator[bytes]:
         """``_respond``, which records what becomes of the ``attempt``."""
         key = chat_key(user_id, request.id)
@@ -257,7 +285,8 @@ class ChatService:
             slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
             held.callback(slot.free)
             held.callback(waiting.free)
-            while not isinstance(claimed := await self._runs.claim(key, digest, self._run_limits, waiting.take), Run):
+            claim = partial(self._runs.claim, key, digest, self._run_limits, waiting.take, begins_run=begins_run)
+            while not isinstance(claimed := await claim(), Run):
                 if isinstance(claimed, RunReader):
                     return claimed
                 turn = await self._plan_beside(key, request, digest, overrides, attempt)
@@ -405,8 +434,20 @@ class ChatService:
         """Returns what a client sees of an error: the text of ``on_error``, by default a masked one."""
         return self._settings.error_text(error)
 
+    async def drain(self) -> None:
+        """Refuses new runs from now on, and returns when those that go on have ended and are stored.
+
+        A request that would begin a run gets 503 with ``Retry-After``; all else is answered as before: readers, stops,
+        histories. To be called when the server is told to end; then ``aclose``. How long a run may still take is up to
+        the caller: ``asyncio.wait_for(service.drain(), 30)``.
+        """
+        self._draining = True
+        while self._tasks or self._runs.any_here or self._waiting:  # noqa: ASYNC110 - three things, and once in a life
+            await asyncio.sleep(DRAINED_CHECK_SECONDS)
+
     async def aclose(self) -> None:
         """Stops all runs and waits for them, up to ``SHUTDOWN_SECONDS``. Later requests are refused (503)."""
+        self._draining = True
         self._runs.close()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)

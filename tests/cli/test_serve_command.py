@@ -65,11 +65,13 @@ def test_a_model_that_only_does_live_runs_is_one_line_on_stderr(tmp_path: Path, 
     assert done.stderr.count("\n") == 1
 
 
-def test_a_grace_that_is_no_time_is_one_line_on_stderr(tmp_path: Path) -> None:
-    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    done = fresh_cli("serve", "agent:root_agent", "--disconnect-grace", "nan", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "adk-ui-stream: `disconnect_grace` must be 0 or more seconds, or None.\n"
+@pytest.mark.parametrize("option", ["--disconnect-grace", "--drain", "--lease"])
+@pytest.mark.parametrize("seconds", ["nan", "-1", "soon"])
+def test_seconds_that_are_no_time_are_one_line_on_stderr(option: str, seconds: str) -> None:
+    done = CliRunner().invoke(main, ["serve", "agent:root_agent", "--redis", "redis://127.0.0.1:1/0", option, seconds])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"adk-ui-stream: Invalid value for '{option}': ")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(("options", "messages"), [((), 4), (("--history-cut", "rewind"), 2)])
@@ -110,7 +112,8 @@ def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort_and_its_audit
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "agent.py").write_text(AGENT.format(pause=3600))
-    with serving("folder", "--no-page", "--audit", "audit.jsonl", cwd=tmp_path) as (process, url):
+    options = ("--no-page", "--audit", "audit.jsonl", *(["--drain", "0"] if number == signal.SIGTERM else []))
+    with serving("folder", *options, cwd=tmp_path) as (process, url):
         with httpx.stream("POST", f"{url}/api/chat", json=BODY, timeout=HANG) as response:
             lines = (line for line in response.iter_lines() if line)
             while "text-delta" not in next(lines):
@@ -122,6 +125,39 @@ def test_a_server_that_is_told_to_stop_ends_its_streams_with_abort_and_its_audit
         process.wait()
     (record,) = map(json.loads, (tmp_path / "audit.jsonl").read_text().splitlines())
     assert (record["action"], record["status"], record["chat_id"]) == ("delete", 404, "none")
+
+
+def test_a_server_that_is_told_to_end_lets_its_runs_go_on_until_a_second_signal(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=3600))
+    with serving("agent:root_agent", "--no-page", "--drain", "3600", cwd=tmp_path) as (process, url):
+        with httpx.stream("POST", f"{url}/api/chat", json=BODY, timeout=HANG) as response:
+            lines = (line for line in response.iter_lines() if line)
+            while "text-delta" not in next(lines):
+                pass
+            assert httpx.get(f"{url}/readyz").status_code == 200
+            process.send_signal(signal.SIGTERM)
+            while httpx.get(f"{url}/readyz").status_code == 200:
+                pass
+            refused = httpx.post(f"{url}/api/chat", json=BODY | {"id": "c2"})
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+            process.send_signal(signal.SIGTERM)
+            rest = list(lines)
+        assert rest[-2:] == ['data: {"type":"abort"}', "data: [DONE]"]
+        process.wait()
+
+
+def test_a_server_that_is_told_to_end_has_said_all_before(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0.5))
+    with serving("agent:root_agent", "--no-page", cwd=tmp_path) as (process, url):
+        with httpx.stream("POST", f"{url}/api/chat", json=BODY, timeout=HANG) as response:
+            lines = (line for line in response.iter_lines() if line)
+            while "text-delta" not in next(lines):
+                pass
+            process.send_signal(signal.SIGTERM)
+            rest = list(lines)
+        assert any("Bye." in line for line in rest)
+        assert ['"finish"' in rest[-2], rest[-1]] == [True, "data: [DONE]"]
+        process.wait()
 
 
 def test_an_allowed_host_that_is_no_name_is_one_line_on_stderr(tmp_path: Path) -> None:

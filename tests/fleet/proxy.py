@@ -18,7 +18,10 @@ HOP = {"connection", "keep-alive", "transfer-encoding", "date", "server"}
 
 
 class Proxy:
-    """Gives each request to the next worker. One that is not there is passed over, as balancers do."""
+    """Gives each request to the next worker. One that is not there, or refuses it with 503, is passed over.
+
+    So does nginx with ``proxy_next_upstream error http_503 non_idempotent``.
+    """
 
     def __init__(self, ports: Sequence[int]) -> None:
         self._ports = ports
@@ -35,8 +38,9 @@ class Proxy:
     async def _serve(self, request: Request) -> Response:
         headers = [(name, value) for name, value in request.headers.raw if name.decode() not in {*HOP, PIN}]
         body = await request.body()
-        async with AsyncExitStack() as stack:
-            for port in self._choice(request.headers.get(PIN)):
+        refused = Response(status_code=502)
+        for port in self._choice(request.headers.get(PIN)):
+            async with AsyncExitStack() as stack:
                 url = f"http://127.0.0.1:{port}{request.url.path}"
                 sent = self._client.stream(request.method, url, headers=headers, content=body)
                 try:
@@ -46,8 +50,11 @@ class Proxy:
                 except httpx.RequestError:
                     break  # it may have begun: nobody else may be asked
                 kept = {name: value for name, value in answer.headers.items() if name not in HOP}
+                if answer.status_code == 503:
+                    refused = Response(await answer.aread(), 503, kept)
+                    continue
                 return StreamingResponse(_body(answer, stack.pop_all()), answer.status_code, kept)
-        return Response(status_code=502)
+        return refused
 
     def _choice(self, pin: str | None) -> Sequence[int]:
         """The ports to be tried, in this order."""

@@ -1,5 +1,7 @@
 """The real clients before two real servers, without sticky sessions: what one began, the other serves."""
 
+import asyncio
+import signal
 from collections.abc import AsyncIterator
 from uuid import uuid4
 
@@ -191,3 +193,52 @@ async def test_a_worker_that_is_killed_frees_its_chat_and_its_readers_are_told(
     await first.turn(None)
     await asks_again(first)
     assert [deed.tool for deed in house.ledger.deeds(chat)] == ["dig"]
+
+
+async def test_a_rolling_restart_loses_no_message_and_shows_no_error(house: Fleet, pages: Browser, chat: str) -> None:
+    """Each worker in turn is told to end while it runs and reads, and others send all the time."""
+    opened = {f"{chat}.{number}": await pages.page(f"{chat}-{number}") for number in range(6)}
+    turns = 0
+    for worker in house.workers:
+        for key, page in opened.items():
+            await page.send(f"stroll {key}.{turns}")
+        readers = [await pages.reloaded(f"{chat}-{number}", worker=number % 2) for number in range(len(opened))]
+        for page in opened.values():
+            await page.until(type="tool-note")
+        worker.end()
+        late = [await pages.page(f"{chat}-{turns}-{number}") for number in range(6)]
+        for page in late:
+            await page.send(f"stroll {chat}.late")
+        for key, page in opened.items():
+            assert (await shows_what_is_stored(page)).text().endswith(f"Home again {key}.{turns}.")
+        for page in readers:
+            assert (await page.settled()).status == "ready"
+        for page in late:
+            assert (await shows_what_is_stored(page)).text().endswith(f"Home again {chat}.late.")
+        assert await asyncio.to_thread(worker.ended) == -signal.SIGTERM
+        for key, page in opened.items():
+            await page.send(f"say {key}")
+            assert (await shows_what_is_stored(page)).text() == f"Said {key}."
+        house.mend()
+        turns += 1
+    for key, page in opened.items():
+        assert len((await page.settled()).messages) == 4 * turns, key
+
+
+async def test_who_reads_another_workers_run_stays_until_the_grace_is_over_and_resumes(
+    house: Fleet, pages: Browser, chat: str
+) -> None:
+    first = await pages.page(chat, worker=1)
+    await first.send(f"slow {chat}")
+    await first.until(type="text")
+    reader = await pages.reloaded(chat, worker=0)
+    await reader.until(type="text")
+    house.workers[0].end()
+    assert await asyncio.to_thread(house.workers[0].ended) == -signal.SIGTERM
+    assert (await reader.settled()).text() == "One "
+    await reader.turn(None)
+    await reader.resume()
+    await reader.until(type="text")
+    house.ledger.open(chat)
+    for page in (first, reader):
+        assert (await shows_what_is_stored(page)).text() == f"One two {chat}."

@@ -17,6 +17,9 @@ from tests.redis_server import RedisServer, redis_server
 LEASE: Final = 3.0
 """Seconds. Short, because tests wait for it; long enough for a machine that is busy."""
 
+DRAIN: Final = 5.0
+"""Seconds that runs go on in a worker that is told to end: longer than a stroll, and tests wait for it."""
+
 
 class Worker:
     """``adk-ui-stream serve``. It keeps its port when it is killed and started again."""
@@ -47,6 +50,17 @@ class Worker:
         if self._process is not None:
             self._process.kill()
             self._process = None
+
+    def end(self) -> None:
+        """As an orchestrator does, which starts it again: see ``ended``."""
+        self._signal(signal.SIGTERM)
+
+    def ended(self) -> int:
+        """Its exit code, once it has ended by itself."""
+        assert self._process is not None
+        code = self._process.wait()
+        self._process = None
+        return code
 
     def freeze(self) -> None:
         """It takes connections and does nothing."""
@@ -92,7 +106,7 @@ def fleet(folder: Path, database: str, ai_sdk: AiSdkVersion) -> Iterator[Fleet]:
     with redis_server(folder) as redis:
         shared = ("--redis", redis.url, "--lease", str(LEASE), "--session-service-uri", database)
         busy = ("--requests-per-minute", "100000")  # all persons are one user, and wait for nothing
-        own = (*shared, *busy, "--ai-sdk", str(ai_sdk))
+        own = (*shared, *busy, "--drain", str(DRAIN), "--ai-sdk", str(ai_sdk))
         workers = Worker(folder, *own), Worker(folder, *own)
         whole = Fleet(workers, redis, Ledger(folder), ai_sdk)
         try:

@@ -29,7 +29,8 @@ def chat_routes(
 ) -> list[BaseRoute]:
     """The routes of the chat endpoint: ``POST {path}``, to which ``useChat`` posts; ``GET``, ``PATCH`` and
     ``DELETE {path}/{id}``; ``GET {path}/{id}/stream``; ``POST {path}/{id}/stop``;
-    ``GET {path}/{id}/artifacts/{name}``; ``GET {path}s``, the list of chats; and ``GET /healthz``.
+    ``GET {path}/{id}/artifacts/{name}``; ``GET {path}s``, the list of chats; ``GET /healthz``, 200 while the
+    process lives; and ``GET /readyz``, 503 once it begins no more runs.
 
     ``target``: an agent, an ``App`` or a ``Runner``, served with the defaults of ``ChatService``; or a ``ChatService``
     with other options. Call its ``aclose`` in the app's lifespan.
@@ -87,6 +88,11 @@ def chat_routes(
     async def artifact(request: Request, user_id: str) -> Response:
         return await endpoints.artifact(request, _chat_id(request), request.path_params["name"], user_id=user_id)
 
+    async def readyz(_request: Request) -> Response:
+        if service.accepts_runs:
+            return JSONResponse({"status": "ok"})
+        return JSONResponse({"status": "draining"}, status_code=503)
+
     def route(method: str, path: str, name: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> BaseRoute:
         async def identified(request: Request) -> Response:
             async with dropping_body_if_refused(request):
@@ -105,6 +111,7 @@ def chat_routes(
         route("DELETE", path + "/{chat_id}", "delete_chat", delete),
         route("GET", path + "/{chat_id}/artifacts/{name:path}", "artifact", artifact),
         Route("/healthz", plain_text_errors(_healthz), methods=["GET"], name="healthz"),
+        Route("/readyz", plain_text_errors(readyz), methods=["GET"], name="readyz"),
     ]
 
 

@@ -3,12 +3,15 @@
 import asyncio
 import errno
 import logging
+import math
+import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import ip_address
+from types import FrameType
 from typing import Any, Protocol
 
 import uvicorn
@@ -28,6 +31,15 @@ OTHER_FILES = 50
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """What ``accept`` fails with when the process or the machine has no more."""
 
+DRAIN_SECONDS = 30.0
+"""How long runs go on after SIGTERM. Kubernetes gives a process 30 seconds in all by default: it needs more then."""
+
+FORCED_SECONDS = 1.0
+"""How long a server that gets a second signal still stores what its runs have said."""
+
+TICK_SECONDS = 0.05
+"""Between two looks of a server that ends. A signal wakes nobody."""
+
 GRACEFUL_SECONDS = 3
 """How long uvicorn waits for open connections when it stops. Every stream has ended before that."""
 
@@ -35,23 +47,42 @@ GRACEFUL_SECONDS = 3
 class StreamingService(Protocol):
     """A service with open streams, which must end before the server stops. ``ChatService`` is one."""
 
+    async def drain(self) -> None:
+        """Begins no more streams, and returns when those that are written here have ended."""
+
     async def aclose(self) -> None:
         """Ends the streams."""
 
 
 class ChatServer(uvicorn.Server):
-    """A uvicorn server that ends the streams before it waits until their connections close."""
+    """A uvicorn server that ends the streams before it waits until their connections close.
+
+    SIGTERM: for ``drain`` seconds the listeners stay open, what runs goes on, and so does who reads here what another
+    worker runs. It is over when no request is being answered any more. Then the service is closed. SIGINT, of a person
+    at a terminal: the service is closed at once. A second signal ends the grace, and soon after it the process.
+    """
 
     def __init__(
         self,
         config: uvicorn.Config,
         service: StreamingService,
         before_accepting: Callable[[], Awaitable[None]] | None = None,
+        *,
+        drain: float = 0.0,
     ) -> None:
         super().__init__(config)
         self._service = service
         self._before_accepting = before_accepting
+        self._drain = drain
         self._out_of_files = RareWarning()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Called for each signal, between any two steps of the loop."""
+        if self.should_exit:
+            self.force_exit = True
+        if sig == signal.SIGINT:
+            self._drain = 0.0
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Starts the server. What asyncio reports of its connections is then handled here."""
@@ -61,9 +92,22 @@ class ChatServer(uvicorn.Server):
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Closes the service, so that clients read an ``abort``; then stops the server."""
-        await self._service.aclose()
+        """Lets the runs end, then closes the service, so that clients read an ``abort``; then stops the server."""
+        draining = asyncio.create_task(self._service.drain())
+        await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
+        draining.cancel()
+        closing = asyncio.create_task(self._service.aclose())
+        await self._wait(closing.done, math.inf, forced_seconds=FORCED_SECONDS)
         await super().shutdown(sockets)
+
+    async def _wait(self, is_over: Callable[[], bool], seconds: float, *, forced_seconds: float = 0.0) -> None:
+        """Waits until it is over, up to so many seconds; after a second signal only ``forced_seconds`` more."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while not is_over() and loop.time() < deadline:
+            if self.force_exit:
+                deadline = min(deadline, loop.time() + forced_seconds)
+            await asyncio.sleep(min(TICK_SECONDS, max(0.0, deadline - loop.time())))
 
     def _handle_exception(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -128,11 +172,13 @@ def run_server(
     limits: ServerLimits | None = None,
     *,
     before_accepting: Callable[[], Awaitable[None]] | None = None,
+    drain: float = DRAIN_SECONDS,
 ) -> None:
     """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL.
 
     ``limits``: what clients may take; by default ``ServerLimits()``.
     ``before_accepting``: awaited while connections wait to be accepted. ``freeze_startup_objects`` is meant for it.
+    ``drain``: seconds that runs go on after SIGTERM, while no new ones begin. SIGINT, and any second signal, ends them.
     """
     limits = limits or ServerLimits()
     limits = replace(limits, connections=connections_within_files(limits.connections))
@@ -148,7 +194,7 @@ def run_server(
     announce(server_address(listener))
     logging.getLogger("uvicorn.error").addFilter(RareRecords())
     with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
-        ChatServer(config, service, before_accepting).run(sockets=[listener])
+        ChatServer(config, service, before_accepting, drain=drain).run(sockets=[listener])
 
 
 def connections_within_files(wanted: int) -> int:

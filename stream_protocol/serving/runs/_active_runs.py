@@ -42,8 +42,8 @@ def chat_key(user_id: str, chat_id: str) -> ChatKey:
 
 
 def closing_refusal() -> ChatRequestError:
-    """The refusal of a request that comes after ``close``."""
-    return ChatRequestError("The server is shutting down.", status=503)
+    """The refusal of a request that comes when the worker is about to end. Another worker may take it."""
+    return ChatRequestError("The server is shutting down. Try again in a moment.", status=503, retry_after=RETRY_AFTER)
 
 
 def busy_refusal() -> ChatRequestError:
@@ -93,23 +93,32 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def claim(
-        self, key: ChatKey, request: str, limits: RunLimits, before_waiting: Callable[[], Awaitable[None]]
+        self,
+        key: ChatKey,
+        request: str,
+        limits: RunLimits,
+        before_waiting: Callable[[], Awaitable[None]],
+        *,
+        begins_run: bool = True,
     ) -> Run | RunReader | RunInfo:
         """Returns a new run, which holds the chat until ``release``; a reader if an equal request is being answered; or
         another run of the chat that goes on.
 
         Waits for another run only if that one is stopping, its worker may be dead, or its chat is not here (yet);
-        ``before_waiting`` may refuse that. Raises ``ChatRequestError`` (503) if it does not end in time, and after
-        ``close``.
+        ``before_waiting`` may refuse that. ``begins_run=False``: returns only a reader. Raises ``ChatRequestError``
+        (503) if the other does not end in time, if there is nothing to read, and after ``close``.
         """
         deadline = _now() + self._stopping_wait
         # Asked before: a run log may wait by itself for a run that is about to end.
         was_busy = await self._run_log.current(self._name(key)) is not None
         while True:
-            try:
-                return await self._claim(key, request, limits, chat_was_busy=was_busy)
-            except ChatTakenError as taken:
-                other = taken.run
+            if begins_run:
+                try:
+                    return await self._claim(key, request, limits, chat_was_busy=was_busy)
+                except ChatTakenError as taken:
+                    other = taken.run
+            else:
+                other = await self._equal_run(key, request)
             if ours := await self._is_ours(key):
                 same = other.request == request
                 if not same and other.healthy and other.phase != "closed":
@@ -203,6 +212,11 @@ class ActiveRuns:
         del self._runs[run]
         run.release()
 
+    @property
+    def any_here(self) -> bool:
+        """Whether this worker has a run, or a request of its own holds a chat."""
+        return bool(self._runs)
+
     def close(self) -> None:
         """Stops all runs of this worker; later claims are refused."""
         self._closed = True
@@ -217,6 +231,13 @@ class ActiveRuns:
         if self._closed:  # also while the chat was being claimed
             if run in self._runs:
                 self.release(run)
+            raise closing_refusal()
+        return run
+
+    async def _equal_run(self, key: ChatKey, request: str) -> RunInfo:
+        """The run of the chat. Raises ``ChatRequestError`` (503) if there is none, or if it answers another request."""
+        run = await self._run_log.current(self._name(key))
+        if run is None or run.request != request:
             raise closing_refusal()
         return run
 

@@ -2,6 +2,7 @@ import asyncio
 import errno
 import logging
 import resource
+import signal
 import socket
 
 import pytest
@@ -19,6 +20,9 @@ LIMITED_HTTP = "stream_protocol.serving.http._limited_http"
 
 
 class _Service:
+    async def drain(self) -> None:
+        pass
+
     async def aclose(self) -> None:
         pass
 
@@ -101,3 +105,84 @@ def test_a_sentence_that_clients_can_cause_is_logged_once_a_minute_and_a_traceba
     assert [passes("no HTTP", second) for second in (1000, 1001, 1059, 1060, 1061)] == [True, False, False, True, False]
     assert passes("another", 1001)
     assert all(passes("failed", 1001, ValueError("x")) for _ in range(3))
+
+
+class _Busy:
+    """A service that writes streams until it is told that they have ended, and may hang when it is closed."""
+
+    def __init__(self, happened: list[str], *, hangs: bool = False) -> None:
+        self.ended, self.drained = asyncio.Event(), asyncio.Event()
+        self._happened = happened
+        self._closed = asyncio.Event()
+        if not hangs:
+            self._closed.set()
+
+    async def drain(self) -> None:
+        self._happened.append("draining")
+        await self.ended.wait()
+        self._happened.append("drained")
+        self.drained.set()
+
+    async def aclose(self) -> None:
+        self._happened.append("closing")
+        await self._closed.wait()
+        self._happened.append("closed")
+
+
+@pytest.mark.parametrize(
+    ("signals", "drain", "hangs", "expected"),
+    [
+        ((signal.SIGTERM,), 0.01, False, ["draining", "closing", "closed"]),
+        ((signal.SIGTERM, signal.SIGTERM), 3600, False, ["draining", "closing", "closed"]),
+        ((signal.SIGTERM, signal.SIGINT), 3600, False, ["draining", "closing", "closed"]),
+        ((signal.SIGTERM, signal.SIGTERM), 3600, True, ["draining", "closing"]),
+        ((signal.SIGINT,), 3600, False, ["closing", "closed"]),
+    ],
+    ids=["grace is over", "second signal", "and of another kind", "store hangs", "at a terminal"],
+)
+async def test_what_ends_the_grace(
+    signals: tuple[signal.Signals, ...], drain: float, hangs: bool, expected: list[str]
+) -> None:
+    happened: list[str] = []
+    server = _server(_Busy(happened, hangs=hangs), drain)
+    with bind_socket("127.0.0.1", 0) as listener:
+        await server.startup(sockets=[listener])
+        first, *others = signals
+        server.handle_exit(first, None)
+        ending = asyncio.create_task(server.shutdown(sockets=[listener]))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        for other in others:
+            server.handle_exit(other, None)
+        await ending
+    assert happened == expected
+
+
+async def test_the_listener_stays_open_until_all_streams_have_ended() -> None:
+    happened: list[str] = []
+    service = _Busy(happened)
+    server = _server(service, 3600)
+    with bind_socket("127.0.0.1", 0) as listener:
+        await server.startup(sockets=[listener])
+        server.handle_exit(signal.SIGTERM, None)
+        ending = asyncio.create_task(server.shutdown(sockets=[listener]))
+        await asyncio.sleep(0)
+        _, writer = await asyncio.open_connection(*listener.getsockname())
+        writer.close()
+        reading = asyncio.create_task(asyncio.sleep(3600))
+        server.server_state.tasks.add(reading)  # somebody reads what another worker runs
+        service.ended.set()
+        await service.drained.wait()
+        assert "closing" not in happened
+        server.server_state.tasks.discard(reading)
+        reading.cancel()
+        await ending
+    assert happened == ["draining", "drained", "closing", "closed"]
+
+
+def _server(service: _Busy, drain: float) -> ChatServer:
+    config = uvicorn.Config(_app, lifespan="off", ws="none", log_config=None)
+    config.load()
+    server = ChatServer(config, service, drain=drain)
+    server.lifespan = config.lifespan_class(config)
+    return server
