@@ -202,9 +202,9 @@ async def test_a_rolling_restart_loses_no_message_and_shows_no_error(house: Flee
     for worker in house.workers:
         for key, page in opened.items():
             await page.send(f"stroll {key}.{turns}")
-        readers = [await pages.reloaded(f"{chat}-{number}", worker=number % 2) for number in range(len(opened))]
         for page in opened.values():
             await page.until(type="tool-note")
+        readers = [await pages.reloaded(f"{chat}-{number}", worker=number % 2) for number in range(len(opened))]
         worker.end()
         late = [await pages.page(f"{chat}-{turns}-{number}") for number in range(6)]
         for page in late:

@@ -59,7 +59,7 @@ class Worker:
         """Its exit code, once it has ended by itself."""
         assert self._process is not None
         code = self._process.wait()
-        self._process = None
+        self.kill()
         return code
 
     def freeze(self) -> None:
