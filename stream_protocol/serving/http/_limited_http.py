@@ -6,6 +6,8 @@ its ``transport`` and the ``h11`` connection, ``conn``; it calls ``send_400_resp
 docs/decisions/server-limits.md.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from dataclasses import dataclass
@@ -93,7 +95,40 @@ class ServerLimits:
     that is read never is, however long it lasts."""
 
 
-class LimitedHttp(H11Protocol, asyncio.BufferedProtocol):
+class _InPieces(asyncio.BufferedProtocol):
+    """Reads no more than ``READ_BYTES`` in one go for a connection.
+
+    It is none itself: uvloop asks for a buffer only what is no ``asyncio.Protocol``, which uvicorn's protocol is.
+    """
+
+    def __init__(self, connection: LimitedHttp) -> None:
+        self._connection = connection
+        self._buffer = bytearray()
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Where the next bytes are read to."""
+        self._buffer = bytearray(READ_BYTES)
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Parses these bytes."""
+        data, self._buffer = self._buffer[:nbytes], bytearray()
+        self._connection.data_received(bytes(data))
+
+    def eof_received(self) -> None:
+        self._connection.eof_received()
+
+    def pause_writing(self) -> None:
+        self._connection.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._connection.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connection.connection_lost(exc)
+
+
+class LimitedHttp(H11Protocol):
     """One connection. A subclass has other ``limits``."""
 
     limits: ClassVar = ServerLimits()
@@ -102,7 +137,6 @@ class LimitedHttp(H11Protocol, asyncio.BufferedProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.conn = _StrictConnection(h11.SERVER)
-        self._buffer = bytearray()
         self._requested = False
         """Whether a request has arrived on this connection."""
         self._phase: object = h11.IDLE
@@ -119,6 +153,7 @@ class LimitedHttp(H11Protocol, asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """Takes the connection, or answers 503."""
         super().connection_made(transport)
+        transport.set_protocol(_InPieces(self))
         # uvicorn writes nothing while anything waits, so what waits only ever gets less: see `_look_at_writing`.
         transport.set_write_buffer_limits(high=0)
         self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
@@ -131,17 +166,11 @@ class LimitedHttp(H11Protocol, asyncio.BufferedProtocol):
             self._next_look.cancel()
         super().connection_lost(exc)
 
-    def get_buffer(self, sizehint: int) -> bytearray:
-        """Where asyncio reads the next bytes to."""
-        self._buffer = bytearray(READ_BYTES)
-        return self._buffer
-
-    def buffer_updated(self, nbytes: int) -> None:
+    def data_received(self, data: bytes) -> None:
         """Parses these bytes."""
         self._see_phase()
-        self._phase_bytes += nbytes
-        data, self._buffer = self._buffer[:nbytes], bytearray()
-        self.data_received(bytes(data))
+        self._phase_bytes += len(data)
+        super().data_received(data)
         self._see_phase()
 
     def _unsupported_upgrade_warning(self) -> None:

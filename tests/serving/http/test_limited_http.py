@@ -35,6 +35,10 @@ class Transport(asyncio.Transport):
         self.closing = False
         self.aborts = 0
         self.high: int | None = None
+        self.reader: asyncio.BaseProtocol | None = None
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self.reader = protocol
 
     def write(self, data: Any) -> None:
         assert not self.closing, "written after the end"
@@ -79,12 +83,14 @@ class Connection:
         protocol.connection_made(self.transport)
 
     def sends(self, data: bytes) -> None:
-        """As asyncio reads it."""
+        """As the event loop reads it."""
+        reader = self.transport.reader
+        assert isinstance(reader, asyncio.BufferedProtocol)
         while data:
-            room = self.protocol.get_buffer(-1)
+            room = memoryview(reader.get_buffer(-1))
             piece, data = data[: len(room)], data[len(room) :]
             room[: len(piece)] = piece
-            self.protocol.buffer_updated(len(piece))
+            reader.buffer_updated(len(piece))
 
     def waits(self, looks: int) -> None:
         for _ in range(looks):
@@ -327,7 +333,8 @@ async def test_a_connection_more_is_refused_if_all_are_in_a_request() -> None:
 
 async def test_little_is_parsed_at_once() -> None:
     client = Server(_length).connects()
-    assert len(client.protocol.get_buffer(256 * 1024)) == READ_BYTES
+    assert isinstance(client.transport.reader, asyncio.BufferedProtocol)
+    assert len(memoryview(client.transport.reader.get_buffer(256 * 1024))) == READ_BYTES
 
 
 @pytest.mark.parametrize(
@@ -392,3 +399,40 @@ async def test_a_body_that_is_no_http_ends_the_connection_with_at_most_one_respo
     assert (client.transport.status, client.transport.written.count(b"HTTP/1.1")) == (status, 1)
     assert client.transport.is_closing()
     await client.ends()
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_each_event_loop_reads_in_pieces(loop: str) -> None:
+    new_loop = asyncio.new_event_loop if loop == "asyncio" else pytest.importorskip("uvloop").new_event_loop
+    read: list[int] = []
+    ended = asyncio.Event()
+
+    class Measured(LimitedHttp):
+        def data_received(self, data: bytes) -> None:
+            read.append(len(data))
+            super().data_received(data)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            ended.set()
+
+    async def send() -> None:
+        config = uvicorn.Config(_length, ws="none", log_config=None, lifespan="off")
+        config.load()
+        state = ServerState()
+        server = await asyncio.get_running_loop().create_server(
+            lambda: Measured(config=config, server_state=state, app_state={}), "127.0.0.1", 0
+        )
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        body = b"x" * (10 * READ_BYTES)
+        writer.write(
+            b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        )
+        assert (await reader.read()).endswith(b"\r\n%d" % len(body))
+        writer.close()
+        await ended.wait()
+        server.close()
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(send())
+    assert max(read) == READ_BYTES

@@ -4,6 +4,7 @@ import logging
 import resource
 import signal
 import socket
+from importlib.util import find_spec
 
 import pytest
 import uvicorn
@@ -14,6 +15,7 @@ from stream_protocol.serving.http._uvicorn_server import (
     RareRecords,
     bind_socket,
     connections_within_files,
+    run_server,
 )
 
 LIMITED_HTTP = "stream_protocol.serving.http._limited_http"
@@ -91,6 +93,18 @@ def test_no_connection_is_accepted_before_the_server_is_prepared() -> None:
     with bind_socket("127.0.0.1", 0) as listener:
         Prepared(config, _Service(), prepare).run(sockets=[listener])
     assert happened == ["prepared", "accepting"]
+
+
+def test_the_event_loop_is_uvloops_where_that_is_installed() -> None:
+    loops: list[str] = []
+
+    async def look() -> None:
+        loops.append(type(asyncio.get_running_loop()).__module__)
+        raise KeyboardInterrupt
+
+    with bind_socket("127.0.0.1", 0) as listener:
+        run_server(_app, _Service(), listener, lambda _url: None, before_accepting=look)
+    assert loops == ["uvloop" if find_spec("uvloop") else "asyncio.unix_events"]
 
 
 def test_a_sentence_that_clients_can_cause_is_logged_once_a_minute_and_a_traceback_always() -> None:
