@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import runpy
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -124,12 +123,6 @@ def cli(*arguments: str, cwd: Path) -> Done:
     with started("stream_protocol", *arguments, cwd=cwd) as process:
         stdout = process.read()
         return Done(process.wait(), stdout, process.log.read_text())
-
-
-def fresh_cli(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The same of a Python that has imported nothing yet."""
-    command = [*COMMAND, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=ENV, cwd=cwd, timeout=HANG, check=False)
 
 
 @contextmanager

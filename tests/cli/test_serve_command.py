@@ -17,7 +17,7 @@ from stream_protocol.cli import main
 from stream_protocol.cli.serve_command import serve
 from stream_protocol.serving import ServiceLimits
 from tests.ports import free_port
-from tests.processes import COMMAND, ENV, HANG, PythonModule, cli, fresh_cli, serving
+from tests.processes import COMMAND, ENV, HANG, PythonModule, cli, serving
 from tests.redis_server import RedisServer
 
 AGENT = """
@@ -342,7 +342,7 @@ def test_a_session_service_that_cannot_be_had_is_one_line_on_stderr(tmp_path: Pa
 def test_an_inspector_is_there_if_it_is_asked_for_beside_a_recording(tmp_path: Path, options: tuple[str, ...]) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     with serving("agent:root_agent", "--no-page", "--record", "kept", *options, cwd=tmp_path) as (_, url):
-        assert httpx.post(f"{url}/api/chat", json=BODY).is_success
+        assert httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).is_success
         answer = httpx.get(f"{url}/api/chat/c1/inspect")
     assert answer.status_code == (200 if options else 404)
     assert not options or len(answer.json()["entries"]) > 4
