@@ -161,7 +161,7 @@ coverage: $(PYTHON_READY)  ## the tests of single modules, and which lines and b
 	$(BIN)/python -m pytest -m "not no_cover and not node and not samples and not release and not site" -n 3 $(BY_FILE) --cov
 	$(BIN)/coverage report --include='stream_protocol/wire/*,stream_protocol/convert/*' --fail-under=100 --skip-covered
 
-bench: $(PYTHON_READY)  ## speed and memory, as ratios taken in one run
+bench: $(PYTHON_READY)  ## speed, memory and load, as ratios taken in one run
 	$(BIN)/python -m bench $(ARGS)
 
 # The tools of the tests are the newest in both; `click` is one, too: its CliRunner of 8.1 mixes stdout and stderr.

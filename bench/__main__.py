@@ -2,9 +2,14 @@
 
 import argparse
 import asyncio
+from collections.abc import Callable
+from operator import attrgetter
+from statistics import median
+from typing import Final
 
 from bench.conversation import EVENTS_PER_TURN, TURNS
 from bench.growth import growths
+from bench.load import PAIRS, SECONDS, SLOW, Compared, Load, compare_loads, measure_slow
 from bench.memory import STREAMS, bytes_per_open_stream
 from bench.recordings import costs
 from bench.run_logs import run_log_costs
@@ -53,6 +58,39 @@ def _print_recordings() -> None:
         print(f"  {row.name:<16}{row.events_per_second:>14,.0f}{row.small:>14.0f}{row.large:>14.0f}")
 
 
+def _print_load() -> None:
+    print(f"\nLoad: one server process, {SECONDS} seconds; ours, and `/run_sse` of ADK; medians of {PAIRS} pairs.\n")
+    columns = "".join(f"{each:>14}" for each in ("ours", "/run_sse", "ratio", "ratios"))
+    for compared in compare_loads():
+        shape = compared.shape
+        print(f"  {f'{shape.streams} streams, {shape.per_second} chunks/s':<32}{columns}")
+        for name, unit, value in LOAD_ROWS:
+            _print_load_row(compared, name, unit, value)
+        errors = sum(load.errors for load in (*compared.ours, *compared.adks))
+        print(f"  {'streams that lack chunks':<32}{errors:>14}\n")
+    slow = measure_slow()
+    print(f"  {f'{SLOW.streams:,} streams, {SLOW.per_second} chunk/s':<32}{'ours':>14}")
+    for name, unit, value in LOAD_ROWS:
+        print(f"  {name:<32}{value(slow) * unit:>14.1f}")
+    print(f"  {'streams that lack chunks':<32}{slow.errors:>14}")
+
+
+def _print_load_row(compared: Compared, name: str, unit: float, value: Callable[[Load], float]) -> None:
+    ours, adks = map(value, compared.ours), map(value, compared.adks)
+    pairs = [*zip(ours, adks, strict=True)]
+    ratios = sorted(mine / its for mine, its in pairs)
+    mine, its = (median(column) * unit for column in zip(*pairs, strict=True))
+    print(f"  {name:<32}{mine:>14.1f}{its:>14.1f}{median(ratios):>14.2f}   {ratios[0]:.2f} to {ratios[-1]:.2f}")
+
+
+LOAD_ROWS: Final[tuple[tuple[str, float, Callable[[Load], float]], ...]] = (
+    ("µs of processor time per chunk", 1e6, attrgetter("cpu_per_chunk")),
+    ("ms late, median", 1e3, attrgetter("late_p50")),
+    ("ms late, 99 %", 1e3, attrgetter("late_p99")),
+    ("ms to the first chunk", 1e3, attrgetter("first_chunk")),
+    ("KiB per stream", 1 / 1024, attrgetter("memory")),
+)
+
 TABLES = {
     "speed": _print_speed,
     "growth": _print_growth,
@@ -60,11 +98,12 @@ TABLES = {
     "run-logs": _print_run_logs,
     "startup": _print_startup,
     "recordings": _print_recordings,
+    "load": _print_load,
 }
 
 
 def main() -> None:
-    """Takes the measurements that are named, or every one: some minutes in all, most of them over 200 MB files."""
+    """Takes the measurements that are named, or every one: ten minutes in all, most for load and 200 MB files."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=main.__doc__)
     parser.add_argument("tables", nargs="*", choices=[*TABLES, []], metavar="table", help=", ".join(TABLES))
     for name in parser.parse_args().tables or TABLES:

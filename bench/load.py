@@ -1,0 +1,260 @@
+"""Many streams at once on one server process: ours, and ADK's own ``/run_sse``, with the same agent.
+
+Each measurement has a fresh server, ours and ADK's in turn, so what the machine does besides meets both. Times are
+those of a client in this process; processor time and memory are the server's, as Linux counts them.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median, quantiles
+from time import monotonic, sleep
+from typing import Final, NamedTuple, Protocol
+
+ROOT: Final = Path(__file__).parents[1]
+PAIRS: Final = 3
+SECONDS: Final = 10
+START_SECONDS: Final = 120
+"""How long a server may take to start on a machine that is busy."""
+
+WARM_UP: Final = 5
+"""Streams before the first that counts: ADK loads much with its first run."""
+
+MARK: Final = re.compile(rb"(\d+):(\d+\.\d+);")
+"""A chunk of ``PacedModel``."""
+
+
+class Shape(NamedTuple):
+    """How many streams there are at once, and how fast each is."""
+
+    streams: int
+    per_second: int
+
+    @property
+    def chunks(self) -> int:
+        """Of each stream."""
+        return self.per_second * SECONDS
+
+
+COMPARED: Final = (Shape(50, 20), Shape(200, 20))
+SLOW: Final = Shape(1_000, 1)
+
+
+@dataclass
+class Load:
+    """What one measurement found. Seconds and bytes; memory is that of a stream."""
+
+    cpu_per_chunk: float
+    late: list[float]
+    first_chunk: float
+    memory: float
+    errors: int
+
+    @property
+    def late_p50(self) -> float:
+        """By how much half of the chunks were late at most."""
+        return median(self.late)
+
+    @property
+    def late_p99(self) -> float:
+        """By how much all but a hundredth of the chunks were late at most."""
+        return quantiles(self.late, n=100)[-1]
+
+
+@dataclass
+class Compared:
+    """The rounds of one shape: ours and ADK's, in pairs."""
+
+    shape: Shape
+    ours: list[Load] = field(default_factory=list)
+    adks: list[Load] = field(default_factory=list)
+
+
+class Server(Protocol):
+    """How a server is started, and asked for a stream."""
+
+    def command(self, folder: Path, port: int) -> list[str]:
+        """What starts it. It may write into the folder."""
+
+    def requests(self, chat: str, words: str) -> list[tuple[str, dict[str, object]]]:
+        """Path and body of each POST, the last of which is answered with the stream."""
+
+
+class Ours:
+    """``adk-ui-stream serve``. Its limits are those of one user who may do all of it."""
+
+    def command(self, folder: Path, port: int) -> list[str]:
+        """See ``Server``."""
+        serve = ["stream_protocol", "serve", "bench.paced_agent:root_agent", "--no-page", "--port", str(port)]
+        limits = ["--max-runs", "--max-runs-per-user", "--max-connections", "--requests-per-minute"]
+        return ["-m", *serve, *(part for limit in limits for part in (limit, "100000"))]
+
+    def requests(self, chat: str, words: str) -> list[tuple[str, dict[str, object]]]:
+        """See ``Server``."""
+        message = {"id": "1", "role": "user", "parts": [{"type": "text", "text": words}]}
+        return [("/api/chat", {"id": chat, "messages": [message]})]
+
+
+class Adks:
+    """``adk api_server``, with sessions in memory, as ours has them, and without a line in the log for each request."""
+
+    def command(self, folder: Path, port: int) -> list[str]:
+        """See ``Server``."""
+        agent = folder / "agents" / "paced"
+        agent.mkdir(parents=True)
+        (agent / "__init__.py").write_text("from . import agent\n")
+        (agent / "agent.py").write_text("from bench.paced_agent import root_agent\n")
+        options = ["--port", str(port), "--session_service_uri", "memory://", "--artifact_service_uri", "memory://"]
+        return [
+            "-m",
+            "google.adk.cli",
+            "api_server",
+            *options,
+            "--log_level",
+            "error",
+            "--no-reload",
+            str(agent.parent),
+        ]
+
+    def requests(self, chat: str, words: str) -> list[tuple[str, dict[str, object]]]:
+        """See ``Server``."""
+        names: dict[str, object] = {"app_name": "paced", "user_id": "u", "session_id": chat}
+        said = {"role": "user", "parts": [{"text": words}]}
+        return [
+            (f"/apps/paced/users/u/sessions/{chat}", {}),
+            ("/run_sse", names | {"new_message": said, "streaming": True}),
+        ]
+
+
+def compare_loads() -> Iterator[Compared]:
+    """Yields the rounds of each shape."""
+    for shape in COMPARED:
+        compared = Compared(shape)
+        for _ in range(PAIRS):
+            compared.ours.append(measure(Ours(), shape))
+            compared.adks.append(measure(Adks(), shape))
+        yield compared
+
+
+def measure_slow() -> Load:
+    """A thousand slower streams on our server."""
+    return measure(Ours(), SLOW)
+
+
+def measure(server: Server, shape: Shape, env: Mapping[str, str] = os.environ) -> Load:
+    """Starts the server, and measures it with streams of this shape."""
+    gc.collect()
+    gc.freeze()  # the client should not be late by itself
+    with tempfile.TemporaryDirectory() as name, _started(server, Path(name), env) as (pid, port):
+        return asyncio.run(_load(server, shape, pid, port))
+
+
+async def _load(server: Server, shape: Shape, pid: int, port: int) -> Load:
+    await asyncio.gather(*(_stream(server, port, f"warm{number}", Shape(1, 2)) for number in range(WARM_UP)))
+    cpu, memory = _cpu_seconds(pid), _memory(pid)
+    streams = [asyncio.create_task(_stream(server, port, f"c{number}", shape)) for number in range(shape.streams)]
+    most = memory
+    while not all(stream.done() for stream in streams):
+        await asyncio.sleep(0.5)
+        most = max(most, _memory(pid))
+    told = [stream.result() for stream in streams]
+    late = [seconds for stream in told for seconds in stream.late]
+    return Load(
+        cpu_per_chunk=(_cpu_seconds(pid) - cpu) / max(1, len(late)),
+        late=late,
+        first_chunk=median(stream.first_chunk for stream in told),
+        memory=(most - memory) / shape.streams,
+        errors=sum(len(stream.late) != shape.chunks for stream in told),
+    )
+
+
+@dataclass
+class _Told:
+    """What a stream told: by how much each chunk was late, and when the first was there."""
+
+    late: list[float] = field(default_factory=list)
+    first_chunk: float = 0.0
+
+
+async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Told:
+    """Reads a stream to its end. One that fails has told fewer chunks."""
+    told = _Told()
+    *before, (path, body) = server.requests(chat, f"{shape.chunks} {shape.per_second}")
+    for each in before:
+        async for _ in _post(port, *each):
+            pass
+    start = monotonic()
+    async for line in _post(port, path, body):
+        now = monotonic()
+        for number, due in MARK.findall(line):
+            if int(number) == len(told.late):  # the aggregate says all again
+                told.late.append(now - float(due))
+        if not told.first_chunk and told.late:
+            told.first_chunk = now - start
+    return told
+
+
+async def _post(port: int, path: str, body: dict[str, object]) -> AsyncGenerator[bytes]:
+    """The lines of the answer, its head and the sizes of its pieces among them; none if there is no answer."""
+    content = json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+    with suppress(OSError):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"{head}Connection: close\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content)
+        while line := await reader.readline():
+            yield line
+        writer.close()
+
+
+@contextmanager
+def _started(server: Server, folder: Path, env: Mapping[str, str]) -> Iterator[tuple[int, int]]:
+    """Its process and its port, once it answers."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    log = folder / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, *server.command(folder, port)],
+            stdout=output,
+            stderr=output,
+            cwd=folder,
+            env={**env, "PYTHONPATH": os.pathsep.join([str(ROOT), env.get("PYTHONPATH", "")])},
+        )
+    try:
+        deadline = monotonic() + START_SECONDS
+        while not _answers(port):
+            if process.poll() is not None or monotonic() > deadline:
+                raise RuntimeError(f"The server did not start: {log.read_text()}")
+            sleep(0.1)
+        yield process.pid, port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _answers(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        return bool(connection.recv(1))
+    return False
+
+
+def _cpu_seconds(pid: int) -> float:
+    times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, times[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _memory(pid: int) -> int:
+    """Bytes of the process in memory."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
