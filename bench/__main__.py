@@ -9,7 +9,7 @@ from typing import Final
 
 from bench.conversation import EVENTS_PER_TURN, TURNS
 from bench.growth import growths
-from bench.load import PAIRS, SECONDS, SLOW, Compared, Load, compare_loads, measure_slow
+from bench.load import PAIRS, SLOW, Compared, Load, compare_loads, compare_workers, measure_slow
 from bench.memory import STREAMS, bytes_per_open_stream
 from bench.recordings import costs
 from bench.run_logs import run_log_costs
@@ -59,7 +59,7 @@ def _print_recordings() -> None:
 
 
 def _print_load() -> None:
-    print(f"\nLoad: one server process, {SECONDS} seconds; ours, and `/run_sse` of ADK; medians of {PAIRS} pairs.\n")
+    print(f"\nLoad: one server process, ten seconds; ours, and `/run_sse` of ADK; medians of {PAIRS} pairs.\n")
     columns = "".join(f"{each:>14}" for each in ("ours", "/run_sse", "ratio", "ratios"))
     for compared in compare_loads():
         shape = compared.shape
@@ -83,6 +83,14 @@ def _print_load_row(compared: Compared, name: str, unit: float, value: Callable[
     print(f"  {name:<32}{mine:>14.1f}{its:>14.1f}{median(ratios):>14.2f}   {ratios[0]:.2f} to {ratios[-1]:.2f}")
 
 
+def _print_workers() -> None:
+    pairs = compare_workers()
+    ratios = sorted(two / one for one, two in pairs)
+    one, two = map(median, zip(*pairs, strict=True))
+    print(f"\nWorkers: chunks in a second of one and of two, with a Redis; medians of {PAIRS} pairs.\n")
+    print(f"  {one:,.0f} and {two:,.0f}: {median(ratios):.2f}   {ratios[0]:.2f} to {ratios[-1]:.2f}")
+
+
 LOAD_ROWS: Final[tuple[tuple[str, float, Callable[[Load], float]], ...]] = (
     ("µs of processor time per chunk", 1e6, attrgetter("cpu_per_chunk")),
     ("ms late, median", 1e3, attrgetter("late_p50")),
@@ -99,6 +107,7 @@ TABLES = {
     "startup": _print_startup,
     "recordings": _print_recordings,
     "load": _print_load,
+    "workers": _print_workers,
 }
 
 

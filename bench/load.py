@@ -20,10 +20,12 @@ from pathlib import Path
 from statistics import median, quantiles
 from time import monotonic, sleep
 from typing import Final, NamedTuple, Protocol
+from uuid import uuid4
+
+from bench.run_logs import local_redis
 
 ROOT: Final = Path(__file__).parents[1]
 PAIRS: Final = 3
-SECONDS: Final = 10
 START_SECONDS: Final = 120
 """How long a server may take to start on a machine that is busy."""
 
@@ -35,29 +37,27 @@ MARK: Final = re.compile(rb"(\d+):(\d+\.\d+);")
 
 
 class Shape(NamedTuple):
-    """How many streams there are at once, and how fast each is."""
+    """How many streams there are at once, how many chunks each has, and how fast it is."""
 
     streams: int
+    chunks: int
     per_second: int
 
-    @property
-    def chunks(self) -> int:
-        """Of each stream."""
-        return self.per_second * SECONDS
 
-
-COMPARED: Final = (Shape(50, 20), Shape(200, 20))
-SLOW: Final = Shape(1_000, 1)
+COMPARED: Final = (Shape(50, 200, 20), Shape(200, 200, 20))
+SLOW: Final = Shape(1_000, 10, 1)
+AS_FAST_AS_IT_CAN: Final = Shape(40, 500, 1_000_000)
 
 
 @dataclass
 class Load:
-    """What one measurement found. Seconds and bytes; memory is that of a stream."""
+    """What one measurement found. Seconds and bytes; memory is that of a stream, ``per_second`` the chunks of all."""
 
     cpu_per_chunk: float
     late: list[float]
     first_chunk: float
     memory: float
+    per_second: float
     errors: int
 
     @property
@@ -105,6 +105,25 @@ class Ours:
         return [("/api/chat", {"id": chat, "messages": [message]})]
 
 
+class OurWorkers(Ours):
+    """``serve --workers``, which share a Redis and a file of SQLite."""
+
+    def __init__(self, workers: int, redis: str) -> None:
+        self._options = [
+            "--workers",
+            str(workers),
+            "--redis",
+            redis,
+            "--redis-prefix",
+            f"bench/{workers}/{uuid4().hex}",
+        ]
+
+    def command(self, folder: Path, port: int) -> list[str]:
+        """See ``Server``."""
+        store = ["--session-service-uri", f"sqlite:///{folder}/chats.db"]
+        return [*super().command(folder, port), *self._options, *store]
+
+
 class Adks:
     """``adk api_server``, with sessions in memory, as ours has them, and without a line in the log for each request."""
 
@@ -146,6 +165,18 @@ def compare_loads() -> Iterator[Compared]:
         yield compared
 
 
+def compare_workers() -> list[tuple[float, float]]:
+    """Returns the chunks in a second of one worker and of two, in pairs."""
+    with local_redis() as url:
+        return [
+            (
+                measure(OurWorkers(1, url), AS_FAST_AS_IT_CAN).per_second,
+                measure(OurWorkers(2, url), AS_FAST_AS_IT_CAN).per_second,
+            )
+            for _ in range(PAIRS)
+        ]
+
+
 def measure_slow() -> Load:
     """A thousand slower streams on our server."""
     return measure(Ours(), SLOW)
@@ -160,30 +191,33 @@ def measure(server: Server, shape: Shape, env: Mapping[str, str] = os.environ) -
 
 
 async def _load(server: Server, shape: Shape, pid: int, port: int) -> Load:
-    await asyncio.gather(*(_stream(server, port, f"warm{number}", Shape(1, 2)) for number in range(WARM_UP)))
-    cpu, memory = _cpu_seconds(pid), _memory(pid)
+    await asyncio.gather(*(_stream(server, port, f"warm{number}", Shape(1, 2, 2)) for number in range(WARM_UP)))
+    cpu, memory, start = _cpu_seconds(pid), _memory(pid), monotonic()
     streams = [asyncio.create_task(_stream(server, port, f"c{number}", shape)) for number in range(shape.streams)]
     most = memory
     while not all(stream.done() for stream in streams):
         await asyncio.sleep(0.5)
         most = max(most, _memory(pid))
     told = [stream.result() for stream in streams]
+    end = max(stream.end for stream in told)
     late = [seconds for stream in told for seconds in stream.late]
     return Load(
         cpu_per_chunk=(_cpu_seconds(pid) - cpu) / max(1, len(late)),
         late=late,
         first_chunk=median(stream.first_chunk for stream in told),
         memory=(most - memory) / shape.streams,
+        per_second=len(late) / (end - start),
         errors=sum(len(stream.late) != shape.chunks for stream in told),
     )
 
 
 @dataclass
 class _Told:
-    """What a stream told: by how much each chunk was late, and when the first was there."""
+    """What a stream told: by how much each chunk was late, how long the first took, and when the last was there."""
 
     late: list[float] = field(default_factory=list)
     first_chunk: float = 0.0
+    end: float = 0.0
 
 
 async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Told:
@@ -201,6 +235,7 @@ async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Told:
                 told.late.append(now - float(due))
         if not told.first_chunk and told.late:
             told.first_chunk = now - start
+    told.end = monotonic()
     return told
 
 

@@ -35,7 +35,7 @@ async def run_log_costs() -> list[Cost]:
     if shutil.which("redis-server") is None:
         memory = MemoryRunLog()
         return _rows({"memory": [await _time(memory, memory, events) for _ in range(ROUNDS)]})
-    with _redis() as url:
+    with local_redis() as url:
         return _rows(await _compare(url, events))
 
 
@@ -98,7 +98,8 @@ async def _drain(reader: RunReader) -> None:
 
 
 @contextmanager
-def _redis() -> Iterator[str]:
+def local_redis() -> Iterator[str]:
+    """The URL of a Redis of its own."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])

@@ -6,17 +6,17 @@ forked from one that has loaded it (on Windows it loads it anew).
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 import socket
 import sys
-from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 from watchfiles import Change, DefaultFilter, watch
+
+from stream_protocol.cli._workers import start_process
 
 if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer
@@ -30,25 +30,11 @@ STOP_SECONDS: Final = 15
 FIRST_LOOK_MS: Final = 200
 """Milliseconds between two looks whether the first process has given up."""
 
-if sys.platform == "win32":
-    _PROCESSES: Final = multiprocessing.get_context("spawn")
-else:
-    from multiprocessing import forkserver
-
-    _PROCESSES: Final = multiprocessing.get_context("forkserver")
-
-
-def prepare_processes() -> None:
-    """Lets a process begin to load what the servers need, while this one goes on."""
-    if sys.platform != "win32":
-        _PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
-        forkserver.ensure_running()
-
 
 def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
     """Serves until this process is told to stop. A target that cannot be loaded at first ends it with exit code 2."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    process = _start(server, listener, opens_page=opens_page, restarted=False)
+    process = start_process(server, listener, shows="screen", opens_page=opens_page)
     changed = False
     try:
         for changes in watch(
@@ -63,7 +49,7 @@ def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_pag
                 names = sorted({Path(path).name for _, path in changes})
                 click.echo(f"{', '.join(names)} changed")
                 _stop(process)
-                process = _start(server, listener, opens_page=False, restarted=True)
+                process = start_process(server, listener, shows="address")
             elif not changed and process.exitcode is not None:
                 sys.exit(process.exitcode)
     except KeyboardInterrupt:
@@ -85,20 +71,8 @@ class AgentFiles(DefaultFilter):
         return path.endswith(WATCHED) and super().__call__(change, path)
 
 
-def _start(server: AgentServer, listener: socket.socket, *, opens_page: bool, restarted: bool) -> BaseProcess:
-    arguments = {"opens_page": opens_page, "restarted": restarted}
-    process = _PROCESSES.Process(target=_serve, args=(server, listener), kwargs=arguments)
-    process.start()
-    return process
-
-
 def _stop(process: BaseProcess) -> None:
     process.terminate()
     process.join(STOP_SECONDS)
     process.kill()
     process.join()
-
-
-def _serve(server: AgentServer, listener: socket.socket, *, opens_page: bool, restarted: bool) -> None:
-    with suppress(KeyboardInterrupt):  # while the agent is loaded; later it is the server's
-        server.serve(server.load(), listener, opens_page=opens_page, restarted=restarted)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
-from typing import NamedTuple
+from multiprocessing.synchronize import Event
+from typing import Literal, NamedTuple
 
 import click
 from google.adk.agents import BaseAgent
@@ -28,6 +29,7 @@ from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     TargetError,
     agent_tree,
+    is_in_memory,
     load_session_service,
     load_target,
     used_models,
@@ -47,6 +49,9 @@ from stream_protocol.serving.http import (
 from stream_protocol.serving.run_logs import RunLog, RunLogError
 from stream_protocol.session import HistoryCut
 from stream_protocol.wire import AiSdkVersion, StreamProtocolError
+
+Shown = Literal["screen", "address", "nothing"]
+"""What a process that serves says of itself: one line if the terminal has the screen already."""
 
 
 class Loaded(NamedTuple):
@@ -72,6 +77,7 @@ class AgentServer:
     limits: ServiceLimits
     max_connections: int
     drain: float
+    workers: int
     record_folder: str | None
     audit_file: str | None
     user_header: str | None
@@ -108,12 +114,26 @@ class AgentServer:
             refuse(f"cannot record into {self.record_folder}: {error.strerror}")
         except (TargetError, SessionServiceError, StreamProtocolError) as error:
             refuse(str(error))
+        if self.workers > 1 and self._each_process_has_its_own_chats(service):
+            refuse("--workers needs chats that all of them have: --session-service-uri, a file or a database")
         return Loaded(service, inspector)
 
-    def serve(self, loaded: Loaded, listener: socket.socket, *, opens_page: bool, restarted: bool) -> None:
+    def _each_process_has_its_own_chats(self, service: ChatService) -> bool:
+        in_memory = isinstance(service.runner.session_service, InMemorySessionService)
+        return in_memory or (self.session_service_uri is not None and is_in_memory(self.session_service_uri))
+
+    def serve(
+        self,
+        loaded: Loaded,
+        listener: socket.socket,
+        *,
+        shows: Shown,
+        opens_page: bool,
+        announced: Event | None = None,
+    ) -> None:
         """Serves until the process is told to stop.
 
-        ``opens_page``: in the browser. ``restarted``: the terminal has the screen already.
+        ``opens_page``: in the browser. ``announced`` is set once nothing can be refused any more.
         """
         service, inspector = loaded
         identify = header_user(self.user_header) if self.user_header else local_user
@@ -124,17 +144,19 @@ class AgentServer:
             guarded = only_allowed_hosts(app, listener, self.allowed_hosts, behind_proxy=bool(self.user_header))
         except StreamProtocolError as error:
             refuse(str(error))
-        if not restarted and not self.user_header and (meaning := exposure_warning(listener)) is not None:
+        if shows == "screen" and not self.user_header and (meaning := exposure_warning(listener)) is not None:
             warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
 
         def announce(url: str) -> None:
             headline = f"Serving {self.target} at {url}"
-            if restarted:
-                click.echo(headline)
-            else:
+            if shows == "screen":
                 self._show_screen(headline, service, url)
+            elif shows == "address":
+                click.echo(headline)
             if opens_page:
                 click.launch(url)
+            if announced is not None:
+                announced.set()
 
         limits = ServerLimits(connections=self.max_connections)
         run_server(
@@ -156,6 +178,7 @@ class AgentServer:
             "Model": ", ".join(models.names),
             "Chats": self._place_of_chats(service),
             "Chat API": f"{url}/api/chat" + ("" if self.page else ", without a page"),
+            "Workers": f"{self.workers} processes" if self.workers > 1 else "",
             "Runs": f"shared by the workers of {without_password(self.redis_url)}" if self.redis_url else "",
             "Recorded": f"into {self.record_folder}" if self.record_folder else "",
             "Audited": f"into {self.audit_file}" if self.audit_file else "",

@@ -47,7 +47,7 @@ SECTIONS: Final = {
     "--page": "Page",
     "--reload": "While you work on the agent",
     "--session-service-uri": "Chats",
-    "--redis": "Many workers",
+    "--workers": "Many workers",
     "--max-runs": "Limits",
     "--record": "What is written down",
     "--replay": "Recordings instead of an agent",
@@ -130,6 +130,13 @@ _EXAMPLES: Final = {
     default=30.0,
     show_default=True,
     help="How long runs go on after SIGTERM, while no new ones begin; a second signal ends them.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes that serve at one address; one that dies is replaced. Several need --redis and a store of chats.",
 )
 @click.option("--redis", "redis_url", help="Keep what runs where all workers find it: redis://host:6379/0.")
 @click.option(
@@ -217,6 +224,7 @@ def serve(
     requests_per_minute: int,
     history_cut: HistoryCut,
     session_service_uri: str | None,
+    workers: int,
     redis_url: str | None,
     lease: float,
     redis_prefix: str,
@@ -257,9 +265,11 @@ def serve(
         refuse("serve takes a TARGET or --replay, one of them")
     refuse_without("--replay", {"session", "pace"})
     if redis_url is None:
-        refuse_without("--redis", {"lease", "redis_prefix"})
-    if reload:
-        from stream_protocol.cli._reload import prepare_processes, serve_with_reload
+        refuse_without("--redis", {"lease", "redis_prefix", *({"workers"} if workers > 1 else ())})
+    if workers > 1 and (reload or inspect):
+        refuse(f"{'--reload' if reload else '--inspect'} takes one worker")
+    if reload or workers > 1:
+        from stream_protocol.cli._workers import prepare_processes
 
         prepare_processes()
     with progress("Loading ADK"):
@@ -281,6 +291,7 @@ def serve(
         ),
         max_connections=max_connections,
         drain=0 if reload else drain,  # who has changed a file waits for the new agent
+        workers=workers,
         record_folder=record_folder,
         audit_file=audit_file,
         user_header=user_header,
@@ -291,8 +302,14 @@ def serve(
         verbose=verbose,
     )
     if reload:
+        from stream_protocol.cli._reload import serve_with_reload
+
         serve_with_reload(server, bound_socket(host, port), opens_page=opens_page)
+    elif workers > 1:
+        from stream_protocol.cli._workers import serve_with_workers
+
+        serve_with_workers(server, bound_socket(host, port), opens_page=opens_page)
     else:
         with progress(f"Loading {target}"):
             loaded = server.load()
-        server.serve(loaded, bound_socket(host, port), opens_page=opens_page, restarted=False)
+        server.serve(loaded, bound_socket(host, port), shows="screen", opens_page=opens_page)

@@ -62,7 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setattr(f"stream_protocol.cli.{module}.run_server", close)
         monkeypatch.setattr(f"stream_protocol.cli.{module}.log_to_terminal", nothing)
     monkeypatch.setattr("stream_protocol.serving.log_to_terminal", nothing)
-    monkeypatch.setattr("stream_protocol.cli._reload.prepare_processes", nothing)
+    monkeypatch.setattr("stream_protocol.cli._workers.prepare_processes", nothing)
     monkeypatch.setattr("stream_protocol.cli._reload.serve_with_reload", close)
     yield tmp_path
     for name in [each for each in sys.modules if each.split(".")[0] in ("my_agent", "my_package")]:

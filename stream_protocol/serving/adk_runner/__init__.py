@@ -16,6 +16,7 @@ from stream_protocol.serving.adk_runner._runner import (
 )
 from stream_protocol.serving.adk_runner._session_services import (
     SessionServiceError,
+    is_in_memory,
     load_session_service,
     without_password,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "as_runner",
     "default_run_config",
     "delegation_tools",
+    "is_in_memory",
     "load_session_service",
     "load_target",
     "model_names",

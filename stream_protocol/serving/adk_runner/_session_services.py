@@ -61,7 +61,7 @@ def _make_private_file(uri: str) -> None:
     own.
     """
     address = urlsplit(uri)
-    if address.scheme.partition("+")[0] != "sqlite" or _is_in_memory(uri):
+    if address.scheme.partition("+")[0] != "sqlite" or is_in_memory(uri):
         return
     path = address.path.removeprefix("/")
     if path.startswith("file:"):
@@ -111,14 +111,15 @@ def _make(uri: str) -> BaseSessionService:
 
 def _is_shared_database(uri: str) -> bool:
     """Whether two services of this URI have the same rows: an SQLite database in memory is the service's own."""
-    if not urlsplit(uri).scheme.startswith("sqlite"):
-        return _names_driver(uri)
-    return not _is_in_memory(uri)
+    is_sqlite = urlsplit(uri).scheme.startswith("sqlite")
+    return not is_in_memory(uri) if is_sqlite else _names_driver(uri)
 
 
-def _is_in_memory(uri: str) -> bool:
-    """Whether this URI of SQLite names no file."""
+def is_in_memory(uri: str) -> bool:
+    """Whether processes share nothing in the store of this URI: ``memory://``, or an SQLite without a file."""
     address = urlsplit(uri)
+    if not address.scheme.startswith("sqlite"):
+        return address.scheme == "memory"
     return address.path in ("", "/", "/:memory:") or "mode=memory" in address.query
 
 

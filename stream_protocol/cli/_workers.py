@@ -1,0 +1,162 @@
+"""``adk-ui-stream serve --workers N``: several processes serve one address, and one that dies is replaced.
+
+All accept from one socket, which is open as long as this process lives. They are forked from one that has loaded ADK
+already (on Windows each loads it anew).
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
+from time import monotonic, sleep
+from types import FrameType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from stream_protocol.cli._program import warn
+
+if TYPE_CHECKING:
+    from stream_protocol.cli._serve_agent import AgentServer, Shown
+
+LOOK_SECONDS: Final = 0.2
+"""Between two looks at the workers. A signal wakes nobody."""
+
+PAUSE_SECONDS: Final = 1.0
+"""Before a worker is replaced that died before it served: what it died of may go on."""
+
+FORCED_SECONDS: Final = 5.0
+"""How long a worker may take to end after a second signal. Then it is killed."""
+
+if sys.platform == "win32":
+    PROCESSES: Final = multiprocessing.get_context("spawn")
+else:
+    from multiprocessing import forkserver
+
+    PROCESSES: Final = multiprocessing.get_context("forkserver")
+
+
+def prepare_processes() -> None:
+    """Lets a process begin to load what the servers need, while this one goes on."""
+    if sys.platform != "win32":
+        PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
+        forkserver.ensure_running()
+
+
+def start_process(
+    server: AgentServer,
+    listener: socket.socket,
+    *,
+    shows: Shown,
+    opens_page: bool = False,
+    announced: Event | None = None,
+) -> BaseProcess:
+    """Starts a process that serves. ``shows``: what it says of itself. ``announced`` is set once it serves."""
+    arguments = {"shows": shows, "opens_page": opens_page, "announced": announced}
+    process = PROCESSES.Process(target=_serve, args=(server, listener), kwargs=arguments)
+    process.start()
+    return process
+
+
+def _serve(
+    server: AgentServer, listener: socket.socket, *, shows: Shown, opens_page: bool, announced: Event | None
+) -> None:
+    if announced is not None:
+        _leave_signals_to_parent()
+    with suppress(KeyboardInterrupt):  # while the agent is loaded; later it is the server's
+        server.serve(server.load(), listener, shows=shows, opens_page=opens_page, announced=announced)
+
+
+def _leave_signals_to_parent() -> None:
+    """Ctrl+C in a terminal goes to all of its processes, and would come twice. Without its parent a worker ends."""
+    if sys.platform != "win32":
+        os.setsid()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    signal.raise_signal(signal.SIGTERM)
+
+
+def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
+    """Serves until this process is told to stop. A target that cannot be loaded at first ends it with exit code 2."""
+    _Workers(server, listener).run(opens_page=opens_page)
+
+
+class _Worker(NamedTuple):
+    process: BaseProcess
+    announced: Event
+
+
+class _Workers:
+    """The processes that serve. SIGTERM and SIGINT go to each of them; after the first none is replaced."""
+
+    def __init__(self, server: AgentServer, listener: socket.socket) -> None:
+        self._server = server
+        self._listener = listener
+        self._workers: list[_Worker] = []
+        self._signals: list[int] = []
+        self._kill_at = math.inf
+
+    def run(self, *, opens_page: bool) -> None:
+        """Returns when all have ended by SIGINT. By SIGTERM this process ends as they do."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._pass_on)
+        first = self._start(shows="screen", opens_page=opens_page)
+        while not first.announced.wait(LOOK_SECONDS) and first.process.exitcode is None:
+            pass  # it is alone: it says why if it cannot be loaded, and makes the tables
+        if first.process.exitcode is not None and not self._signals:
+            sys.exit(first.process.exitcode)
+        for _ in range(self._server.workers - 1):
+            self._start()
+        while self._workers:
+            wait([worker.process.sentinel for worker in self._workers], LOOK_SECONDS)
+            for worker in [*self._workers]:
+                self._look_at(worker)
+        if signal.SIGTERM in self._signals:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGTERM)
+
+    def _start(self, *, shows: Shown = "nothing", opens_page: bool = False) -> _Worker:
+        announced = PROCESSES.Event()
+        process = start_process(self._server, self._listener, shows=shows, opens_page=opens_page, announced=announced)
+        worker = _Worker(process, announced)
+        self._workers.append(worker)
+        if self._signals:  # which came while it was started
+            process.terminate()
+        return worker
+
+    def _look_at(self, worker: _Worker) -> None:
+        if worker.process.exitcode is None:
+            if monotonic() > self._kill_at:
+                worker.process.kill()
+            return
+        self._workers.remove(worker)
+        if not self._signals:
+            warn(f"worker {worker.process.pid} has died ({worker.process.exitcode}); another takes its place")
+            if not worker.announced.is_set():
+                sleep(PAUSE_SECONDS)
+            self._start()
+
+    def _pass_on(self, number: int, _frame: FrameType | None) -> None:
+        if self._signals:
+            self._kill_at = monotonic() + FORCED_SECONDS
+        self._signals.append(number)
+        for worker in self._workers:
+            _send(worker.process, number)
+
+
+def _send(process: BaseProcess, number: int) -> None:
+    if process.pid is not None and process.exitcode is None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, number)

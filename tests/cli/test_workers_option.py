@@ -1,0 +1,84 @@
+"""``adk-ui-stream serve --workers``: what it refuses. The processes are in ``tests/fleet/test_workers.py``."""
+
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from stream_protocol.cli import main
+from stream_protocol.cli._serve_agent import AgentServer
+from tests.replay_server.fixture_recordings import write_recordings
+
+AGENT = "from google.adk.agents import Agent\n\nroot_agent = Agent(name='several', model='none')\n"
+REDIS = ("--redis", "redis://127.0.0.1:1/0")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ((), "--workers means nothing without --redis"),
+        ((*REDIS, "--reload"), "--reload takes one worker"),
+        ((*REDIS, "--inspect"), "--inspect takes one worker"),
+    ],
+)
+def test_several_workers_are_refused_where_they_would_be_strangers(options: tuple[str, ...], sentence: str) -> None:
+    done = CliRunner().invoke(main, ["serve", "agent:root_agent", "--workers", "2", *options])
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {sentence}\n")
+
+
+def test_there_is_one_worker_at_least() -> None:
+    done = CliRunner().invoke(main, ["serve", "agent:root_agent", "--workers", "0"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("adk-ui-stream: Invalid value for '--workers': ")
+
+
+def test_recordings_have_one_worker(tmp_path: Path) -> None:
+    write_recordings(tmp_path, "text")
+    done = CliRunner().invoke(main, ["serve", "--replay", str(tmp_path), "--workers", "2"])
+    assert (done.exit_code, done.stderr) == (2, "adk-ui-stream: --workers means nothing beside --replay\n")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AgentServer]:
+    """What several workers would be told by these options; without a Redis, which nobody asks here."""
+    (tmp_path / "several_agent.py").write_text(AGENT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("stream_protocol.cli._workers.prepare_processes", lambda: None)
+
+    def told(*options: str) -> AgentServer:
+        given: list[AgentServer] = []
+
+        def serve_with_workers(server: AgentServer, listener: socket.socket, **_: object) -> None:
+            listener.close()
+            given.append(server)
+
+        monkeypatch.setattr("stream_protocol.cli._workers.serve_with_workers", serve_with_workers)
+        done = CliRunner().invoke(
+            main, ["serve", "several_agent:root_agent", "--workers", "2", "--port", "0", *REDIS, *options]
+        )
+        assert done.exit_code == 0, done.output
+        return replace(given[0], redis_url=None)
+
+    return told
+
+
+@pytest.mark.parametrize("uri", [None, "memory://", "sqlite+aiosqlite://", "sqlite+aiosqlite:///:memory:"])
+def test_chats_in_memory_are_refused(
+    uri: str | None, server: Callable[..., AgentServer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--session-service-uri", uri) if uri else ()
+    with pytest.raises(SystemExit, match="2"):
+        server(*options).load()
+    assert capsys.readouterr() == (
+        "",
+        "adk-ui-stream: --workers needs chats that all of them have: --session-service-uri, a file or a database\n",
+    )
+
+
+def test_chats_in_a_file_are_shared(server: Callable[..., AgentServer]) -> None:
+    told = server("--session-service-uri", "sqlite:///chats.db")
+    assert told.workers == 2
+    told.load()
