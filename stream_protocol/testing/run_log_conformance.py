@@ -150,6 +150,19 @@ class RunLogConformance:
         owner.finish()
         lease.release()
 
+    async def test_a_lease_and_all_workers_know_the_run_by_one_id(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        _, other = await begin(workers[0], chat="other")
+        assert {(await running(worker)).run_id for worker in workers} == {lease.run_id}
+        assert lease.run_id != other.run_id
+        owner.finish()
+        lease.release()
+        other.release()
+
+    async def test_a_store_that_is_there_can_be_written_to(self, workers: Workers) -> None:
+        for worker in workers:
+            await worker.ping()
+
     async def test_other_chats_are_free(self, workers: Workers) -> None:
         _, first = await begin(workers[0])
         _, second = await begin(workers[0], chat="other")

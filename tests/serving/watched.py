@@ -21,6 +21,10 @@ class WatchedLease:
         self._released = released
 
     @property
+    def run_id(self) -> str:
+        return self._lease.run_id
+
+    @property
     def read_elsewhere(self) -> bool:
         return self._lease.read_elsewhere
 
@@ -101,6 +105,9 @@ class WatchedLog:
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         return await self._log.stop(chat, run_id)
+
+    async def ping(self) -> None:
+        await self._log.ping()
 
     async def aclose(self) -> None:
         await self._log.aclose()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from stream_protocol.serving.run_logs._event_buffer import LogBounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
@@ -25,7 +25,6 @@ class MemoryRunLog:
     def __init__(self, bounds: LogBounds | None = None) -> None:
         self.bounds = bounds or LogBounds()
         self._leases: dict[str, _MemoryLease] = {}
-        self._numbers = count(1)
 
     async def claim(self, chat: str, request: str, owner: Owner) -> _MemoryLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
@@ -36,7 +35,7 @@ class MemoryRunLog:
             if self._leases.get(chat) is lease:
                 del self._leases[chat]
 
-        lease = self._leases[chat] = _MemoryLease(str(next(self._numbers)), request, owner, on_release=forget)
+        lease = self._leases[chat] = _MemoryLease(uuid4().hex, request, owner, on_release=forget)
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:
@@ -60,6 +59,9 @@ class MemoryRunLog:
             return False
         lease.owner.stop()
         return True
+
+    async def ping(self) -> None:
+        """Does nothing: the memory is there."""
 
     async def aclose(self) -> None:
         """Does nothing: there is nothing to free."""

@@ -61,6 +61,10 @@ class Lease(Protocol):
     """The right of one run to its chat."""
 
     @property
+    def run_id(self) -> str:
+        """The id of the run, which no other has: that of its ``RunInfo``."""
+
+    @property
     def read_elsewhere(self) -> bool:
         """Whether somebody reads the response through another worker."""
 
@@ -116,6 +120,9 @@ class RunLog(Protocol):
 
         ``run_id``: only this run. If it has ended, nothing is stopped.
         """
+
+    async def ping(self) -> None:
+        """Checks that the log's store can be written to: a worker that cannot reach it takes no runs."""
 
     async def aclose(self) -> None:
         """Frees the log's resources. To be called after the runs of this worker have been released."""
