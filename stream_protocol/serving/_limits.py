@@ -103,7 +103,9 @@ class RequestRates:
         if (missing := whole_at - now - _MINUTE) > 0:
             seconds = -(-missing // _SECOND)
             wait = "a second" if seconds == 1 else f"{seconds} seconds"
-            raise ChatRequestError(f"Too many requests. Try again in {wait}.", status=429, retry_after=seconds)
+            raise ChatRequestError(
+                f"Too many requests. Try again in {wait}.", status=429, retry_after=seconds, reason="request_rate"
+            )
         self._whole_at[user_id] = whole_at
 
     def _forget_some(self, now: int) -> None:
@@ -210,9 +212,9 @@ class RunSlot:
 
 def _too_many_of_user() -> ChatRequestError:
     text = "Too many of your messages are being answered at once. Wait for an answer, or stop one."
-    return ChatRequestError(text, status=429, retry_after=RUN_RETRY_AFTER)
+    return ChatRequestError(text, status=429, retry_after=RUN_RETRY_AFTER, reason="runs_of_user")
 
 
 def _too_many() -> ChatRequestError:
     text = "The server is busy with other chats. Try again in a moment."
-    return ChatRequestError(text, status=503, retry_after=RUN_RETRY_AFTER)
+    return ChatRequestError(text, status=503, retry_after=RUN_RETRY_AFTER, reason="runs")

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from stream_protocol.wire._messages import UIMessage
+
+
+_REASONS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        401: "no_user",
+        403: "foreign_origin",
+        404: "not_found",
+        409: "conflict",
+        413: "too_large",
+        415: "unsupported_type",
+    }
+)
+"""The status of a refusal -> its reason, unless that is named."""
 
 
 class StreamProtocolError(Exception):
@@ -17,12 +32,16 @@ class ChatRequestError(ValueError):
 
     ``str(error)`` is one short plain sentence, safe to send back: the page shows the body of a failed request as it is.
     ``status``: the HTTP status of the response. ``retry_after``: seconds after which the same request may succeed;
-    ``None`` if nobody knows.
+    ``None`` if nobody knows. ``reason``: one word that says why, for who counts refusals; by default what the status
+    means, and else ``invalid``.
     """
 
-    def __init__(self, text: str, *, status: int = 400, retry_after: int | None = None) -> None:
+    def __init__(
+        self, text: str, *, status: int = 400, retry_after: int | None = None, reason: str | None = None
+    ) -> None:
         super().__init__(text)
         self.status = status
+        self.reason = reason or _REASONS.get(status, "invalid")
         self.retry_after = retry_after
 
     @property

@@ -104,12 +104,14 @@ class RequestBodies:
                     "You have sent several large requests at once. Try again in some seconds.",
                     status=429,
                     retry_after=BUSY_SECONDS,
+                    reason="bodies_of_user",
                 )
             if counted and self._taken.total() + counted > self._max_in_flight:
                 raise ChatRequestError(
                     "The server is busy with other large requests. Try again in some seconds.",
                     status=503,
                     retry_after=BUSY_SECONDS,
+                    reason="bodies",
                 )
             self._taken[user_id] += counted
             size += count
