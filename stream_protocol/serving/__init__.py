@@ -37,6 +37,7 @@ from stream_protocol.serving.http import (
     run_server,
 )
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
+from stream_protocol.serving.telemetry import ChatIdFilter
 from stream_protocol.session import FilePolicy
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ __all__ = [
     "AuditRecord",
     "ChatChanges",
     "ChatEndpoints",
+    "ChatIdFilter",
     "ChatListPage",
     "ChatService",
     "ClientTool",

@@ -10,6 +10,7 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import Context
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -216,7 +217,7 @@ class AuditTrail:
             return
         self._waiting.append(record)
         if self._delivery is None or self._delivery.done():
-            self._delivery = asyncio.create_task(self._deliver(hook))
+            self._delivery = asyncio.create_task(self._deliver(hook), context=Context())  # records of several chats
 
     async def _deliver(self, hook: OnAudit) -> None:
         while self._waiting:

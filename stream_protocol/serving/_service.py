@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -63,6 +64,7 @@ from stream_protocol.serving.runs import (
     with_error,
     without_loop,
 )
+from stream_protocol.serving.telemetry import LoopLag, interrupts
 from stream_protocol.session import (
     AnsweredCalls,
     FilePolicy,
@@ -212,6 +214,7 @@ class ChatService:
         self._slots = RunSlots(limits.max_runs_per_user, limits.max_runs, patience=stopping_wait)
         self._waiting = RunSlots(limits.max_waiting_per_user, limits.max_runs)
         self._audit = AuditTrail(self.runner.app_name, on_audit, timeout=hook_timeout)
+        self._loop_lag = LoopLag()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._draining = False
 
@@ -279,7 +282,7 @@ class ChatService:
     ) -> AsyncIterator[bytes]:
         """``_respond``, which records what becomes of the ``attempt``."""
         key = chat_key(user_id, request.id)
-        was_busy = False
+        requested_at, was_busy = time.perf_counter(), False
         digest = await long_work(lambda: fingerprint(request), size=request.size)
         with ExitStack() as held:
             slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
@@ -297,6 +300,7 @@ class ChatService:
                     await slot.take()
                     with self._audit.acting(user_id, request.id, "stop"):
                         await self._runs.interrupt(key, claimed)
+                    interrupts.add(1)
                 elif not await self._runs.wait_for_end(key, claimed, patience):
                     raise _StillRunningError
                 was_busy = True
@@ -312,6 +316,7 @@ class ChatService:
             claimed.open()
             attempt.accept()
             slot.is_ending = lambda: claimed.log.closed
+            claimed.observer.requested_at = requested_at
             self._start(claimed, job, held.pop_all())
             return claimed.log.read()
 
@@ -584,7 +589,17 @@ class ChatService:
 
     async def _run_job(self, run: Run, job: Job, claim: ExitStack) -> None:
         """Runs the job to its end. The chat is freed last, when everything is stored."""
-        with claim:
+        with (
+            claim,
+            self._loop_lag.measured(),
+            run.observer.observed(
+                user_id=job.session.user_id,
+                chat_id=job.request.id,
+                run_id=run.id,
+                agent=job.runner.agent.name,
+                outcome=lambda: run.outcome,
+            ),
+        ):
             try:
                 await run.run_agent(job.events(run.abort_signal, run.request), job.start_response, job.recorder)
             finally:
@@ -623,7 +638,8 @@ class ChatService:
             return await in_time(self._hook_timeout, work)
         except HookTimeoutError as error:
             logger.error("A request was refused: the session store took longer than %s seconds.", self._hook_timeout)  # noqa: TRY400 - as above
-            raise ChatRequestError("The server cannot reach its chats just now. Try again.", status=503) from error
+            text = "The server cannot reach its chats just now. Try again."
+            raise ChatRequestError(text, status=503, reason="session_store") from error
 
     async def _chat_exists(self, key: ChatKey) -> bool:
         """Whether this user has the chat here. Where the client has the history, nothing is stored: any may be."""

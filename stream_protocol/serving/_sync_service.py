@@ -16,7 +16,8 @@ from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.http import KEEP_ALIVE
 from stream_protocol.serving.runs import closing_refusal
-from stream_protocol.wire import SSE_HEADERS, SSE_KEEP_ALIVE
+from stream_protocol.serving.telemetry import count_refusal, note_chat
+from stream_protocol.wire import SSE_HEADERS, SSE_KEEP_ALIVE, ChatRequestError
 
 if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
@@ -61,6 +62,7 @@ class SyncChatService:
         """
 
         async def respond(service: ChatService) -> AsyncIterator[bytes]:
+            note_chat(user_id, request.id)
             service.count_request(user_id)
             return await service.respond(request, user_id=user_id, overrides=overrides)
 
@@ -69,7 +71,11 @@ class SyncChatService:
     def run(self, do: Callable[[ChatService], Awaitable[T]]) -> T:
         """Calls and awaits anything else of the service: ``run(lambda service: service.chats(user_id="ann"))``."""
         portal, service = self._start()
-        return portal.call(do, service)
+        try:
+            return portal.call(do, service)
+        except ChatRequestError as refusal:
+            count_refusal(refusal.reason)
+            raise
 
     def close(self) -> None:
         """Stops all runs and waits for them. Their streams end with ``abort``; later requests are refused (503).

@@ -18,6 +18,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stream_protocol.serving.http._response_headers import ANSWER_HEADERS
+from stream_protocol.serving.telemetry import count_refusal
 from stream_protocol.wire import StreamProtocolError
 
 _HOST: Final = re.compile(r"(?:(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[(?P<ipv6>[0-9a-f:.]+)\])(?::[0-9]{0,5})?")
@@ -73,6 +74,7 @@ class AllowedHosts:
         if name is not None and self._allows(name, scope):
             await self._app(scope, receive, send)
         else:
+            count_refusal("foreign_host")
             await PlainTextResponse(_refusal(name), 403, ANSWER_HEADERS)(scope, receive, send)
 
     def _allows(self, name: str, scope: Scope) -> bool:

@@ -25,6 +25,7 @@ from stream_protocol.serving.http._request_body import (
 )
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import require_trusted_origin, trusted_origins
+from stream_protocol.serving.telemetry import note_chat
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class ChatEndpoints:
         """
         await self._admit_change(request, user_id)
         async with self._bodies.read_chat_request(request, user_id) as chat_request:
+            note_chat(user_id, chat_request.id)
             prepared = await prepare_run(overrides, request, chat_request)
             if prepared.artifact_base is None:
                 prepared = replace(prepared, artifact_base=artifact_base(request, artifact_path))
@@ -120,14 +122,14 @@ class ChatEndpoints:
     @_answers_errors
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """The response that is being written in a chat, from its start; 204 if there is none."""
-        await self._admit(request, user_id)
+        await self._admit(request, user_id, chat_id)
         events = await self._service.resume(chat_id, user_id=user_id)
         return Response(status_code=204) if events is None else self._stream(events)
 
     @_answers_errors
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops what runs in a chat: 202, also if nothing runs; 404 if this user has no such chat."""
-        await self._admit_change(request, user_id)
+        await self._admit_change(request, user_id, chat_id)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
 
@@ -139,7 +141,7 @@ class ChatEndpoints:
 
         ``artifact_path`` as for ``respond``.
         """
-        await self._admit(request, user_id)
+        await self._admit(request, user_id, chat_id)
         base = artifact_base(request, artifact_path)
         messages = await self._service.history(chat_id, user_id=user_id, artifact_base=base)
         if messages is None:
@@ -172,14 +174,14 @@ class ChatEndpoints:
 
         The chat as in ``chats``; 404 if this user has no such chat, 422 for another body.
         """
-        await self._admit_change(request, user_id)
+        await self._admit_change(request, user_id, chat_id)
         body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_WAY_OUT)
         return JSONResponse(await self._service.update(chat_id, user_id=user_id, changes=parse_changes(body)))
 
     @_answers_errors
     async def delete(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops what runs in a chat, and deletes it with its artifacts: 204; 404 if this user has no such chat."""
-        await self._admit_change(request, user_id)
+        await self._admit_change(request, user_id, chat_id)
         await self._service.delete(chat_id, user_id=user_id)
         return Response(status_code=204)
 
@@ -190,18 +192,19 @@ class ChatEndpoints:
         The query may have ``version``; the newest by default. 404 if there is no such artifact, or no such chat of this
         user.
         """
-        await self._admit(request, user_id)
+        await self._admit(request, user_id, chat_id)
         version = _parse_version(request.query_params.get("version"))
         return artifact_response(await self._service.artifact(chat_id, name, version, user_id=user_id), name)
 
-    async def _admit_change(self, request: Request, user_id: str) -> None:
+    async def _admit_change(self, request: Request, user_id: str, chat_id: str = "") -> None:
         """Refuses what an unknown page of another site sends, and else as ``_admit``. Its body is read then."""
         async with dropping_body_if_refused(request):
             require_trusted_origin(request, self._trusted_origins)
-        await self._admit(request, user_id)
+        await self._admit(request, user_id, chat_id)
 
-    async def _admit(self, request: Request, user_id: str) -> None:
+    async def _admit(self, request: Request, user_id: str, chat_id: str = "") -> None:
         """Refuses a request without a user, and one of a user who sends too many. Its body is read then."""
+        note_chat(user_id, chat_id)
         async with dropping_body_if_refused(request):
             require_user(user_id)
             self._service.count_request(user_id)

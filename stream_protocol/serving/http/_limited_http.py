@@ -16,6 +16,8 @@ from typing import Any, ClassVar, Final
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
+
 READ_BYTES: Final = 4 * 1024
 """Bytes that are parsed in one go. asyncio reads 256 KiB, which block the loop for seconds if each is a chunk."""
 
@@ -45,6 +47,10 @@ SERVICE_UNAVAILABLE: Final = _answer(
     "The server has too many connections. Try again in a moment.",
     f"Retry-After: {RETRY_AFTER_SECONDS}\r\n",
 )
+
+
+REASONS: Final = {BAD_REQUEST: "bad_http", REQUEST_TIMEOUT: "slow_request", SERVICE_UNAVAILABLE: "connections"}
+"""Why a connection gets this answer: see ``count_refusal``."""
 
 
 class RareWarning:
@@ -213,6 +219,7 @@ class LimitedHttp(H11Protocol):
         self._unread_seconds = self._unread_seconds + LOOK_SECONDS if unread and unread == self._unread_bytes else 0.0
         self._unread_bytes = unread
         if self._unread_seconds >= self.limits.write_seconds:
+            count_cut_reader("stalled")
             self.transport.abort()
 
     def _make_room(self) -> None:
@@ -234,6 +241,8 @@ class LimitedHttp(H11Protocol):
         self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
 
     def _close(self, answer: bytes | None) -> None:
+        if answer is not None:
+            count_refusal(REASONS[answer])
         if answer is not None and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # no response has begun
             self.transport.write(answer)
         self.transport.close()

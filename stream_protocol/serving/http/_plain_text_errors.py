@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from stream_protocol.convert import DEFAULT_ERROR_TEXT
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, add_headers
+from stream_protocol.serving.telemetry import count_refusal
 from stream_protocol.wire import ChatRequestError
 
 logger = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ def plain_text_errors(
         try:
             return await endpoint(*args, **kwargs)
         except ChatRequestError as refusal:
+            count_refusal(refusal.reason)
             return PlainTextResponse(str(refusal), refusal.status, refusal.headers)
         except HTTPException:
             raise

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -14,6 +15,7 @@ from stream_protocol.serving.http._hooks import Identify, Prepare, identify_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._request_body import MAX_BODY_BYTES, MAX_BYTES_IN_FLIGHT, dropping_body_if_refused
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE
+from stream_protocol.serving.telemetry import ObservedRoute
 
 
 def chat_routes(
@@ -89,9 +91,9 @@ def chat_routes(
         return await endpoints.artifact(request, _chat_id(request), request.path_params["name"], user_id=user_id)
 
     async def readyz(_request: Request) -> Response:
-        if service.accepts_runs:
-            return JSONResponse({"status": "ok"})
-        return JSONResponse({"status": "draining"}, status_code=503)
+        if not service.accepts_runs:
+            return JSONResponse({"status": "draining"}, status_code=503)
+        return JSONResponse({"status": "ok"})
 
     def route(method: str, path: str, name: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> BaseRoute:
         async def identified(request: Request) -> Response:
@@ -99,7 +101,8 @@ def chat_routes(
                 user_id = await identify_user(identify, request)
             return await endpoint(request, user_id)
 
-        return Route(path, plain_text_errors(identified, service.error_text), methods=[method], name=name)
+        answered = plain_text_errors(identified, service.error_text)
+        return Route(path, answered, methods=[method], name=name, middleware=[Middleware(ObservedRoute, route=path)])
 
     return [
         route("POST", path, "chat", respond),

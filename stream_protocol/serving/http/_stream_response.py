@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from stream_protocol.convert import DEFAULT_ERROR_TEXT
 from stream_protocol.serving.run_logs import RunReader
+from stream_protocol.serving.telemetry import count_cut_reader
 from stream_protocol.wire import (
     SSE_DONE,
     SSE_HEADERS,
@@ -84,6 +85,7 @@ class UIMessageStreamResponse(Response):
                     tasks.start_soon(connection.keep_alive, self.keep_alive)
                 await until_done(partial(self._stream, connection))
         except* TimeoutError:
+            count_cut_reader("stalled")
             logger.warning("A client was cut off: it took nothing of its response for %s seconds.", STALLED_SECONDS)
         except* OSError:  # how a server of ASGI 2.4 or later says that the client has left
             logger.debug("The client left in the middle of a stream.")

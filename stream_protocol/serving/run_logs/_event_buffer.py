@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
 
+from stream_protocol.serving.telemetry import active_readers, count_cut_reader
 from stream_protocol.wire import JoinedStream, StreamProtocolError
 
 logger = logging.getLogger(__name__)
@@ -142,7 +143,7 @@ class EventBuffer:
         """Cuts off all readers, and every later one: this process cannot get the rest of the response."""
         self._refuses_readers = True
         for cursor in list(self._cursors):
-            self._cut_off(cursor)
+            self._cut_off(cursor, "lost_run")
 
     def since(self, position: int) -> Iterator[bytes] | None:
         """The events from the one with this number on; ``None`` if they have been joined with earlier ones.
@@ -250,17 +251,20 @@ class EventBuffer:
             return
         if len(self._cursors) >= self._bounds.max_readers:
             logger.warning("A reader was cut off: %s others read the response.", self._bounds.max_readers)
-            self._cut_off(max(self._cursors, key=self._unread))
+            self._cut_off(max(self._cursors, key=self._unread), "too_many")
         cursor.max_unread = max(self._bounds.max_backlog, 2 * self._size)
         self._cursors[cursor] = None
+        active_readers.add(1)
         self._on_readers(len(self._cursors))
 
     def _leave(self, cursor: "_Cursor") -> None:
         if cursor in self._cursors:
             del self._cursors[cursor]
+            active_readers.add(-1)
             self._on_readers(len(self._cursors))
 
-    def _cut_off(self, cursor: "_Cursor") -> None:
+    def _cut_off(self, cursor: "_Cursor", reason: str) -> None:
+        count_cut_reader(reason)
         cursor.cut_off.set()
         self._leave(cursor)
         self._wake()
@@ -268,7 +272,7 @@ class EventBuffer:
     def _cut_off_slow_readers(self) -> None:
         for cursor in [each for each in self._cursors if self._unread(each) > each.max_unread]:
             logger.warning("A reader was cut off: it was more than %s bytes behind.", cursor.max_unread)
-            self._cut_off(cursor)
+            self._cut_off(cursor, "slow")
 
     def _unread(self, cursor: "_Cursor") -> int:
         """How many bytes the reader has not read yet, as ``bounds.max_backlog`` counts them."""

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._run import Run, RunLimits
+from stream_protocol.serving.telemetry import observed_resume
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_id
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import SpanContext
+
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
 
 logger = logging.getLogger(__name__)
@@ -43,7 +46,8 @@ def chat_key(user_id: str, chat_id: str) -> ChatKey:
 
 def closing_refusal() -> ChatRequestError:
     """The refusal of a request that comes when the worker is about to end. Another worker may take it."""
-    return ChatRequestError("The server is shutting down. Try again in a moment.", status=503, retry_after=RETRY_AFTER)
+    text = "The server is shutting down. Try again in a moment."
+    return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="draining")
 
 
 def busy_refusal() -> ChatRequestError:
@@ -53,7 +57,7 @@ def busy_refusal() -> ChatRequestError:
 
 def _not_ended_refusal() -> ChatRequestError:
     text = "The last answer of this chat has not stopped yet. Try again."
-    return ChatRequestError(text, status=503, retry_after=RETRY_AFTER)
+    return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="still_stopping")
 
 
 @asynccontextmanager
@@ -63,7 +67,8 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
         yield
     except RunLogError as error:
         logger.error("The run log cannot be reached: %s", error)  # noqa: TRY400 - the operator needs the reason, in a line
-        raise ChatRequestError("The server cannot reach its chats just now. Try again.", status=503) from error
+        text = "The server cannot reach its chats just now. Try again."
+        raise ChatRequestError(text, status=503, reason="run_log") from error
 
 
 class ActiveRuns:
@@ -162,10 +167,14 @@ class ActiveRuns:
     @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
         """Returns a reader of the running response, for a page that has nothing of its message; else ``None``."""
-        info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._stopping_wait)
-        if info is None or info.phase == "claimed" or not await self._is_ours(key):
-            return None
-        return await self._run_log.read(self._name(key), info.run_id, rebuild=True)
+        with observed_resume(*key) as found:
+            info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._stopping_wait)
+            if info is None or info.phase == "claimed" or not await self._is_ours(key):
+                return None
+            reader = await self._run_log.read(self._name(key), info.run_id, rebuild=True)
+            if reader is not None:
+                found(info.run_id, self._span_of(info.run_id))
+            return reader
 
     @_refuse_if_unreachable()
     async def wait_until_settled(self, key: ChatKey) -> str | None:
@@ -240,6 +249,10 @@ class ActiveRuns:
         if run is None or run.request != request:
             raise closing_refusal()
         return run
+
+    def _span_of(self, run_id: str) -> SpanContext | None:
+        """The span of a run of this worker."""
+        return next((run.observer.span_context for run in self._runs if run.id == run_id), None)
 
     async def _is_ours(self, key: ChatKey) -> bool:
         """Whether the run of this chat is this deployment's: the run log may be shared with another one, which has

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.run_logs import RunReader
+from stream_protocol.serving.telemetry import count_refusal
 from stream_protocol.wire import SSE_DONE, ChatRequestError, SseSink
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ async def refusal_as_events(answer: Awaitable[AsyncIterator[bytes]]) -> AsyncIte
     try:
         return await answer
     except ChatRequestError as refused:
+        count_refusal(refused.reason)
         return _error(str(refused))
 
 

@@ -24,6 +24,7 @@ from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecor
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._loop_guard import without_loop
+from stream_protocol.serving.telemetry import RunObserver, lease_losses
 from stream_protocol.session import RunOutput
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 
@@ -120,6 +121,7 @@ class Run:
         self._conversion: Conversion[bytes] | None = None
         self._continued: UIMessage | None = None
         """The message that the response continues, as the client sent it."""
+        self.observer = RunObserver()
         self._task: asyncio.Task[object] | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
@@ -127,6 +129,11 @@ class Run:
     def outcome(self) -> Ending | None:
         """How the response ended; ``None`` while it goes on, and if there was none."""
         return None if self._conversion is None else self._conversion.outcome
+
+    @property
+    def id(self) -> str:
+        """As the run log names it; known once the chat is claimed."""
+        return self._lease.run_id
 
     async def holds_lease(self) -> bool:
         """Whether the run still holds the chat's lease. Waits for the run log if that was not renewed in time."""
@@ -171,7 +178,7 @@ class Run:
                         self._feed(event)
                         if not await self.holds_lease():  # a complete call came, and its tool would start next
                             raise LeaseLostError
-                self._end(_finish)
+                self._end(self._finish)
         finally:
             self.stop()  # if this task was cancelled, the response is still open
             for timer in self._timers.values():
@@ -184,7 +191,9 @@ class Run:
 
     def lease_lost(self) -> None:
         """Ends the response and the run at once: the lease is lost, so another run may hold it."""
-        self._end(partial(_fail, LeaseLostError()))
+        lease_losses.add(1)
+        self.observer.error = LeaseLostError()
+        self._end(partial(_fail, self.observer.error))
         self.abort_signal.set()
         self._cancel()
 
@@ -225,7 +234,8 @@ class Run:
     def _stop_at_limit(self, text: str, reason: str) -> None:
         """``text``: what the page is told. ``reason``: what the operator is told."""
         logger.warning("A run was stopped. %s", reason)
-        self._end(lambda response: fail_response(response, RunLimitError(text), stopped=True))
+        error = self.observer.error = RunLimitError(text)
+        self._end(lambda response: fail_response(response, error, stopped=True))
         self._stop_agent()
 
     def _stop_agent(self) -> None:
@@ -245,8 +255,13 @@ class Run:
         try:
             yield
         except Exception as error:  # noqa: BLE001 - whatever the agent raises
-            log_error(logger, error)
+            self._note_failure(error)
             self._end(partial(_fail, _as_limit(error)))
+
+    def _note_failure(self, error: BaseException) -> None:
+        """Tells the operator why the response ends in an error."""
+        self.observer.error = error
+        log_error(logger, error)
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
         """Writes the end of the response, one terminal chunk, and closes the log. Does nothing if it has ended."""
@@ -262,13 +277,18 @@ class Run:
             self.log.append(SSE_DONE)
             self.log.close()
 
+    def _finish(self, response: Conversion[bytes]) -> None:
+        if response.failure is not None:
+            self._note_failure(response.failure)
+        response.finish()
+
     def _ended_response(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
         """The response with its end; with an error instead if one of the app's hooks raises."""
         try:
             response = self._response(None)
             write_end(response)
         except Exception as error:  # noqa: BLE001 - whatever the hook raises
-            log_error(logger, error)
+            self._note_failure(error)
             response = self._response(None)
             fail_response(response, error)
         return response
@@ -289,6 +309,7 @@ class Run:
 
     def _log(self, events: list[bytes]) -> None:
         self.log.append(*events)
+        self.observer.written(events)
         self._recorder.written(events)
 
     def _start_timer(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
@@ -310,12 +331,6 @@ def _empty_response(_invocation_id: str | None) -> StartedResponse:
 def _as_limit(error: Exception) -> Exception:
     """The failure of a run as a limit, if it is one of ADK's own: so many calls of models, and no more."""
     return RunLimitError(TOO_MANY_CALLS_TEXT) if isinstance(error, LlmCallsLimitExceededError) else error
-
-
-def _finish(response: Conversion[bytes]) -> None:
-    if response.failure is not None:
-        log_error(logger, response.failure)
-    response.finish()
 
 
 def _fail(error: Exception, response: Conversion[bytes]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from contextvars import Context
 from math import inf
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
@@ -111,7 +112,8 @@ class RedisRunLog:
         self._leases[run_id] = self._chats[chat] = lease
         _start(self._lease_tasks, self._keep_lease(chat, lease))
         if self._request_task is None:
-            self._request_task = asyncio.create_task(self._handle_renewal_requests())
+            # Of no chat: what it logs is not about the one that comes first.
+            self._request_task = asyncio.create_task(self._handle_renewal_requests(), context=Context())
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:

@@ -1,0 +1,110 @@
+"""The numbers that OpenTelemetry is told. What each means, and its name for Prometheus: docs/operations.md.
+
+They are instruments of OpenTelemetry's API: while nobody has set a meter provider, a call of one does nothing.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from opentelemetry import metrics
+
+LIBRARY: Final = "adk-ui-stream"
+"""Who tells: the scope of all spans and metrics."""
+
+CHAT_ID: Final = "gen_ai.conversation.id"
+"""As ADK's spans name it. No number has it: each value would be a time series."""
+
+OUTCOME: Final = "adk_ui_stream.outcome"
+REASON: Final = "adk_ui_stream.reason"
+ERROR_TYPE: Final = "error.type"
+"""The last is OpenTelemetry's own: the class of the exception, or the status of the response."""
+
+_SHORT_TIMES: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+"""Seconds: OpenTelemetry's own for HTTP."""
+
+_RUN_TIMES: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600, 1800, 3600)
+
+_LAGS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
+
+
+class Total:
+    """A number that only grows, and is asked for when it is recorded."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def observe(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
+        """The number now."""
+        return [metrics.Observation(self.number)]
+
+
+_meter: Final = metrics.get_meter(LIBRARY)
+
+request_duration: Final = _meter.create_histogram(
+    "http.server.request.duration",
+    unit="s",
+    description="Time from a request to the end of its response. A stream ends with its run.",
+    explicit_bucket_boundaries_advisory=_SHORT_TIMES,
+)
+active_runs: Final = _meter.create_up_down_counter(
+    "adk_ui_stream.active_runs", unit="{run}", description="Runs that go on in this process."
+)
+active_readers: Final = _meter.create_up_down_counter(
+    "adk_ui_stream.active_readers", unit="{reader}", description="Readers of responses in this process."
+)
+time_to_first_chunk: Final = _meter.create_histogram(
+    "adk_ui_stream.run.time_to_first_chunk",
+    unit="s",
+    description="Time from a request to the first chunk of its run that shows something.",
+    explicit_bucket_boundaries_advisory=_SHORT_TIMES,
+)
+run_duration: Final = _meter.create_histogram(
+    "adk_ui_stream.run.duration",
+    unit="s",
+    description="Time from the beginning of a run until all of it is stored, by outcome.",
+    explicit_bucket_boundaries_advisory=_RUN_TIMES,
+)
+chunks: Final = Total()
+"""Written so often that adding up is all that each costs."""
+
+_meter.create_observable_counter(
+    "adk_ui_stream.chunks", [chunks.observe], unit="{chunk}", description="Chunks that runs have written."
+)
+tool_calls: Final = _meter.create_counter(
+    "adk_ui_stream.tool_calls", unit="{call}", description="Tool calls that pages were shown."
+)
+resumes: Final = _meter.create_counter(
+    "adk_ui_stream.resumes", unit="{resume}", description="Pages that came back to a running response."
+)
+interrupts: Final = _meter.create_counter(
+    "adk_ui_stream.interrupts", unit="{run}", description="Runs that a new message of the user has stopped."
+)
+lease_losses: Final = _meter.create_counter(
+    "adk_ui_stream.lease_losses",
+    unit="{lease}",
+    description="Runs that have lost their chat to another worker, or might have.",
+)
+refusals: Final = _meter.create_counter(
+    "adk_ui_stream.refusals", unit="{request}", description="Refused requests and connections, by reason."
+)
+cut_readers: Final = _meter.create_counter(
+    "adk_ui_stream.cut_readers",
+    unit="{reader}",
+    description="Readers that were cut off in the middle of a response, by reason.",
+)
+loop_lag: Final = _meter.create_histogram(
+    "adk_ui_stream.event_loop.lag",
+    unit="s",
+    description="How late the event loop comes to what is due, while runs go on.",
+    explicit_bucket_boundaries_advisory=_LAGS,
+)
+
+
+def count_refusal(reason: str, number: int = 1) -> None:
+    """Counts a request or connection that was refused. ``reason``: a word of a fixed list, as each is a time series."""
+    refusals.add(number, {REASON: reason})
+
+
+def count_cut_reader(reason: str, number: int = 1) -> None:
+    """Counts readers that were cut off; ``reason`` as for ``count_refusal``."""
+    cut_readers.add(number, {REASON: reason})

@@ -1,0 +1,79 @@
+"""A span and a duration for each HTTP request of a route."""
+
+import time
+from contextvars import ContextVar
+from typing import Final
+
+from opentelemetry import context, propagate, trace
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from stream_protocol.serving.telemetry._instruments import CHAT_ID, ERROR_TYPE, LIBRARY, request_duration
+from stream_protocol.serving.telemetry._log_ids import ids_of_request
+from stream_protocol.serving.telemetry._recording import metrics_are_recorded
+
+_tracer: Final = trace.get_tracer(LIBRARY)
+
+_own_span: ContextVar[Span | None] = ContextVar("adk_ui_stream_request", default=None)
+"""The span of this request; or of the one before on this connection, whose context a request inherits."""
+
+
+class ObservedRoute:
+    """ASGI middleware of one route. ``route``: its path, with the names of its parameters.
+
+    Each request is a span ``POST /api/chat`` below that of the caller, which its ``traceparent`` header names. Where
+    the app is instrumented itself, and has a span for the request, nothing is added to that.
+    """
+
+    def __init__(self, app: ASGIApp, route: str) -> None:
+        self._app = app
+        self._route = route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        current = trace.get_current_span()
+        with ids_of_request():
+            if current.get_span_context().is_valid and current is not _own_span.get():
+                await self._app(scope, receive, send)
+            else:
+                await self._call_in_span(scope, receive, send)
+
+    async def _call_in_span(self, scope: Scope, receive: Receive, send: Send) -> None:
+        attributes = {
+            "http.request.method": scope["method"],
+            "http.route": self._route,
+            "url.scheme": scope.get("scheme", "http"),
+        }
+        parent = propagate.extract(Headers(scope=scope), context.Context())
+        # Not the path itself, nor the query: the name of an artifact and a search are words of the user.
+        chat = {CHAT_ID: str(chat_id)} if (chat_id := scope.get("path_params", {}).get("chat_id")) else {}
+        name = f"{scope['method']} {self._route}"
+        span = _tracer.start_span(name, parent, SpanKind.SERVER, {**attributes, **chat})
+        _own_span.set(span)
+        with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+            if span.is_recording() or metrics_are_recorded():
+                await self._observe(scope, receive, send, span, attributes)
+            else:
+                await self._app(scope, receive, send)
+
+    async def _observe(
+        self, scope: Scope, receive: Receive, send: Send, span: Span, attributes: dict[str, str | int]
+    ) -> None:
+        status = 500  # unless it says another before it fails
+
+        async def send_on(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        begun = time.perf_counter()
+        try:
+            await self._app(scope, receive, send_on)
+        finally:
+            attributes["http.response.status_code"] = status
+            if status >= 500:
+                attributes[ERROR_TYPE] = str(status)
+                span.set_status(Status(StatusCode.ERROR))
+            span.set_attributes(attributes)
+            request_duration.record(time.perf_counter() - begun, attributes)

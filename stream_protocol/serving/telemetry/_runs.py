@@ -1,0 +1,123 @@
+"""What is told of one run, and of a page that comes back to one: spans, numbers, and a line in the log."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from opentelemetry import trace
+from opentelemetry.trace import SpanContext, Status, StatusCode
+
+from stream_protocol.serving.telemetry._instruments import (
+    CHAT_ID,
+    ERROR_TYPE,
+    LIBRARY,
+    OUTCOME,
+    active_runs,
+    chunks,
+    resumes,
+    run_duration,
+    time_to_first_chunk,
+    tool_calls,
+)
+from stream_protocol.serving.telemetry._log_ids import note_run
+
+logger = logging.getLogger(__name__)
+
+_tracer: Final = trace.get_tracer(LIBRARY)
+
+USER_ID: Final = "user.id"
+
+RUN_ID: Final = "adk_ui_stream.run.id"
+
+_SHOWN: Final = tuple(
+    f'data: {{"type":"{kind}'.encode() for kind in ("text-", "reasoning-", "tool-", "file", "source-", "data-")
+)
+"""How the events begin that show something."""
+
+_TOOL_CALLS: Final = tuple(f'data: {{"type":"{kind}"'.encode() for kind in ("tool-input-available", "tool-input-error"))
+"""How the event begins that completes a call: there is one of each."""
+
+
+class RunObserver:
+    """Observes one run."""
+
+    def __init__(self) -> None:
+        self.requested_at = time.perf_counter()
+        """When its request came."""
+        self.error: BaseException | None = None
+        """What it failed with, if it did."""
+        self.span_context: SpanContext = trace.INVALID_SPAN_CONTEXT
+        self._chunks = 0
+        self._first_chunk: float | None = None
+        """Seconds until something was shown."""
+
+    def written(self, events: Sequence[bytes]) -> None:
+        """The run has written these SSE events, a chunk each."""
+        self._chunks += len(events)
+        chunks.number += len(events)
+        for event in events:
+            if event.startswith(_TOOL_CALLS):
+                tool_calls.add(1)
+        if self._first_chunk is None and any(event.startswith(_SHOWN) for event in events):
+            self._first_chunk = time.perf_counter() - self.requested_at
+            time_to_first_chunk.record(self._first_chunk)
+
+    @contextmanager
+    def observed(
+        self, *, user_id: str, chat_id: str, run_id: str, agent: str, outcome: Callable[[], str | None]
+    ) -> Iterator[None]:
+        """The time of the run, in a task of its own. ADK's spans are below that of the run."""
+        note_run(user_id, chat_id, run_id)
+        ids = {CHAT_ID: chat_id, USER_ID: user_id, RUN_ID: run_id, "gen_ai.agent.name": agent}
+        begun = time.perf_counter()
+        active_runs.add(1)
+        with _tracer.start_as_current_span(
+            "chat run", attributes=ids, record_exception=False, set_status_on_exception=False
+        ) as span:
+            self.span_context = span.get_span_context()
+            try:
+                yield
+            finally:
+                active_runs.add(-1)
+                seconds = time.perf_counter() - begun
+                result = {OUTCOME: outcome() or "error"}
+                if self.error is not None:
+                    result[ERROR_TYPE] = type(self.error).__name__
+                run_duration.record(seconds, result)
+                span.set_attributes({**result, "adk_ui_stream.chunks": self._chunks})
+                if result[OUTCOME] not in ("finish", "abort"):
+                    span.set_status(Status(StatusCode.ERROR))
+                self._log(seconds, result)
+
+    def _log(self, seconds: float, result: dict[str, str]) -> None:
+        facts = {
+            "outcome": result[OUTCOME],
+            "error_type": result.get(ERROR_TYPE),
+            "chunks": self._chunks,
+            "seconds": round(seconds, 3),
+            "seconds_to_first_chunk": None if self._first_chunk is None else round(self._first_chunk, 3),
+        }
+        text = "A run has ended: %s after %.3f seconds, %d chunks."
+        logger.info(text, facts["outcome"], seconds, self._chunks, extra={"facts": facts})
+
+
+@contextmanager
+def observed_resume(user_id: str, chat_id: str) -> Iterator[Callable[[str, SpanContext | None], None]]:
+    """The time in which the response is looked for that a page comes back to. To be told of it, if there is one: the id
+    of its run, and that one's span, if the run is this worker's."""
+    with _tracer.start_as_current_span(
+        "chat resume",
+        attributes={CHAT_ID: chat_id, USER_ID: user_id},
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+
+        def found(run_id: str, run_span: SpanContext | None) -> None:
+            resumes.add(1)
+            span.set_attribute(RUN_ID, run_id)
+            if run_span is not None and run_span.is_valid:
+                span.add_link(run_span)
+
+        yield found
