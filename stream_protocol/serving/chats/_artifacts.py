@@ -7,6 +7,7 @@ from errno import ENAMETOOLONG
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from stream_protocol.serving.errors import Quoting
 from stream_protocol.session import MEDIA_TYPE_PATTERN, InlineFile, SavedFile, artifact_path
 from stream_protocol.wire import ChatRequestError
 
@@ -81,7 +82,7 @@ async def _load_saved_file(runner: Runner, session: Session, file: SavedFile) ->
     try:
         part = await load_artifact(runner, session, file.artifact, file.version)
     except ChatRequestError:
-        logger.warning("Artifact %s, version %d, is not there any more.", file.artifact, file.version)
+        logger.warning("Artifact %s, version %d, is not there any more.", Quoting(file.artifact), file.version)
         return file
     data, _ = artifact_content(part) or (b"", UNKNOWN_TYPE)
     return InlineFile(media_type=file.media_type, data=data, name=file.name)

@@ -1,8 +1,9 @@
 """What went wrong, in one plain sentence: for the log, for the terminal, and for a page that may show it."""
 
+from stream_protocol.serving.errors._json_lines import Quoting
 from stream_protocol.serving.errors._log import log_error, log_to_terminal
 from stream_protocol.serving.errors._origin import own_line
 from stream_protocol.serving.errors._sentences import explain_error
 from stream_protocol.serving.errors._text import error_text
 
-__all__ = ["error_text", "explain_error", "log_error", "log_to_terminal", "own_line"]
+__all__ = ["Quoting", "error_text", "explain_error", "log_error", "log_to_terminal", "own_line"]

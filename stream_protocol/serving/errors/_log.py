@@ -1,10 +1,13 @@
 """How errors are told in logs: one line each, the traceback at debug level; and how a process prints its logs so."""
 
 import logging
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, Literal
 
+from stream_protocol.serving.errors._json_lines import OURS, JsonLines, Quoting
 from stream_protocol.serving.errors._sentences import explain_error
 from stream_protocol.serving.errors._text import one_line, said
+from stream_protocol.serving.telemetry import ChatIdFilter
 
 LINE_LIMIT: Final = 600
 """Characters of a line in the terminal."""
@@ -23,21 +26,35 @@ _TOLD_AGAIN: Final = frozenset(
 
 def log_error(logger: logging.Logger, error: BaseException) -> None:
     """Logs an error in one sentence, and its traceback at debug level."""
-    logger.error("%s", explain_error(error))
+    sentence = Quoting(explain_error(error), explain_error(error, quoting=False))
+    logger.error("%s", sentence, extra={"error": error})
     logger.debug("The traceback:", exc_info=error)
 
 
-def log_to_terminal(*, verbose: bool = False) -> None:
-    """Prints the process's log on stderr, warnings and errors, each on one line; ``verbose``: with tracebacks.
+def log_to_terminal(
+    *, verbose: bool = False, log_format: Literal["text", "json"] = "text", whole: Iterable[str] = ()
+) -> None:
+    """Prints the process's log on stderr. For the main function of a server.
 
-    For the main function of a server. Does nothing if the root logger has a handler already: what the app itself has
-    set up stays as it is.
+    ``"text"``: warnings and errors, each on one line; ``verbose``: with tracebacks. They may quote what was said.
+    ``"json"``: each record is a line of JSON with the ids of its chat, run, user and trace; also one at the end of each
+    run. None holds a word of a chat: of other code's records, but those of the loggers ``whole``, only that is written
+    which stands in the code. ``verbose``: our own at debug level, too.
+
+    Does nothing if the root logger has a handler already: what the app itself has set up stays as it is.
     """
     root = logging.getLogger()
     if root.handlers:
         return
     handler = logging.StreamHandler()
-    if verbose:
+    if log_format == "json":
+        handler.addFilter(_is_news)
+        handler.addFilter(ChatIdFilter())
+        handler.setFormatter(JsonLines(whole))
+        logging.captureWarnings(True)  # noqa: FBT003 - as logging has it; else Python prints them as text
+        for ours in OURS:
+            logging.getLogger(ours).setLevel(logging.DEBUG if verbose else logging.INFO)
+    elif verbose:
         handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
         logging.getLogger("stream_protocol").setLevel(logging.DEBUG)
     else:

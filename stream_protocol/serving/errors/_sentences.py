@@ -51,29 +51,33 @@ _TOOL_DECLARATION: Final = re.compile(r"function_declarations|\btools?[\[.]\d|sc
 _BLOCKED: Final = frozenset({"content_filter", "content_policy_violation", "MODEL_ARMOR", "JAILBREAK"}) | {
     reason for reason, finish in FINISH_REASONS.items() if finish == "content-filter"
 }
+_NAME: Final = re.compile(r"[A-Z][A-Za-z_]{0,60}|\d{3}")
+"""A code that is no text: ``MALFORMED_FUNCTION_CALL``, ``ValueError``, ``503``."""
+
 _UNREADABLE_CALL: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})
 
 
-def explain_error(error: BaseException) -> str:
+def explain_error(error: BaseException, *, quoting: bool = True) -> str:
     """Returns one plain sentence that says why a run failed, and what to do: for a developer, on one line.
 
     Keys, and the queries and passwords of URLs, are removed from what it quotes. It may still hold words of a provider,
     a tool or a user: give it to ``ChatService(on_error=explain_error)`` only where who chats may read them.
+    ``quoting=False``: it quotes nothing, and names errors by their classes and statuses.
     """
     if isinstance(error, AgentRunError):
-        return _explain_event(error)
+        return _explain_event(error, quoting=quoting)
     if isinstance(error, RunLimitError):
         return str(error)
     origin = find_origin(error)
     if isinstance(origin, BaseTool):
-        return f"The tool {origin.name} raised {_told(error)}."
+        return f"The tool {origin.name} raised {_told(error, quoting=quoting)}."
     if isinstance(origin, BaseLlm) or _is_of_provider(error):
-        sentence = _explain_model(error, origin if isinstance(origin, BaseLlm) else None)
+        sentence = _explain_model(error, origin if isinstance(origin, BaseLlm) else None, quoting=quoting)
         if sentence is not None:
             return sentence
     if isinstance(error, ImportError) and error.name:
-        return f"The package {error.name} is not installed here ({error_text(error)}): install it with pip."
-    if (unknown := _UNKNOWN_MODEL.match(said(error))) is not None:
+        return f"The package {error.name} is not installed here ({_text(error, quoting=quoting)}): install it with pip."
+    if quoting and (unknown := _UNKNOWN_MODEL.match(said(error))) is not None:
         return (
             f"ADK knows no model {one_line(unknown[1], 80)}: check its name; a model of another provider is named as "
             "in openai/gpt-4o, and needs `pip install google-adk[extensions]`."
@@ -81,12 +85,14 @@ def explain_error(error: BaseException) -> str:
     if origin is not None:
         kind = "model" if isinstance(origin, BaseLlm) else "agent"
         name = origin.model if isinstance(origin, BaseLlm) else origin.name
-        return f"The {kind} {name} raised {_told(error)}."
-    return f"{_told(error)}."
+        return f"The {kind} {name} raised {_told(error, quoting=quoting)}."
+    return f"{_told(error, quoting=quoting)}."
 
 
-def _explain_event(error: AgentRunError) -> str:
+def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
     code, message = error.code, one_line(error.message or "")
+    if not quoting:
+        code, message = code if code and _NAME.fullmatch(code) else None, ""
     told = f"{code}: {message}" if code and message else code or message
     if code in _BLOCKED:
         return f"The model blocked the prompt or its answer ({told}): say it in other words, or see `safety_settings`."
@@ -101,7 +107,7 @@ def _explain_event(error: AgentRunError) -> str:
     return f"The agent reported an error: {(told or 'without a word').rstrip('.')}."
 
 
-def _explain_model(error: BaseException, model: BaseLlm | None) -> str | None:
+def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool) -> str | None:
     """The sentence for what a model's client raised; ``None`` if it is of no known kind."""
     name = _model_name(error, model)
     names = _class_names(error)
@@ -130,16 +136,20 @@ def _explain_model(error: BaseException, model: BaseLlm | None) -> str | None:
         return f"Cannot reach {_host(error)} for {name}: check the network, the proxy settings and the model's address."
     if names & _UNREADABLE:
         return (
-            f"The answer to {name} cannot be read ({error_text(error)}): check that the model's address is its "
-            "provider's, and that no proxy answers instead."
+            f"The answer to {name} cannot be read ({_text(error, quoting=quoting)}): check that the model's address is "
+            "its provider's, and that no proxy answers instead."
         )
-    return None if answer is None else _explain_answer(answer, name, _key_variable(error, model), names)
+    return (
+        None if answer is None else _explain_answer(answer, name, _key_variable(error, model), names, quoting=quoting)
+    )
 
 
-def _explain_answer(answer: ProviderAnswer, name: str, key: str, names: frozenset[str]) -> str:
+def _explain_answer(answer: ProviderAnswer, name: str, key: str, names: frozenset[str], *, quoting: bool) -> str:
     """The sentence for a request that the provider refused. ``key``: the environment variable of the key."""
     message = one_line(answer.message).rstrip(".")
     told = f"{answer.name}: {message}" if message else answer.name
+    if not quoting:
+        told = str(answer.status)
     codes, status = frozenset(answer.codes), answer.status
     if codes & {"context_length_exceeded", "request_too_large"} or status == 413:
         return (
@@ -150,7 +160,7 @@ def _explain_answer(answer: ProviderAnswer, name: str, key: str, names: frozense
     if status == 401 or "API_KEY_INVALID" in codes:
         return f"The API key for {name} was refused ({told}): check {key}."
     if status in {402, 429} or "insufficient_quota" in codes:
-        wait = f"wait {one_line(answer.retry_after, 20)}" if answer.retry_after else "wait"
+        wait = f"wait {one_line(answer.retry_after, 20)}" if answer.retry_after and quoting else "wait"
         return f"The quota of the API key for {name} is used up ({told}): {wait}, or check its plan and limits."
     if status == 403:
         return f"The API key has no permission for {name} ({told}): check what the key and its project may use."
@@ -212,7 +222,11 @@ def _host(error: BaseException) -> str:
     return one_line(f"{host}:{port}" if port else host, 80)
 
 
-def _told(error: BaseException) -> str:
+def _text(error: BaseException, *, quoting: bool) -> str:
+    return error_text(error) if quoting else type(error).__name__
+
+
+def _told(error: BaseException, *, quoting: bool) -> str:
     """What the exception says, and where in the app's code: without a full stop."""
-    text = error_text(error).rstrip(".")
+    text = _text(error, quoting=quoting).rstrip(".")
     return f"{text} ({line})" if (line := own_line(error)) else text
