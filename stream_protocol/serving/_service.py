@@ -17,6 +17,7 @@ from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, Ser
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving._readiness import Readiness
 from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT, HookTimeoutError, in_time
 from stream_protocol.serving.adk_runner import (
@@ -214,6 +215,7 @@ class ChatService:
         self._slots = RunSlots(limits.max_runs_per_user, limits.max_runs, patience=stopping_wait)
         self._waiting = RunSlots(limits.max_waiting_per_user, limits.max_runs)
         self._audit = AuditTrail(self.runner.app_name, on_audit, timeout=hook_timeout)
+        self._readiness = Readiness(self.runner, self._run_log)
         self._loop_lag = LoopLag()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._draining = False
@@ -222,6 +224,13 @@ class ChatService:
     def accepts_runs(self) -> bool:
         """Whether requests may begin runs: until ``drain`` or ``aclose`` is called."""
         return not self._draining
+
+    async def missing_stores(self) -> tuple[str, ...]:
+        """The stores that do not answer now, of those that each run needs: ``run log``, ``session store``.
+
+        For a probe, at most a second: they are asked once a second, however many ask here.
+        """
+        return await self._readiness.missing()
 
     def count_request(self, user_id: str) -> None:
         """Counts a request of this user, of whatever kind. Raises ``ChatRequestError`` (429) if there were too many.

@@ -32,7 +32,8 @@ def chat_routes(
     """The routes of the chat endpoint: ``POST {path}``, to which ``useChat`` posts; ``GET``, ``PATCH`` and
     ``DELETE {path}/{id}``; ``GET {path}/{id}/stream``; ``POST {path}/{id}/stop``;
     ``GET {path}/{id}/artifacts/{name}``; ``GET {path}s``, the list of chats; ``GET /healthz``, 200 while the
-    process lives; and ``GET /readyz``, 503 once it begins no more runs.
+    process lives; and ``GET /readyz``, 503 once it begins no more runs, and while a store that each run
+    needs does not answer.
 
     ``target``: an agent, an ``App`` or a ``Runner``, served with the defaults of ``ChatService``; or a ``ChatService``
     with other options. Call its ``aclose`` in the app's lifespan.
@@ -93,6 +94,8 @@ def chat_routes(
     async def readyz(_request: Request) -> Response:
         if not service.accepts_runs:
             return JSONResponse({"status": "draining"}, status_code=503)
+        if missing := await service.missing_stores():
+            return JSONResponse({"status": "unavailable", "missing": missing}, status_code=503)
         return JSONResponse({"status": "ok"})
 
     def route(method: str, path: str, name: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> BaseRoute:

@@ -1,0 +1,67 @@
+"""Whether a worker can take runs: whether the stores answer that each run needs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from stream_protocol.serving._remembered import Remembered
+from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session
+from stream_protocol.serving.errors import log_error
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from google.adk.runners import Runner
+
+    from stream_protocol.serving.run_logs import RunLog
+
+logger = logging.getLogger(__name__)
+
+ANSWER_SECONDS: Final = 0.8
+"""How long a store may take: Kubernetes gives a probe a second."""
+
+REMEMBERED_SECONDS: Final = 1.0
+"""How long the answer of the stores is remembered: whoever asks all the time asks the stores no oftener."""
+
+NAME: Final = "readyz"
+"""The user and chat that are looked for. There need not be any."""
+
+
+class Readiness:
+    """Asks the stores of a service."""
+
+    def __init__(self, runner: Runner, run_log: RunLog) -> None:
+        self._runner = runner
+        self._run_log = run_log
+        self._missing = Remembered(self._ask, REMEMBERED_SECONDS)
+        self._told: tuple[str, ...] = ()
+        """What the log has been told to be missing."""
+
+    async def missing(self) -> tuple[str, ...]:
+        """The stores that do not answer: ``run log``, ``session store``. Known within a second."""
+        return await self._missing.get()
+
+    async def _ask(self) -> tuple[str, ...]:
+        finding = find_session(self._runner, NAME, NAME, config=WITHOUT_EVENTS)
+        answers = {"run log": self._run_log.ping(), "session store": finding}
+        errors = await asyncio.gather(*map(_error_of, answers.values()))
+        missing = {name: error for name, error in zip(answers, errors, strict=True) if error is not None}
+        if (now := tuple(missing)) != self._told:
+            self._told = now
+            for name, error in missing.items():
+                logger.error("This worker is not ready: the %s does not answer.", name)
+                log_error(logger, error)
+            if not missing:
+                logger.warning("This worker is ready again.")
+        return now
+
+
+async def _error_of(answer: Awaitable[object]) -> Exception | None:
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await answer
+    except Exception as error:  # noqa: BLE001 - any store's
+        return error
+    return None
