@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
@@ -10,6 +11,7 @@ from typing import Literal, NamedTuple
 import click
 from google.adk.agents import BaseAgent
 from google.adk.sessions import InMemorySessionService
+from starlette.types import ASGIApp
 
 from stream_protocol.cli._program import refuse, warn
 from stream_protocol.cli._serve_screen import show_screen
@@ -37,6 +39,7 @@ from stream_protocol.serving.adk_runner import (
 )
 from stream_protocol.serving.http import (
     AddressError,
+    MetricsPage,
     ServerLimits,
     bind_socket,
     create_app,
@@ -47,8 +50,11 @@ from stream_protocol.serving.http import (
     run_server,
 )
 from stream_protocol.serving.run_logs import RunLog, RunLogError
+from stream_protocol.serving.telemetry import export_as_environment_says, export_for_prometheus
 from stream_protocol.session import HistoryCut
 from stream_protocol.wire import AiSdkVersion, StreamProtocolError
+
+logger = logging.getLogger(__name__)
 
 Shown = Literal["screen", "address", "nothing"]
 """What a process that serves says of itself: one line if the terminal has the screen already."""
@@ -85,6 +91,9 @@ class AgentServer:
     allowed_hosts: tuple[str, ...]
     inspect: bool
     page: bool
+    metrics: bool
+    log_format: Literal["text", "json"]
+    log_whole: tuple[str, ...]
     verbose: bool
 
     def load(self) -> Loaded:
@@ -136,20 +145,26 @@ class AgentServer:
         ``opens_page``: in the browser. ``announced`` is set once nothing can be refused any more.
         """
         service, inspector = loaded
+        log_to_terminal(verbose=self.verbose, log_format=self.log_format, whole=self.log_whole)
         identify = header_user(self.user_header) if self.user_header else local_user
         app = create_app(service, identify=identify, allow_origins=self.origins, page=self.page)
         if inspector is not None:  # before the page's own files
             app.routes[:0] = inspector_routes(inspector, service, identify=identify, allow_origins=self.origins)
         try:
-            guarded = only_allowed_hosts(app, listener, self.allowed_hosts, behind_proxy=bool(self.user_header))
-        except StreamProtocolError as error:
+            with_metrics = self._export(app)
+            guarded = only_allowed_hosts(
+                with_metrics, listener, self.allowed_hosts, behind_proxy=bool(self.user_header)
+            )
+        except (ImportError, StreamProtocolError) as error:
             refuse(str(error))
         if shows == "screen" and not self.user_header and (meaning := exposure_warning(listener)) is not None:
-            warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
+            self._warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
 
         def announce(url: str) -> None:
             headline = f"Serving {self.target} at {url}"
-            if shows == "screen":
+            if self.log_format == "json":
+                self._log_start(headline, service, shows)
+            elif shows == "screen":
                 self._show_screen(headline, service, url)
             elif shows == "address":
                 click.echo(headline)
@@ -168,6 +183,26 @@ class AgentServer:
             before_accepting=freeze_startup_objects,
             drain=self.drain,
         )
+
+    def _export(self, app: ASGIApp) -> ASGIApp:
+        """Exports what OpenTelemetry is told. The app, with the page of metrics if it was asked for."""
+        if self.metrics:
+            return MetricsPage(app, export_for_prometheus())
+        export_as_environment_says()
+        return app
+
+    def _log_start(self, headline: str, service: ChatService, shows: Shown) -> None:
+        if shows == "nothing":
+            return
+        logger.info(headline)
+        for text in used_models(service.runner.agent).missing:
+            logger.warning("Missing: %s", text)
+
+    def _warn(self, text: str) -> None:
+        if self.log_format == "json":
+            logger.warning(text)
+        else:
+            warn(text)
 
     def _show_screen(self, headline: str, service: ChatService, url: str) -> None:
         root = service.runner.agent

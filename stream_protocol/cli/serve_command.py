@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -50,6 +50,7 @@ SECTIONS: Final = {
     "--workers": "Many workers",
     "--max-runs": "Limits",
     "--record": "What is written down",
+    "--metrics": "What operators see",
     "--replay": "Recordings instead of an agent",
     "--help": "Help",
 }
@@ -195,6 +196,24 @@ _EXAMPLES: Final = {
     type=FILE,
     help="Append a line for each approval, denial, answer, sign-in, stop and deletion to FILE: see docs/trust.md.",
 )
+@click.option(
+    "--metrics",
+    is_flag=True,
+    help="Numbers for Prometheus at /metrics, for whoever reaches the server: see docs/operations.md.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: a line of JSON each, with the ids of chat, run, user and trace, and no word of a message.",
+)
+@click.option(
+    "--log-whole",
+    metavar="LOGGER",
+    multiple=True,
+    help="Logger whose records the log in JSON has with all that they say: my_package; repeatable.",
+)
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
 @click.option("--replay", "recordings", metavar="FILE|DIR", type=FILE, help="Answer from recordings, without an agent.")
 @click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
@@ -233,6 +252,9 @@ def serve(
     audit_file: str | None,
     show_errors: bool,
     inspect: bool,
+    metrics: bool,
+    log_format: Literal["text", "json"],
+    log_whole: tuple[str, ...],
     verbose: bool,
     page: bool,
     opens_page: bool,
@@ -266,6 +288,10 @@ def serve(
     refuse_without("--replay", {"session", "pace"})
     if redis_url is None:
         refuse_without("--redis", {"lease", "redis_prefix", *({"workers"} if workers > 1 else ())})
+    if log_format == "text":
+        refuse_without("--log-format json", {"log_whole"})
+    if workers > 1 and metrics:
+        refuse("--metrics takes one worker: each has its own numbers; OTEL_EXPORTER_OTLP_ENDPOINT sends those of all")
     if workers > 1 and (reload or inspect):
         refuse(f"{'--reload' if reload else '--inspect'} takes one worker")
     if reload or workers > 1:
@@ -299,6 +325,9 @@ def serve(
         allowed_hosts=allowed_hosts,
         inspect=inspect,
         page=page,
+        metrics=metrics,
+        log_format=log_format,
+        log_whole=log_whole,
         verbose=verbose,
     )
     if reload:

@@ -4,6 +4,7 @@ from stream_protocol.serving.http._allowed_hosts import exposure_warning, only_a
 from stream_protocol.serving.http._endpoints import ChatEndpoints
 from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, identify_user, local_user
 from stream_protocol.serving.http._limited_http import ServerLimits
+from stream_protocol.serving.http._metrics_page import MetricsPage
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._request_body import RequestBodies, dropping_body_if_refused, read_small
 from stream_protocol.serving.http._response_body import response_body
@@ -19,6 +20,7 @@ __all__ = [
     "AddressError",
     "ChatEndpoints",
     "Identify",
+    "MetricsPage",
     "PageInfo",
     "Prepare",
     "RequestBodies",

@@ -1,0 +1,49 @@
+"""``GET /metrics``: the numbers of this process, for Prometheus."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from stream_protocol.serving._remembered import Remembered
+from stream_protocol.serving.http._plain_text_errors import plain_text_errors
+from stream_protocol.serving.http._trusted_origins import require_trusted_origin
+
+METRICS_PATH: Final = "/metrics"
+
+TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""Prometheus's own."""
+
+REMEMBERED_SECONDS: Final = 1.0
+"""Whoever asks all the time gets the same text again: making it takes milliseconds."""
+
+NOBODY: Final[frozenset[str]] = frozenset()
+
+
+class MetricsPage:
+    """ASGI middleware that answers ``/metrics``. ``read``: gives the text, and is called in a thread.
+
+    To be put around the whole app, but within the check of host names: no CORS rules of the app let the page of
+    another site read it.
+    """
+
+    def __init__(self, app: ASGIApp, read: Callable[[], bytes]) -> None:
+        self._app = app
+        self._text = Remembered(partial(anyio.to_thread.run_sync, read), REMEMBERED_SECONDS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == METRICS_PATH:
+            response = await plain_text_errors(self._answer)(Request(scope))
+            await response(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        if request.method not in ("GET", "HEAD"):
+            return Response(status_code=405, headers={"allow": "GET, HEAD"})
+        require_trusted_origin(request, NOBODY)
+        return Response(await self._text.get(), headers={"content-type": TEXT_FORMAT, "cache-control": "no-store"})
