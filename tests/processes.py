@@ -108,10 +108,10 @@ class Done:
 
 
 @contextmanager
-def started(module: str, *arguments: str, cwd: Path) -> Iterator[PythonModule]:
+def started(module: str, *arguments: str, cwd: Path, env: Mapping[str, str] = os.environ) -> Iterator[PythonModule]:
     """The process; killed at the end."""
     with TemporaryDirectory() as folder:
-        process = PythonModule(module, *arguments, cwd=cwd, log=Path(folder, "stderr"))
+        process = PythonModule(module, *arguments, cwd=cwd, log=Path(folder, "stderr"), env=env)
         try:
             yield process
         finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 from typing import Literal, NamedTuple
 
+import anyio.to_thread
 import click
 from google.adk.agents import BaseAgent
 from google.adk.sessions import InMemorySessionService
@@ -50,7 +51,7 @@ from stream_protocol.serving.http import (
     run_server,
 )
 from stream_protocol.serving.run_logs import RunLog, RunLogError
-from stream_protocol.serving.telemetry import export_as_environment_says, export_for_prometheus
+from stream_protocol.serving.telemetry import export_as_environment_says, export_for_prometheus, flush_exports
 from stream_protocol.session import HistoryCut
 from stream_protocol.wire import AiSdkVersion, StreamProtocolError
 
@@ -65,6 +66,20 @@ class Loaded(NamedTuple):
 
     service: ChatService
     inspector: Inspector | None
+
+
+@dataclass(frozen=True)
+class _Exported:
+    """The service, which sends its last spans and numbers when it is closed: after that a signal ends the process."""
+
+    service: ChatService
+
+    async def drain(self) -> None:
+        await self.service.drain()
+
+    async def aclose(self) -> None:
+        await self.service.aclose()
+        await anyio.to_thread.run_sync(flush_exports)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +119,7 @@ class AgentServer:
         inspector = Inspector() if self.inspect else None
         try:
             target = load_target(self.target)  # it may have a logging of its own
-            log_to_terminal(verbose=self.verbose)
+            log_to_terminal(verbose=self.verbose, log_format=self.log_format, whole=self.log_whole)
             service = ChatService(
                 target,
                 session_service=load_session_service(self.session_service_uri) if self.session_service_uri else None,
@@ -145,7 +160,6 @@ class AgentServer:
         ``opens_page``: in the browser. ``announced`` is set once nothing can be refused any more.
         """
         service, inspector = loaded
-        log_to_terminal(verbose=self.verbose, log_format=self.log_format, whole=self.log_whole)
         identify = header_user(self.user_header) if self.user_header else local_user
         app = create_app(service, identify=identify, allow_origins=self.origins, page=self.page)
         if inspector is not None:  # before the page's own files
@@ -176,7 +190,7 @@ class AgentServer:
         limits = ServerLimits(connections=self.max_connections)
         run_server(
             guarded,
-            service,
+            _Exported(service),
             listener,
             announce=announce,
             limits=limits,

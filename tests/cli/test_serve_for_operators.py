@@ -1,6 +1,7 @@
 """What ``adk-ui-stream serve`` shows to who runs it: the log in JSON, numbers for Prometheus, spans for a collector."""
 
 import json
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,7 +11,6 @@ from queue import Queue
 from threading import Thread
 
 import httpx
-import pytest
 from click.testing import CliRunner
 
 from stream_protocol.cli import main
@@ -19,6 +19,7 @@ from tests.processes import HANG, started
 
 AGENT = """
 import logging
+logging.basicConfig()  # text, which JSON takes the place of
 from google.adk.agents import LlmAgent
 from stream_protocol.testing import ScriptedLlm
 
@@ -64,23 +65,22 @@ def told(bodies: Queue[bytes], what: bytes) -> bytes:
     return got
 
 
-def test_a_server_tells_of_its_chats_in_its_log_at_metrics_and_to_a_collector(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_tells_of_its_chats_in_its_log_at_metrics_and_to_a_collector(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT)
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     options = ("--metrics", "--log-format", "json", "--log-whole", "my_app", "--port", str(port))
     with collector() as (endpoint, bodies), ExitStack() as held:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", endpoint)
-        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
-        process = held.enter_context(started("stream_protocol", "serve", "agent:root_agent", *options, cwd=tmp_path))
+        # What its spans are sent to, and that they are sent at the end alone.
+        env = {**os.environ, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "600000"}
+        command = ("stream_protocol", "serve", "agent:root_agent", *options)
+        process = held.enter_context(started(*command, cwd=tmp_path, env=env))
         with httpx.Client(base_url=url, transport=httpx.HTTPTransport(retries=9), timeout=HANG) as http:
             http.post("/api/chat", json=BODY).raise_for_status()
             assert http.get("/readyz").json() == {"status": "ok"}
             numbers = http.get("/metrics").raise_for_status().text
-        assert b"adk-ui-stream" in told(bodies, b"chat run")
         process.send_signal(signal.SIGTERM)
+        assert b"adk-ui-stream" in told(bodies, b"chat run")
         assert process.read() == ""
         process.wait()
         lines = [json.loads(line) for line in process.log.read_text().splitlines()]
@@ -89,6 +89,13 @@ def test_a_server_tells_of_its_chats_in_its_log_at_metrics_and_to_a_collector(
     (ended,) = [line for line in lines if line.get("outcome") and line["chat_id"] == "c1"]
     assert (ended["outcome"], ended["user_id"]) == ("finish", "local")
     assert [line["message"] for line in lines if line["logger"] == "my_app"] == ["asked for Rome"]
+
+
+def test_numbers_are_those_of_one_process(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["serve", "agent", "--redis", "redis://x", "--workers", "2", "--metrics"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("adk-ui-stream: --metrics takes one worker: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_loggers_are_named_for_the_log_in_json_alone() -> None:

@@ -41,10 +41,13 @@ def log_to_terminal(
     run. None holds a word of a chat: of other code's records, but those of the loggers ``whole``, only that is written
     which stands in the code. ``verbose``: our own at debug level, too.
 
-    Does nothing if the root logger has a handler already: what the app itself has set up stays as it is.
+    Text: does nothing if the root logger has a handler already, so what the app itself has set up stays as it is. JSON
+    takes the place of what prints there.
     """
     root = logging.getLogger()
-    if root.handlers:
+    if log_format == "json":
+        root.handlers[:] = [other for other in root.handlers if type(other) is not logging.StreamHandler]
+    elif root.handlers:
         return
     handler = logging.StreamHandler()
     if log_format == "json":

@@ -1,6 +1,10 @@
 """What operators see: spans and numbers for OpenTelemetry, and the ids of chats in every line of the log."""
 
-from stream_protocol.serving.telemetry._exporters import export_as_environment_says, export_for_prometheus
+from stream_protocol.serving.telemetry._exporters import (
+    export_as_environment_says,
+    export_for_prometheus,
+    flush_exports,
+)
 from stream_protocol.serving.telemetry._instruments import (
     active_readers,
     count_cut_reader,
@@ -25,6 +29,7 @@ __all__ = [
     "count_refusal",
     "export_as_environment_says",
     "export_for_prometheus",
+    "flush_exports",
     "interrupts",
     "lease_losses",
     "note_chat",

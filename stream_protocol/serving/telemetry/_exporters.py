@@ -1,9 +1,22 @@
 """Where a server sends what OpenTelemetry is told. An app sets the providers of its process itself."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from opentelemetry import metrics, trace
+
+from stream_protocol.serving.telemetry._instruments import LIBRARY
 from stream_protocol.serving.telemetry._recording import metrics_are_recorded
 from stream_protocol.wire import StreamProtocolError
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.resources import Resource
+
+FLUSH_MILLISECONDS: Final = 2000
+"""How long a process that ends sends what it has not sent yet."""
 
 
 def export_as_environment_says() -> None:
@@ -11,7 +24,7 @@ def export_as_environment_says() -> None:
     without it. To be called once in a process."""
     from google.adk.telemetry.setup import maybe_set_otel_providers
 
-    maybe_set_otel_providers()
+    maybe_set_otel_providers(otel_resource=_resource())
 
 
 def export_for_prometheus() -> Callable[[], bytes]:
@@ -29,5 +42,21 @@ def export_for_prometheus() -> Callable[[], bytes]:
         raise StreamProtocolError("--metrics cannot be given where OpenTelemetry's numbers go somewhere already.")
     from google.adk.telemetry.setup import OTelHooks, maybe_set_otel_providers
 
-    maybe_set_otel_providers([OTelHooks(metric_readers=[PrometheusMetricReader()])])
+    maybe_set_otel_providers([OTelHooks(metric_readers=[PrometheusMetricReader()])], _resource())
     return generate_latest
+
+
+def flush_exports() -> None:
+    """Sends what has not been sent yet. To be called before the process ends, which a signal does without a word."""
+    for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
+        flush: Any = getattr(provider, "force_flush", None)  # the API's own have none
+        if flush is not None:
+            flush(FLUSH_MILLISECONDS)
+
+
+def _resource() -> Resource:
+    """Who tells: this process, unless the environment names it. Several at one address must not be taken for one."""
+    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+
+    own = Resource({"service.name": LIBRARY, "service.instance.id": uuid4().hex})
+    return own.merge(OTELResourceDetector().detect())
