@@ -6,7 +6,15 @@ from typing import Final
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import ABORTED, PartKind, compare, is_aggregate, is_user_event, reports_error
+from stream_protocol.convert import (
+    ABORTED,
+    PartKind,
+    StreamedTexts,
+    compare,
+    is_aggregate,
+    is_user_event,
+    reports_error,
+)
 from stream_protocol.session.transcript import update_metadata
 
 _Speaker = tuple[str, str | None, str]
@@ -46,7 +54,7 @@ class _Stream:
         self.ended = True
         streamed, said = self.parts, _parts(event)
         texts = [(PartKind(bool(part.thought)), part.text) for part in streamed if part.text]
-        unrepeated = compare(said, texts).unrepeated
+        unrepeated = compare(said, StreamedTexts(texts)).unrepeated
         self._repeated = {bool(kind) for kind in PartKind if kind not in unrepeated}
         if not unrepeated and all(part in said for part in streamed if not part.text):
             return False

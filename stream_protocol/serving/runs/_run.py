@@ -212,8 +212,7 @@ class Run:
         with self._failure_ends_response():
             response = self._response(event.invocation_id)
             self._recorder.event(event)
-            response.feed(event)
-            self._log(response.take())
+            self._log(response.items(event))
         if self.log.full:
             self._stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")
         elif self._limits.max_chunks is not None and self.log.count > self._limits.max_chunks:
