@@ -16,9 +16,9 @@ def _print_speed() -> None:
     chunks, rows = asyncio.run(speeds())
     events = TURNS * EVENTS_PER_TURN
     print(f"Speed: {events:,} events, {chunks:,} chunks; medians of {ROUNDS} interleaved rounds, collector off.\n")
-    print(f"  {'':<16}{'µs per chunk':>14}{'to its floor':>14}")
+    print(f"  {'':<28}{'µs per chunk':>14}{'to its floor':>14}")
     for row in rows:
-        print(f"  {row.name:<16}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
+        print(f"  {row.name:<28}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
 
 
 def _print_run_logs() -> None:
