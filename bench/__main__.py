@@ -13,6 +13,7 @@ from bench.load import PAIRS, SLOW, Compared, Load, compare_loads, compare_worke
 from bench.memory import STREAMS, bytes_per_open_stream
 from bench.recordings import costs
 from bench.run_logs import run_log_costs
+from bench.run_path import run_path_cost
 from bench.speed import ROUNDS, speeds
 from bench.startup import FIRST_USE, IMPORT, startup
 
@@ -21,9 +22,9 @@ def _print_speed() -> None:
     chunks, rows = asyncio.run(speeds())
     events = TURNS * EVENTS_PER_TURN
     print(f"Speed: {events:,} events, {chunks:,} chunks; medians of {ROUNDS} interleaved rounds, collector off.\n")
-    print(f"  {'':<16}{'µs per chunk':>14}{'to its floor':>14}")
+    print(f"  {'':<28}{'µs per chunk':>14}{'to its floor':>14}")
     for row in rows:
-        print(f"  {row.name:<16}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
+        print(f"  {row.name:<28}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
 
 
 def _print_run_logs() -> None:
@@ -31,6 +32,12 @@ def _print_run_logs() -> None:
     print(f"  {'':<32}{'µs per chunk':>14}{'to memory':>14}")
     for row in asyncio.run(run_log_costs()):
         print(f"  {row.name:<32}{row.microseconds:>14.2f}{row.ratio:>14.2f}")
+
+
+def _print_run_path() -> None:
+    cost = asyncio.run(run_path_cost())
+    print("\nA streamed run: processor time from ADK's event to ASGI's send.\n")
+    print(f"  {cost.microseconds:.1f} µs per chunk, {cost.chunks_per_send:.2f} chunks per send")
 
 
 def _print_memory() -> None:
@@ -104,6 +111,7 @@ TABLES = {
     "growth": _print_growth,
     "memory": _print_memory,
     "run-logs": _print_run_logs,
+    "run-path": _print_run_path,
     "startup": _print_startup,
     "recordings": _print_recordings,
     "load": _print_load,

@@ -49,6 +49,11 @@ def conversation() -> list[list[Event]]:
     return [list(_turn(index)) for index in range(TURNS)]
 
 
+def long_answer() -> list[list[Event]]:
+    """Returns as many events in one turn, in which the model only speaks: fragments of text, and their aggregate."""
+    return [list(_said("e-1", "e-1-1", TURNS * EVENTS_PER_TURN - 2))]
+
+
 def event(invocation: str, event_id: str, parts: list[types.Part], *, partial: bool | None = True) -> Event:
     """One event of the model, as the Runner stamps it."""
     return Event(
@@ -108,14 +113,17 @@ def _result(invocation: str, call_id: str) -> Event:
 
 
 def _second_response(invocation: str) -> Iterator[Event]:
-    event_id = f"{invocation}-3"
-    texts = _words(_TEXT_AFTER)
-    for word in texts:
+    yield from _said(invocation, f"{invocation}-3", _TEXT_AFTER)
+
+
+def _said(invocation: str, event_id: str, count: int) -> Iterator[Event]:
+    words = _words(count)
+    for word in words:
         yield event(invocation, event_id, [types.Part(text=word)])
     last = event(invocation, event_id, [types.Part(text="")])
     last.finish_reason = types.FinishReason.STOP
     yield last
-    yield _aggregate(invocation, event_id, [types.Part(text="".join(texts)), types.Part(text="")])
+    yield _aggregate(invocation, event_id, [types.Part(text="".join(words)), types.Part(text="")])
 
 
 def _aggregate(invocation: str, event_id: str, parts: list[types.Part]) -> Event:

@@ -1,4 +1,6 @@
-"""The floor: the least work with which any bridge turns these events into that many chunks.
+"""Two floors: what any bridge would have to do.
+
+The first is the least work with which any bridge turns these events into that many chunks.
 
 It reads, by attribute, the fields that decide what an event becomes: of each event ``partial``, ``author``, ``branch``,
 ``node_info.path``, ``error_code``, ``finish_reason`` and ``content.parts``; of each part ``text``, ``thought``,
@@ -9,6 +11,9 @@ with orjson and frames it as ``data: …`` and a blank line.
 It does nothing with most of what it reads. It keeps no state, opens and closes nothing, compares no aggregate with what
 was streamed, counts no usage, and is told beforehand how many chunks each event is worth: it fills up with
 ``finish-step``. So it emits exactly as many chunks as the converter does, and no client could use its stream.
+
+The floor of text reads nothing but texts, and makes each a ``text-delta`` in the same way. What else an event holds,
+who speaks, and whether it failed, it does not see.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
@@ -34,6 +39,16 @@ def floor_sync(events: Iterable[Event], counts: Sequence[int]) -> Iterator[bytes
     for event in events:
         yield from _lines(event, next(count))
     yield from _filled([], next(count))
+
+
+def text_floor(events: Iterable[Event]) -> Iterator[bytes]:
+    """What ``iter_sse`` and ``iter_chunks`` are measured against where events hold nothing but text."""
+    for event in events:
+        content = event.content
+        if content is not None:
+            for part in content.parts or ():
+                if text := part.text:
+                    yield b"data: " + orjson.dumps({"type": "text-delta", "id": "0", "delta": text}) + b"\n\n"
 
 
 def _lines(event: Event, count: int) -> list[bytes]:

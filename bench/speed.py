@@ -1,16 +1,17 @@
-"""Microseconds per chunk, as ratios to the floor."""
+"""Microseconds per chunk, as ratios to a floor: of all that a conversation holds, and of text alone."""
 
 import gc
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from statistics import median
-from time import perf_counter
+from time import thread_time
 from typing import NamedTuple
 
+import orjson
 from google.adk.events.event import Event
 
-from bench.conversation import conversation
-from bench.floor import floor_async, floor_sync
-from stream_protocol import StreamProtocolConverter, iter_chunks, iter_sse, stream_chunks, stream_sse
+from bench.conversation import conversation, long_answer
+from bench.floor import floor_async, floor_sync, text_floor
+from stream_protocol import AnyChunk, StreamProtocolConverter, iter_chunks, iter_sse, stream_chunks, stream_sse
 
 ROUNDS = 41
 WARM_UP = 4
@@ -42,16 +43,34 @@ async def speeds() -> tuple[int, list[Speed]]:
         "iter_sse": lambda _, events: iter_sse(events),
         "iter_chunks": lambda _, events: iter_chunks(events),
     }
-    times: dict[str, list[float]] = {name: [] for name in (*asynchronous, *synchronous)}
+    of_text: dict[str, SyncBridge] = {
+        "floor, text": lambda _, events: text_floor(events),
+        "iter_sse, text": lambda _, events: iter_sse(events),
+        "iter_chunks, encoded, text": lambda _, events: map(_framed, iter_chunks(events)),
+    }
+    answer = long_answer()
+    times: dict[str, list[float]] = {name: [] for name in (*asynchronous, *synchronous, *of_text)}
     for _ in range(WARM_UP + ROUNDS):
         gc.collect()
         for name, bridge in asynchronous.items():
             times[name].append(await _time_async(turns, bridge))
         for name, sync_bridge in synchronous.items():
             times[name].append(_time_sync(turns, sync_bridge))
-    rows = [_row(name, times[name][WARM_UP:], times["floor, async"][WARM_UP:]) for name in asynchronous]
-    rows += [_row(name, times[name][WARM_UP:], times["floor, sync"][WARM_UP:]) for name in synchronous]
+        for name, sync_bridge in of_text.items():
+            times[name].append(_time_sync(answer, sync_bridge))
+    groups: dict[str, Iterable[str]] = {
+        "floor, async": asynchronous,
+        "floor, sync": synchronous,
+        "floor, text": of_text,
+    }
+    rows = [
+        _row(name, times[name][WARM_UP:], times[floor][WARM_UP:]) for floor, names in groups.items() for name in names
+    ]
     return sum(map(sum, counts)), rows
+
+
+def _framed(chunk: AnyChunk) -> bytes:
+    return b"data: " + orjson.dumps(chunk) + b"\n\n"
 
 
 def _counts(events: Sequence[Event]) -> list[int]:
@@ -62,15 +81,16 @@ def _counts(events: Sequence[Event]) -> list[int]:
 
 
 async def _time_async(turns: Turns, bridge: AsyncBridge) -> float:
-    """Seconds per chunk. The collector is off while the clock runs, for every path alike."""
+    """Seconds of processor time per chunk: nothing waits here, and what others do on the machine counts less. The
+    collector is off meanwhile, for every path alike."""
     chunks, seconds = 0, 0.0
     gc.disable()
     for index, turn in enumerate(turns):
         events = _replay(turn)
-        start = perf_counter()
+        start = thread_time()
         async for _ in bridge(index, events):
             chunks += 1
-        seconds += perf_counter() - start
+        seconds += thread_time() - start
     gc.enable()
     return seconds / chunks
 
@@ -79,10 +99,10 @@ def _time_sync(turns: Turns, bridge: SyncBridge) -> float:
     chunks, seconds = 0, 0.0
     gc.disable()
     for index, turn in enumerate(turns):
-        start = perf_counter()  # what the call itself does counts, too
+        start = thread_time()  # what the call itself does counts, too
         for _ in bridge(index, turn):
             chunks += 1
-        seconds += perf_counter() - start
+        seconds += thread_time() - start
     gc.enable()
     return seconds / chunks
 

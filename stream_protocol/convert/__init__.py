@@ -24,8 +24,8 @@ from stream_protocol.convert._options import (
     options_to_json,
 )
 from stream_protocol.convert._provider_tools import CODE_EXECUTION, ProviderCall, ProviderResult, provider_part
-from stream_protocol.convert._speakers import PartKind
 from stream_protocol.convert._steps import CALL_NOT_FINISHED_TEXT
+from stream_protocol.convert._streamed_texts import PartKind, StreamedTexts
 from stream_protocol.convert._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
 from stream_protocol.convert.events import (
     USER,
@@ -67,6 +67,7 @@ __all__ = [
     "RunLimitError",
     "Settings",
     "StreamProtocolConverter",
+    "StreamedTexts",
     "WarnOnce",
     "as_said",
     "call_ids",

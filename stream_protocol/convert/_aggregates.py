@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert._speakers import PartKind
+from stream_protocol.convert._streamed_texts import PartKind, StreamedTexts, texts_by_kind
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -38,17 +38,24 @@ class Repetition:
 NOTHING_STREAMED: Final = Repetition([0 for _ in PartKind], [], differs=False)
 
 
-def compare(parts: Sequence["Part"], streamed: Sequence[tuple[PartKind, str]]) -> Repetition:
-    """Compares the parts of a complete event with the streamed texts, which are in their order."""
+def compare(parts: Sequence["Part"], streamed: StreamedTexts) -> Repetition:
+    """Compares the parts of a complete event with the streamed texts.
+
+    Of a long stream only the end is known as it was (``StreamedTexts``). An event that does not begin with all of it
+    differs, unless it begins as the stream does or is in that end; if it is the aggregate, none of it is written again.
+    """
     if not streamed:
         return NOTHING_STREAMED
     texts = [(PartKind(bool(part.thought)), part.text) for part in parts if part.text]
-    wholes, heads = _by_kind(texts), _by_kind(streamed)
-    unrepeated = [kind for kind in PartKind if not wholes[kind].startswith(heads[kind])]
-    if unrepeated and _same_words(streamed, texts):
+    wholes = texts_by_kind(texts)
+    told = [streamed.of(kind) for kind in PartKind]
+    unrepeated = [kind for kind in PartKind if not told[kind].begins(wholes[kind])]
+    all_known = streamed.all_known
+    if unrepeated and all_known is not None and _same_words(all_known, texts):
         return Repetition([len(whole) for whole in wholes], [], differs=False)
-    lengths = [len(wholes[kind] if kind in unrepeated else heads[kind]) for kind in PartKind]
-    return Repetition(lengths, unrepeated, differs=any(wholes[kind] not in heads[kind] for kind in unrepeated))
+    not_written = PartKind if unrepeated and all_known is None else unrepeated
+    lengths = [len(wholes[kind]) if kind in not_written else told[kind].length for kind in PartKind]
+    return Repetition(lengths, unrepeated, differs=any(not told[kind].holds(wholes[kind]) for kind in unrepeated))
 
 
 def is_aggregate(event: "Event", *, model: str | None, finish_reason: str | None, call_ids: Collection[str]) -> bool:
@@ -63,13 +70,6 @@ def is_aggregate(event: "Event", *, model: str | None, finish_reason: str | None
     if finish_reason is not None:
         return finish_reason == STOP or event.finish_reason is not None
     return event.partial is False and (event.finish_reason or event.usage_metadata) is not None
-
-
-def _by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:
-    joined = [""] * len(PartKind)
-    for kind, text in texts:
-        joined[kind] += text
-    return joined
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], said: Iterable[tuple[PartKind, str]]) -> bool:

@@ -22,8 +22,9 @@ from stream_protocol.convert._media import is_media, write_media
 from stream_protocol.convert._options import Settings
 from stream_protocol.convert._provider_tools import ProviderCall, provider_part
 from stream_protocol.convert._sources import Sources
-from stream_protocol.convert._speakers import NO_SPEAKER, PartKind, Speaker
+from stream_protocol.convert._speakers import NO_SPEAKER, Speaker
 from stream_protocol.convert._steps import Steps
+from stream_protocol.convert._streamed_texts import PartKind, ToldText
 from stream_protocol.convert.calls import CallIds, CallRegistry, SpeakerKey
 from stream_protocol.convert.events import (
     USER,
@@ -198,19 +199,58 @@ class Conversion(Generic[T]):
 
     # Events
 
+    def items(self, event: "Event") -> list[T]:
+        """What this event adds to the stream, with all that was written before and nobody has taken."""
+        item = None if self.queue else self.text_delta(event)
+        if item is not None:
+            return [item]
+        self.feed(event)
+        return self.take()
+
+    def text_delta(self, event: "Event") -> T | None:
+        """The one item that this event adds if it only continues the open text; ``None`` for every other event, and
+        nothing is changed then: it is to be fed.
+
+        Nearly all events continue a text. ``feed`` writes the same for them, but asks what else they might hold. The
+        queue must be empty.
+        """
+        speaker = self._speaker
+        if (make_text := speaker.make_text) is None or speaker.deferred_parts:
+            return None
+        try:
+            # Pydantic keeps fields in the instance's dict; reading them there costs a fourth of its attribute access.
+            fields = event.__dict__
+            if (
+                fields["author"] != speaker.author
+                or fields["branch"] != speaker.branch
+                or fields["node_info"].path != speaker.path
+                or not fields["partial"]
+                or fields["finish_reason"] is not None
+                or fields["error_code"]
+                or fields["error_message"]
+            ):
+                return None
+            [part] = fields["content"].parts
+        except (AttributeError, KeyError, TypeError, ValueError):  # a dictionary; no part, or several
+            return None
+        values = part.__dict__
+        if values["thought"] or not (text := values["text"]):
+            return None
+        item: T = make_text(text)
+        speaker.streamed.add(text)
+        return item
+
     def feed(self, event: "Event") -> None:
         """Writes what this event adds to the stream. A dictionary is read as an event."""
         try:
             fields = event.__dict__
-            author, branch, path = fields["author"], fields["branch"], fields["node_info"].__dict__["path"]
+            author, branch, path = fields["author"], fields["branch"], fields["node_info"].path
         except (AttributeError, KeyError):  # costs nothing until there is a dictionary
             event = read_event(event, self.warn)
             fields = event.__dict__
             author, branch, path = event.author, event.branch, event.node_info.path
         if not self._running:
             self._start(fields["invocation_id"])
-        # Fragments are nearly all events, so what one text fragment takes is all in this function. Pydantic keeps
-        # fields in the instance's dict; reading them there costs a fourth of its attribute access.
         if author == USER:
             self._responses.add_user_event(event)
             if reports_error(
@@ -234,7 +274,7 @@ class Conversion(Generic[T]):
         if fields["error_code"] or fields["error_message"]:  # perhaps no complete event repeats it
             self._summary.add_error(event, any_shown=self._steps.response_has_content)
         if (content := fields["content"]) is not None:
-            for part in content.__dict__["parts"] or ():
+            for part in content.parts or ():
                 if speaker.deferred_parts:
                     speaker.deferred_parts.append(part)
                     continue
@@ -244,7 +284,7 @@ class Conversion(Generic[T]):
                     kind = REASONING if thought else TEXT
                     if speaker.kind is kind or self._open(speaker, kind, fields["model_version"]):
                         speaker.write(text)
-                        speaker.remember(text)
+                        speaker.streamed.add(text)
                     if thought and part.thought_signature:
                         speaker.sign(part.thought_signature)
                 else:
@@ -286,14 +326,14 @@ class Conversion(Generic[T]):
         """
         text = speech.text or ""
         if not speech.finished:
-            speaker.speech.append(text)
-        elif said := "".join(speaker.speech):
-            text = text.removeprefix(said) if text.startswith(said) else ""
+            speaker.speech.add(text)
+        elif speaker.speech.length:
+            text = text[speaker.speech.length :] if speaker.speech.begins(text) else ""
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
             speaker.write(text)
         if speech.finished:
             self._summary.add(event, has_content=True, any_shown=self._steps.response_has_content)
-            speaker.speech.clear()
+            speaker.speech = ToldText()
             self._end_speaker(speaker)
 
     def _open(self, speaker: Speaker, kind: PartKind, model: str | None = None) -> bool:
@@ -328,7 +368,7 @@ class Conversion(Generic[T]):
         elif event.finish_reason is not None or reports_error(event) or event.turn_complete or event.interrupted:
             self._end_speaker(speaker)
         if event.turn_complete or event.interrupted:
-            speaker.speech.clear()
+            speaker.speech = ToldText()
 
     def _write_artifacts(self, speaker: Speaker) -> None:
         for event in speaker.artifact_events:
@@ -355,8 +395,7 @@ class Conversion(Generic[T]):
 
     def _add_parts(self, event: "Event", speaker: Speaker, parts: list["Part"]) -> None:
         """Writes the parts of a complete event, without what was streamed of them."""
-        streamed = [(kind, "".join(fragments)) for kind, fragments in speaker.streamed]
-        repetition = compare(parts, streamed)
+        repetition = compare(parts, speaker.streamed)
         if (repetition.differs or _leaves_out(parts, speaker)) and not self._is_aggregate(event, speaker):
             self._end_speaker(speaker)
             repetition = NOTHING_STREAMED

@@ -42,13 +42,12 @@ class StreamProtocolConverter:
         **options: Unpack[ConverterOptions],
     ) -> None:
         self._conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
-        self._feed: Callable[[Any], None] = self._conversion.feed
+        self._items: Callable[[Any], list[AnyChunk]] = self._conversion.items
         self._take = self._conversion.take
 
     def convert(self, event: EventOrDict) -> list[AnyChunk]:
         """The chunks that this event adds; often one, sometimes none. Raises ``StreamProtocolError`` for no event."""
-        self._feed(event)
-        return self._take()
+        return self._items(event)
 
     def finish(self) -> list[AnyChunk]:
         """Ends the response of a run that is over: by ``finish``, unless the events report an error or an abort."""

@@ -135,15 +135,17 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
     return selection == "all" or tool in selection
 
 
-def hide_tools(tools: frozenset[str], options: ConverterOptions) -> ConverterOptions:
+def hide_tools(tools: frozenset[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
     """The options, with these tools added to their hidden ones."""
     return {**options, "hidden_tools": _add_tools(tools, options.get("hidden_tools", ()))} if tools else options
 
 
-def _add_tools(tools: frozenset[str], hidden: ToolSelection) -> ToolSelection:
-    if callable(hidden):
-        return lambda tool: tool in tools or hidden(tool)
-    return hidden if isinstance(hidden, str) else tools.union(hidden)
+def _add_tools(tools: ToolSelection, hidden: ToolSelection) -> ToolSelection:
+    if isinstance(hidden, str):
+        return hidden
+    if callable(tools) or callable(hidden):
+        return lambda tool: _selects(tools, tool) or _selects(hidden, tool)
+    return frozenset(tools).union(hidden)
 
 
 _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {int: (int,), bool: (bool,), tuple: (list, str), dict: (dict,)}

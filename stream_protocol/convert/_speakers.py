@@ -4,16 +4,16 @@ Agents that run in parallel interleave their fragments, so each (author, branch,
 one open part. The event id is no key: it changes with every fragment before ADK 2.6, and again in turns with a code
 executor.
 
-What a speaker streamed since its last complete event is kept as a list of fragments: the complete event repeats it, and
-only the difference may be shown.
+What a speaker streamed since its last complete event is remembered: the complete event repeats it, and only the
+difference may be shown.
 """
 
 from base64 import b64encode
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from stream_protocol.convert._streamed_texts import PartKind, StreamedTexts, ToldText
 from stream_protocol.convert.calls import SpeakerKey, ToolCall
-from stream_protocol.wire import ProviderMetadata, Sink, WriteDelta
+from stream_protocol.wire import MakeDelta, ProviderMetadata, Sink, WriteDelta
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 
 NO_SPEAKER: SpeakerKey = ("", None, "")
 """The key of events that do not say who speaks."""
-
-
-class PartKind(IntEnum):
-    """The kinds of parts that grow; indices, since a member's hash is slow."""
-
-    TEXT = 0
-    REASONING = 1
 
 
 class Speaker:
@@ -46,10 +39,10 @@ class Speaker:
         "in_response",
         "key",
         "kind",
+        "make_text",
         "model",
         "path",
         "provider",
-        "remember",
         "speech",
         "streamed",
         "streamed_others",
@@ -73,16 +66,16 @@ class Speaker:
         """The kind of the open part."""
         self.write: WriteDelta = _closed
         """Writes a delta of the open part."""
-        self.remember: WriteDelta = _closed
-        """Appends to the newest of ``streamed``."""
-        self.streamed: list[tuple[PartKind, list[str]]] = []
-        """The fragments of each part of the current response, in the order of the parts."""
+        self.make_text: MakeDelta[Any] | None = None
+        """Makes a delta of the open part instead; ``None`` if that is no text, and where the sink can only write."""
+        self.streamed = StreamedTexts()
+        """The texts and thoughts of the current response."""
         self.model: str | None = None
         """Which model has streamed them, if the fragments say so."""
         self.finish_reason: str | None = None
         """The finish reason in the fragments of the current response."""
-        self.speech: list[str] = []
-        """The pieces of what is being said in a live run."""
+        self.speech = ToldText()
+        """What is being said in a live run."""
         self.streamed_others: dict[str, int] = {}
         """How many parts of other kinds were streamed in that response, by kind."""
         self.deferred_parts: list[Part] = []
@@ -105,13 +98,14 @@ class Speaker:
 
     def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
         """Opens a part. No part may be open. ``model``: the one that streams the part."""
-        start = self._sink.text_start if kind is PartKind.TEXT else self._sink.reasoning_start
-        self.write = start(part_id, self.provider)
+        if kind is PartKind.TEXT:
+            self.write = self._sink.text_start(part_id, self.provider)
+            self.make_text = self._sink.delta_maker("text-delta", part_id)
+        else:
+            self.write = self._sink.reasoning_start(part_id, self.provider)
         self.kind = kind
         self._part_id = part_id
-        fragments: list[str] = []
-        self.streamed.append((kind, fragments))
-        self.remember = fragments.append
+        self.streamed.begin(kind)
         self.model = model
 
     def sign(self, signature: bytes) -> None:
@@ -127,7 +121,7 @@ class Speaker:
         # A part's end replaces its metadata, so the speaker is named again beside the signature.
         end(self._part_id, None if self._signature is None else self.provider | signature_metadata(self._signature))
         self.kind = None
-        self.write = self.remember = _closed
+        self.write, self.make_text = _closed, None
         self._signature = None
 
     def remove_call(self, call: ToolCall) -> None:

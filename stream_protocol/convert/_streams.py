@@ -16,6 +16,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, nullcontext
+from functools import cache
 from typing import Any, TypeVar, Unpack
 
 from stream_protocol.convert._conversion import Conversion
@@ -91,23 +92,32 @@ def iter_sse(
 def _read(
     past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
-    """The past, the events and the settings. What is known beforehand is read beforehand."""
+    """The past, the events and the settings. Dictionaries among what is known beforehand are read beforehand."""
     warn = WarnOnce()
-    past = read_events(past, warn)
-    if isinstance(events, Sequence):
-        events = read_events(events, warn)
-        options = hide_tools(find_task_agents([*past, *events]), options)
-    return past, events, Settings(**options)
+    known_past = read_events(past, warn)
+    if not isinstance(events, Sequence):
+        return known_past, events, Settings(**options)
+    known = read_events(events, warn)
+
+    @cache
+    def task_agents() -> frozenset[str]:  # asked for only when a tool is called
+        return find_task_agents([*known_past, *known])
+
+    return known_past, known, Settings(**hide_tools(lambda tool: tool in task_agents(), options))
 
 
 async def _stream(
     conversion: Conversion[T], events: AsyncIterable[EventOrDict], tail: list[T]
 ) -> AsyncGenerator[T, None]:
+    text_delta: Callable[[Any], T | None] = conversion.text_delta
     feed: Callable[[Any], None] = conversion.feed
     queue = conversion.queue
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
+                if (item := text_delta(event)) is not None:
+                    yield item
+                    continue
                 feed(event)
                 while queue:
                     yield queue.popleft()
@@ -119,10 +129,14 @@ async def _stream(
 
 
 def _iterate(conversion: Conversion[T], events: Iterable[EventOrDict], tail: list[T]) -> Iterator[T]:
+    text_delta: Callable[[Any], T | None] = conversion.text_delta
     feed: Callable[[Any], None] = conversion.feed
     queue = conversion.queue
     try:
         for event in events:
+            if (item := text_delta(event)) is not None:
+                yield item
+                continue
             feed(event)
             while queue:
                 yield queue.popleft()

@@ -6,29 +6,59 @@ from typing import Final
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import ABORTED, PartKind, compare, is_aggregate, is_user_event, reports_error
+from stream_protocol.convert import (
+    ABORTED,
+    PartKind,
+    StreamedTexts,
+    compare,
+    is_aggregate,
+    is_user_event,
+    reports_error,
+)
 from stream_protocol.session.transcript import update_metadata
+
+GATHERED: Final = 64
+"""Fragments of a text that are joined at once: each is an object of its own until then."""
 
 _Speaker = tuple[str, str | None, str]
 """Author, branch and node path of an event."""
 
 
 class _Stream:
-    """What a speaker streamed between two of its complete events."""
+    """What a speaker streamed between two of its complete events. Its events themselves are not kept: each is ten times
+    as large as what it says."""
 
     def __init__(self, begin: int) -> None:
         self.begin: Final = begin
         """How many complete events the page had been shown before it."""
-        self.fragments: list[Event] = []
+        self.newest: Event
+        """Its newest fragment."""
         self.ended = False
         """Whether a complete event of the speaker came after it."""
+        self._content = _JoinedParts()
+        self._model: str | None = None
+        """The model that its fragments name first."""
+        self._finish_reason: str | None = None
+        """Its first finish reason."""
+        self._call_ids: set[str] = set()
         self._repeated: set[bool | None] = set()
         """Of its texts (``False``) and thoughts (``True``) those that the complete event repeats."""
+
+    def add(self, event: Event) -> None:
+        """Takes its next fragment."""
+        self.newest = event
+        for part in _parts(event):
+            self._content.add(part)
+            if part.function_call is not None and part.function_call.id:
+                self._call_ids.add(part.function_call.id)
+        self._model = self._model or event.model_version
+        if self._finish_reason is None and event.finish_reason is not None:
+            self._finish_reason = event.finish_reason.value
 
     @property
     def parts(self) -> list[types.Part]:
         """All of it, as the page was shown it."""
-        return _joined_parts(part for event in self.fragments for part in _parts(event))
+        return self._content.parts()
 
     def parts_for_model(self) -> list[types.Part]:
         """What the model has not in a stored event. Code is left out: some models refuse code without its result."""
@@ -46,19 +76,13 @@ class _Stream:
         self.ended = True
         streamed, said = self.parts, _parts(event)
         texts = [(PartKind(bool(part.thought)), part.text) for part in streamed if part.text]
-        unrepeated = compare(said, texts).unrepeated
+        unrepeated = compare(said, StreamedTexts(texts)).unrepeated
         self._repeated = {bool(kind) for kind in PartKind if kind not in unrepeated}
         if not unrepeated and all(part in said for part in streamed if not part.text):
             return False
         is_failure = not said and reports_error(event)
-        return is_failure or not self._is_changed_to(event)
-
-    def _is_changed_to(self, event: Event) -> bool:
-        return is_aggregate(
-            event,
-            model=next((one.model_version for one in self.fragments if one.model_version), None),
-            finish_reason=next((one.finish_reason.value for one in self.fragments if one.finish_reason), None),
-            call_ids={call.id for one in self.fragments for call in one.get_function_calls() if call.id},
+        return is_failure or not is_aggregate(
+            event, model=self._model, finish_reason=self._finish_reason, call_ids=self._call_ids
         )
 
 
@@ -79,7 +103,7 @@ class RunOutput:
         if event.partial:
             if (stream := self._open.get(speaker)) is None:
                 stream = self._open[speaker] = _Stream(len(self._shown))
-            stream.fragments.append(event)
+            stream.add(event)
             return
         self._shown[event.id] = None
         if event.content is not None or event.finish_reason is not None or reports_error(event):
@@ -114,7 +138,7 @@ class RunOutput:
             _streamed_event(
                 stream,
                 before=next((shown for shown in [*self._shown][stream.begin :] if shown in stored_ids), None),
-                for_model=stream.ended or _speaker(stream.fragments[0]) not in hidden_speakers,
+                for_model=stream.ended or _speaker(stream.newest) not in hidden_speakers,
             )
             for stream in self._unstored()
         ]
@@ -131,7 +155,7 @@ def _streamed_event(stream: _Stream, *, before: str | None, for_model: bool) -> 
     the model reads that.
     """
     parts = stream.parts_for_model() if for_model else []
-    last = stream.fragments[-1]
+    last = stream.newest
     event = event_like(last, types.Content(role="model", parts=parts) if parts else None)
     shown = types.Content(role="model", parts=stream.parts)
     update_metadata(
@@ -169,27 +193,48 @@ def _speaker(event: Event) -> _Speaker:
     return event.author, event.branch, event.node_info.path
 
 
-def _joined_parts(parts: Iterable[types.Part]) -> list[types.Part]:
+class _JoinedParts:
     """Neighbouring texts, and neighbouring thoughts, as one part each; files and code as they are.
 
     Fragments of calls are left out: they are useless without the rest.
     """
-    joined: list[types.Part] = []
-    texts: list[tuple[types.Part, list[str]]] = []
-    newest: types.Part | None = None
-    for part in parts:
+
+    def __init__(self) -> None:
+        self._parts: list[types.Part] = []
+        self._texts: list[tuple[types.Part, list[str]]] = []
+        """Those that are texts or thoughts, with what they say."""
+        self._newest: types.Part | None = None
+        """The last of these, unless a file or code came after it."""
+        self._fragments: list[str] = []
+        """The newest fragments of its text."""
+
+    def add(self, part: types.Part) -> None:
+        """Appends a part, or to a part."""
         if part.inline_data is not None or part.file_data is not None or _is_code(part):
-            joined.append(part)
-            newest = None
-            continue
-        if part.text and (newest is None or bool(newest.thought) is not bool(part.thought)):
-            newest = types.Part(text="", thought=part.thought)
-            joined.append(newest)
-            texts.append((newest, []))
-        if newest is not None:
-            texts[-1][1].append(part.text or "")
+            self._parts.append(part)
+            self._newest = None
+            return
+        if part.text and (self._newest is None or bool(self._newest.thought) is not bool(part.thought)):
+            self._gather()
+            self._newest = types.Part(text="", thought=part.thought)
+            self._parts.append(self._newest)
+            self._texts.append((self._newest, []))
+        if self._newest is not None:
+            if part.text:
+                self._fragments.append(part.text)
+            if len(self._fragments) == GATHERED:
+                self._gather()
             if part.thought or not part.text:  # the signature of a text comes on a later part without text
-                newest.thought_signature = part.thought_signature or newest.thought_signature
-    for text, pieces in texts:
-        text.text = "".join(pieces)
-    return joined
+                self._newest.thought_signature = part.thought_signature or self._newest.thought_signature
+
+    def parts(self) -> list[types.Part]:
+        """All that was added."""
+        self._gather()
+        for part, pieces in self._texts:
+            part.text = "".join(pieces)
+        return [*self._parts]
+
+    def _gather(self) -> None:
+        if self._fragments:
+            self._texts[-1][1].append("".join(self._fragments))
+            self._fragments.clear()

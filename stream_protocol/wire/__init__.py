@@ -29,7 +29,7 @@ from stream_protocol.wire._messages import (
     parse_message,
     tool_name,
 )
-from stream_protocol.wire._sinks import ChunkSink, Sink, SseSink, Transform, TransformedSink, WriteDelta
+from stream_protocol.wire._sinks import ChunkSink, MakeDelta, Sink, SseSink, Transform, TransformedSink, WriteDelta
 from stream_protocol.wire._sse import SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, encode_sse
 from stream_protocol.wire._value_size import is_too_large
 
@@ -51,6 +51,7 @@ __all__ = [
     "FilePart",
     "FinishReason",
     "JoinedStream",
+    "MakeDelta",
     "ProviderMetadata",
     "Sink",
     "SseSink",

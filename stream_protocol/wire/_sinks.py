@@ -4,16 +4,16 @@ A ``Sink`` has one method per chunk type; each builds the chunk and hands it to 
 dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first. All values given to a sink are
 plain JSON already.
 
-Nearly all chunks of a stream are deltas, so they are not built one by one: ``text_start``, ``reasoning_start`` and
-``tool_input_start`` return a function that writes that part's deltas, and ``SseSink`` encodes the constant front of
-such a chunk once, when the part starts. A property test checks that ``SseSink`` gives the bytes of
+Nearly all chunks of a stream are deltas, so each part has a function that makes its deltas (``delta_maker``), and
+``text_start``, ``reasoning_start`` and ``tool_input_start`` return one that writes them. ``SseSink`` encodes the
+constant front of such a chunk once, when the part starts. A property test checks that ``SseSink`` gives the bytes of
 ``encode_sse`` over ``ChunkSink``.
 """
 
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 import orjson
 
@@ -54,6 +54,9 @@ DeltaType = Literal["text-delta", "reasoning-delta", "tool-input-delta"]
 
 T = TypeVar("T")
 
+MakeDelta: TypeAlias = Callable[[str], T]
+"""Returns one delta of a part, and writes nothing. The text must not be empty."""
+
 
 class Sink(ABC, Generic[T]):
     """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` are kept."""
@@ -73,16 +76,14 @@ class Sink(ABC, Generic[T]):
             taken.append(queue.popleft())
         return taken
 
-    def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
-        """Returns the function that writes the deltas of this part."""
-        emit = self.emit
-        if kind == "text-delta":
-            return lambda delta: emit({"type": "text-delta", "id": part_id, "delta": to_well_formed(delta)})
-        if kind == "reasoning-delta":
-            return lambda delta: emit({"type": "reasoning-delta", "id": part_id, "delta": to_well_formed(delta)})
-        return lambda delta: emit(
-            {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": to_well_formed(delta)}
-        )
+    @abstractmethod
+    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[T] | None:
+        """Returns the function that makes the deltas of this part; ``None`` if they can only be written: a delta may
+        become several items then, or none."""
+
+    def _delta_writer(self, kind: DeltaType, part_id: str) -> WriteDelta:
+        emit, make = self.emit, _chunk_maker(kind, part_id)
+        return lambda delta: emit(make(delta))
 
     def start(self, message_id: str | None, metadata: Any = None) -> None:
         chunk: StartChunk = {"type": "start"}
@@ -121,7 +122,7 @@ class Sink(ABC, Generic[T]):
         if provider is not None:
             chunk["providerMetadata"] = provider
         self.emit(chunk)
-        return self.deltas("text-delta", part_id)
+        return self._delta_writer("text-delta", part_id)
 
     def text_end(self, part_id: str, provider: ProviderMetadata | None = None) -> None:
         chunk: TextEndChunk = {"type": "text-end", "id": part_id}
@@ -134,7 +135,7 @@ class Sink(ABC, Generic[T]):
         if provider is not None:
             chunk["providerMetadata"] = provider
         self.emit(chunk)
-        return self.deltas("reasoning-delta", part_id)
+        return self._delta_writer("reasoning-delta", part_id)
 
     def reasoning_end(self, part_id: str, provider: ProviderMetadata | None = None) -> None:
         chunk: ReasoningEndChunk = {"type": "reasoning-end", "id": part_id}
@@ -162,7 +163,7 @@ class Sink(ABC, Generic[T]):
         if provider is not None:
             chunk["providerMetadata"] = provider
         self.emit(chunk)
-        return self.deltas("tool-input-delta", call_id)
+        return self._delta_writer("tool-input-delta", call_id)
 
     def tool_input_available(
         self,
@@ -324,32 +325,49 @@ class Sink(ABC, Generic[T]):
         self.emit(chunk)
 
 
-class ChunkSink(Sink[AnyChunk]):
+class _PlainSink(Sink[T]):
+    """A sink in which each chunk becomes one item."""
+
+    @abstractmethod
+    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[T]:
+        """Returns the function that makes the deltas of this part."""
+
+    def _delta_writer(self, kind: DeltaType, part_id: str) -> WriteDelta:
+        append, make = self.queue.append, self.delta_maker(kind, part_id)
+        return lambda delta: append(make(delta))
+
+
+class ChunkSink(_PlainSink[AnyChunk]):
     """Keeps chunks as dictionaries."""
 
     def emit(self, chunk: AnyChunk) -> None:
         self.queue.append(chunk)
 
+    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[AnyChunk]:
+        """Returns the function that makes the deltas of this part."""
+        return _chunk_maker(kind, part_id)
 
-class SseSink(Sink[bytes]):
+
+class SseSink(_PlainSink[bytes]):
     """Keeps each chunk as the bytes of one SSE event."""
 
     def emit(self, chunk: AnyChunk) -> None:
         self.queue.append(encode_sse(chunk))
 
-    def deltas(self, kind: DeltaType, part_id: str) -> WriteDelta:
+    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[bytes]:
+        """Returns the function that makes the deltas of this part."""
         keys = ("toolCallId", "inputTextDelta") if kind == "tool-input-delta" else ("id", "delta")
         head = f'data: {{"type":"{kind}","{keys[0]}":'.encode()
         front = head + orjson.dumps(to_well_formed(part_id)) + f',"{keys[1]}":'.encode()
-        append, dumps = self.queue.append, orjson.dumps
+        dumps = orjson.dumps
 
-        def write(delta: str) -> None:
+        def make(delta: str) -> bytes:
             try:
-                append(front + dumps(delta) + b"}\n\n")
+                return front + dumps(delta) + b"}\n\n"
             except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
-                append(front + dumps(to_well_formed(delta)) + b"}\n\n")
+                return front + dumps(to_well_formed(delta)) + b"}\n\n"
 
-        return write
+        return make
 
 
 class TransformedSink(Sink[T]):
@@ -365,11 +383,22 @@ class TransformedSink(Sink[T]):
         self.transform = transform
         """``None``: chunks pass as they are."""
 
+    def delta_maker(self, kind: DeltaType, part_id: str) -> None:
+        """The hook may drop a delta, or put others in its place."""
+
     def emit(self, chunk: AnyChunk) -> None:
         transform, self.transform = self.transform, None
         for item in _listed(chunk if transform is None else transform(chunk)):
             self._target.emit(item)
         self.transform = transform
+
+
+def _chunk_maker(kind: DeltaType, part_id: str) -> MakeDelta[AnyChunk]:
+    if kind == "text-delta":
+        return lambda delta: {"type": "text-delta", "id": part_id, "delta": to_well_formed(delta)}
+    if kind == "reasoning-delta":
+        return lambda delta: {"type": "reasoning-delta", "id": part_id, "delta": to_well_formed(delta)}
+    return lambda delta: {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": to_well_formed(delta)}
 
 
 def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:

@@ -7,6 +7,7 @@ import orjson
 from google.adk.events import Event
 
 from stream_protocol import SSE_DONE, AnyChunk, ConverterOptions, StreamProtocolConverter, iter_chunks, iter_sse
+from stream_protocol.convert import Conversion, Settings, call_ids, chunk_conversion
 from stream_protocol.wire import ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer
 
@@ -27,14 +28,17 @@ def run(
 ) -> list[Fields]:
     """The chunks of a whole response, adjacent deltas joined; ``error`` is raised after the last event.
 
-    The same events are fed whole, event by event, as bytes and with all streamed text cut into characters: the result
-    must not depend on it. ``onto`` is the client's message that this response continues.
+    The same events are fed whole, event by event, as bytes, without the short way of text deltas, and with all streamed
+    text cut into characters: the result must not depend on it. ``onto`` is the client's message that this response
+    continues.
     """
-    events = list(events)
-    place: Fields = {"past": list(past), "message_id": message_id, "taken_ids": taken_ids}
+    events, past = list(events), list(past)
+    place: Fields = {"past": past, "message_id": message_id, "taken_ids": taken_ids}
     chunks = list(iter_chunks(_raising(events, error), **place, **options))
     converter = StreamProtocolConverter(**place, **options)
     assert _stepwise(converter, events, error) == chunks
+    conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
+    assert _fed(conversion, events, error) == chunks
     sse = list(iter_sse(_raising(events, error), **place, **options))
     assert [orjson.loads(line.removeprefix(b"data: ")) for line in sse[:-1]] == chunks
     assert sse[-1] == SSE_DONE
@@ -223,6 +227,16 @@ def _stepwise(converter: StreamProtocolConverter, events: list[Event], error: Ex
     except ValueError as raised:  # what the hooks under test raise
         chunks += converter.fail(raised)
     return chunks
+
+
+def _fed(conversion: Conversion[AnyChunk], events: list[Event], error: Exception | None) -> list[AnyChunk]:
+    try:
+        for event in events:
+            conversion.feed(event)
+        conversion.finish() if error is None else conversion.fail(error)
+    except ValueError as raised:  # what the hooks under test raise
+        conversion.fail(raised)
+    return conversion.take()
 
 
 def _raising(events: Iterable[Event], error: Exception | None) -> Iterator[Event]:

@@ -3,9 +3,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from google.adk.events import Event
+from google.adk.events.event import NodeInfo
+from google.genai.types import Content, Part, Transcription
 from hypothesis import assume, given, strategies as st
 
 from stream_protocol import AnyChunk, encode_sse, iter_chunks, iter_sse
+from stream_protocol.convert import Settings, sse_conversion
 from stream_protocol.convert.calls._streamed_arguments import integral
 from stream_protocol.wire import SSE_DONE, AiSdkVersion, json_value
 from stream_protocol.wire.client import MessageReducer
@@ -113,6 +116,40 @@ def test_what_holds_for_any_run(run: Run, ai_sdk: AiSdkVersion) -> None:
 
 def bytes_and_dictionaries_agree(run: Run, ai_sdk: AiSdkVersion, chunks: list[AnyChunk]) -> None:
     assert list(iter_sse(run.events, ai_sdk=ai_sdk)) == [*map(encode_sse, chunks), SSE_DONE]
+
+
+odd_parts = st.builds(
+    Part,
+    text=st.sampled_from(["a", "", " and so on", None, "\ud83d"]),
+    thought=st.sampled_from([None, None, True]),
+    thought_signature=st.sampled_from([None, None, b"s"]),
+)
+odd_events = st.builds(
+    Event,
+    author=st.sampled_from(["agent", "agent", "agent", "other", "user"]),
+    branch=st.sampled_from([None, None, None, "a.b"]),
+    node_info=st.sampled_from([NodeInfo(), NodeInfo(), NodeInfo(path="root@1")]),
+    partial=st.sampled_from([True, True, True, None]),
+    finish_reason=st.sampled_from([None, None, None, "STOP", "SAFETY"]),
+    error_code=st.sampled_from([None, None, None, "SAFETY", "E"]),
+    error_message=st.sampled_from([None, None, None, "gone"]),
+    content=st.none() | st.builds(Content, role=st.just("model"), parts=st.none() | st.lists(odd_parts, max_size=2)),
+    output_transcription=st.none() | st.builds(Transcription, text=st.just("Hm"), finished=st.booleans()),
+)
+
+
+@examples(200)
+@given(events=st.lists(odd_events, max_size=12))
+def test_a_text_delta_by_the_short_way_is_the_one_of_the_long_way(events: list[Event]) -> None:
+    short, long = sse_conversion((), None, Settings()), sse_conversion((), None, Settings())
+    for each in events:
+        item = short.text_delta(each)
+        items = short.items(each) if item is None else [item]
+        long.feed(each)
+        assert items == long.take()
+    short.finish()
+    long.finish()
+    assert short.take() == long.take()
 
 
 def all_is_said_once(run: Run, chunks: list[AnyChunk], parts: Parts) -> None:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
+from time import monotonic
 from typing import Final
 
 import anyio
@@ -81,8 +82,7 @@ class UIMessageStreamResponse(Response):
                 tasks.start_soon(until_done, partial(_disconnected, receive))
                 if isinstance(self.content, RunReader):
                     tasks.start_soon(until_done, self.content.cut_off.wait)
-                if self.keep_alive is not None:
-                    tasks.start_soon(connection.keep_alive, self.keep_alive)
+                tasks.start_soon(connection.watch, self.keep_alive)
                 await until_done(partial(self._stream, connection))
         except* TimeoutError:
             count_cut_reader("stalled")
@@ -108,34 +108,55 @@ class UIMessageStreamResponse(Response):
 
 
 class _Connection:
-    """The sending side of one HTTP connection. Sends one ASGI message at a time, and comments during silences."""
+    """The sending side of one HTTP connection. What one chunk costs is here: one call of the server, and no timer."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._lock = anyio.Lock()
-        self._last_sent = anyio.current_time()
+        self._sends_comment = anyio.Lock()
+        self._sends_since: float | None = None
+        """When the send began that waits for the client now."""
+        self._last_sent = monotonic()
 
     async def send(self, message: dict[str, object]) -> None:
-        """Sends one message. Raises ``TimeoutError`` if the client takes nothing for ``STALLED_SECONDS``."""
-        async with self._lock:
-            with anyio.fail_after(STALLED_SECONDS):
-                await self._send(message)
-            self._last_sent = anyio.current_time()
+        """Sends one message, and waits until the client has taken most of those before."""
+        if self._sends_comment.locked():
+            async with self._sends_comment:
+                pass
+        self._sends_since = monotonic()
+        await self._send(message)
+        self._last_sent, self._sends_since = monotonic(), None
 
     async def send_body(self, body: bytes) -> None:
-        """Sends a part of the body, in slices: each waits until the client has taken most of those before."""
+        """Sends a part of the body, in slices."""
+        if len(body) <= SLICE_BYTES:
+            await self.send({"type": "http.response.body", "body": body, "more_body": True})
+            return
         for begin in range(0, len(body), SLICE_BYTES):
-            piece = body if len(body) <= SLICE_BYTES else body[begin : begin + SLICE_BYTES]
-            await self.send({"type": "http.response.body", "body": piece, "more_body": True})
+            await self.send_body(body[begin : begin + SLICE_BYTES])
 
-    async def keep_alive(self, seconds: float) -> None:
-        """Sends a comment after each silence of this length. A send that waits for a slow client is no silence."""
+    async def watch(self, keep_alive: float | None) -> None:
+        """Sends a comment after each silence of ``keep_alive`` seconds; a send that waits for a slow client is none.
+
+        Raises ``TimeoutError`` if the client takes nothing for ``STALLED_SECONDS``.
+        """
         while True:
-            left = self._last_sent + seconds - anyio.current_time()
-            if left > 0 or self._lock.locked():
-                await anyio.sleep(max(left, seconds / 10))
-            else:
-                await self.send_body(SSE_KEEP_ALIVE)
+            now = monotonic()
+            pause = STALLED_SECONDS if keep_alive is None else min(STALLED_SECONDS, keep_alive)
+            if self._sends_since is not None:
+                pause = min(pause, self._sends_since + STALLED_SECONDS - now)
+                if pause <= 0:
+                    raise TimeoutError
+            elif keep_alive is not None:
+                pause = min(pause, self._last_sent + keep_alive - now)
+                if pause <= 0:
+                    await self._comment()
+            await anyio.sleep(max(pause, 0))
+
+    async def _comment(self) -> None:
+        async with self._sends_comment:
+            with anyio.fail_after(STALLED_SECONDS):
+                await self._send({"type": "http.response.body", "body": SSE_KEEP_ALIVE, "more_body": True})
+        self._last_sent = monotonic()
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -7,7 +7,7 @@ joined to fewer, longer ones; a reader that comes late gets joined ones, too.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
@@ -125,11 +125,12 @@ class EventBuffer:
 
     def append(self, *events: bytes) -> None:
         """Adds events at the end and wakes the readers. Never waits."""
-        if not self.full:  # else it gets nothing but its end, which each reader may wait for
+        if self._cursors and not self.full:  # else it gets nothing but its end, which each reader may wait for
             self._cut_off_slow_readers()
         self._tail.extend(events)
-        self._appended_bytes += sum(map(len, events))
-        self._appended_weight += _weight(events)
+        size = sum(map(len, events))
+        self._appended_bytes += size
+        self._appended_weight += size if size <= PIECE_BYTES else _weight(events)
         if self._size > self._join_above:
             self._join_known()
         self._wake()
@@ -362,6 +363,10 @@ class RunReader(AsyncGenerator[bytes, None]):
         self.cut_off = cut_off
         """Set when the reader is cut off: it gets nothing more. Close its connection without ending the response, so
         that the client knows that there is more."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """The pieces, each without a detour through this object."""
+        return self._events
 
     async def asend(self, value: None) -> bytes:
         """Returns the next events."""

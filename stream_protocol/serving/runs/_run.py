@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -164,7 +164,7 @@ class Run:
         if not await self.holds_lease():
             return
         self._response_factory = response_factory
-        self._recorder = FailsafeRecorder(recorder)
+        self._recorder = recorder if isinstance(recorder, NoRecorder) else FailsafeRecorder(recorder)
         self._task = asyncio.current_task()
         if self.log.closed:
             self._stop_agent()
@@ -172,17 +172,21 @@ class Run:
         if self._limits.disconnect_grace is not None and not self.log.readers:
             self._start_timer("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self._stop_unread)
         try:
-            with self._failure_ends_response():
-                async with aclosing(events):
-                    async for event in events:
-                        self._feed(event)
-                        if not await self.holds_lease():  # a complete call came, and its tool would start next
-                            raise LeaseLostError
-                self._end(self._finish)
+            await self._read(events)
+            self._end(self._finish)
+        except Exception as error:  # noqa: BLE001 - whatever the agent raises
+            self._end_failed(error)
         finally:
             self.stop()  # if this task was cancelled, the response is still open
             for timer in self._timers.values():
                 timer.cancel()
+
+    async def _read(self, events: AsyncGenerator[Event]) -> None:
+        async with aclosing(events):
+            async for event in events:
+                self._feed(event)
+                if not self._lease.held and not await self._lease.confirm():
+                    raise LeaseLostError  # a complete call may have come, whose tool would start next
 
     def stop(self) -> None:
         """Ends the response with ``abort``, unless it has ended, and asks ADK to end the run."""
@@ -218,11 +222,12 @@ class Run:
         if self.log.closed:
             return
         self.output.add(event)
-        with self._failure_ends_response():
+        try:
             response = self._response(event.invocation_id)
             self._recorder.event(event)
-            response.feed(event)
-            self._log(response.take())
+            self._log(response.items(event))
+        except Exception as error:  # noqa: BLE001 - whatever a hook of the app raises
+            self._end_failed(error)
         if self.log.full:
             self._stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")
         elif self._limits.max_chunks is not None and self.log.count > self._limits.max_chunks:
@@ -249,14 +254,10 @@ class Run:
             self._task.cancel()
             self._start_timer("stop", STOP_TIMEOUT, self._cancel)
 
-    @contextmanager
-    def _failure_ends_response(self) -> Iterator[None]:
-        """The boundary where a failure of the agent or of an app's hook becomes the response's one error."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - whatever the agent raises
-            self._note_failure(error)
-            self._end(partial(_fail, _as_limit(error)))
+    def _end_failed(self, error: Exception) -> None:
+        """Makes a failure of the agent, or of an app's hook, the response's one error."""
+        self._note_failure(error)
+        self._end(partial(_fail, _as_limit(error)))
 
     def _note_failure(self, error: BaseException) -> None:
         """Tells the operator why the response ends in an error."""

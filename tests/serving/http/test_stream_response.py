@@ -12,7 +12,7 @@ from stream_protocol import AnyChunk, stream_sse
 from stream_protocol.serving import UIMessageStreamResponse
 from stream_protocol.serving.http._stream_response import SLICE_BYTES
 from stream_protocol.serving.run_logs import EventBuffer
-from stream_protocol.wire import StreamProtocolError
+from stream_protocol.wire import SSE_KEEP_ALIVE, StreamProtocolError
 from tests.serving.support import HANG, Exchange, client
 
 START: AnyChunk = {"type": "start", "messageId": "m1"}
@@ -116,6 +116,54 @@ async def test_no_comment_goes_out_while_the_client_does_not_read() -> None:
     stuck.set()
     await asyncio.wait_for(task, HANG)
     assert sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
+
+
+async def test_what_is_said_waits_for_a_comment_that_is_being_sent() -> None:
+    sent: list[bytes] = []
+    speak, taken = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        await speak.wait()
+        yield b"data: 1\n\n"
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message.get("body", b""))
+        if sent[-1] == SSE_KEEP_ALIVE and not speak.is_set():
+            speak.set()
+            await taken.wait()
+
+    response = UIMessageStreamResponse(slow(), keep_alive=0.001)
+    task = asyncio.create_task(response({"type": "http", "method": "GET"}, receive, send))
+    await asyncio.wait_for(speak.wait(), HANG)
+    await asyncio.sleep(0.01)
+    assert sent == [b"", SSE_KEEP_ALIVE]
+    taken.set()
+    await asyncio.wait_for(task, HANG)
+    assert [body for body in sent if body != SSE_KEEP_ALIVE] == [b"", b"data: 1\n\n", b""]
+
+
+async def test_a_client_that_takes_no_comment_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_protocol.serving.http._stream_response.STALLED_SECONDS", 0.01)
+    never = asyncio.Event()
+
+    async def silent() -> AsyncIterator[bytes]:
+        await never.wait()
+        yield b""
+
+    async def receive() -> Message:
+        await never.wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        if message.get("body"):
+            await never.wait()
+
+    response = UIMessageStreamResponse(silent(), keep_alive=0.001)
+    await asyncio.wait_for(response({"type": "http", "method": "GET"}, receive, send), HANG)
 
 
 async def test_a_large_event_goes_out_in_slices() -> None:

@@ -1,0 +1,156 @@
+"""What a speaker has streamed since its last complete event, kept to be compared with the next one.
+
+A stream may be long, and there may be thousands of them. So a text is kept whole only while it is short. Of a longer
+one the beginning is kept as a hash, which tells whether a complete event repeats it, as nearly every one does.
+"""
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Final
+
+BLOCK: Final = 4096
+"""Characters that become one step of the hash."""
+
+MAX_KNOWN: Final = 2 * BLOCK
+"""The most characters of a stream that is known as it was."""
+
+MAX_PIECES: Final = 64
+"""The most pieces in which these are kept."""
+
+GATHERED: Final = 64
+"""Fragments that become one piece."""
+
+
+class PartKind(IntEnum):
+    """The kinds of parts that grow; indices, since a member's hash is slow."""
+
+    TEXT = 0
+    REASONING = 1
+
+
+class ToldText:
+    """A text that only grows: the hash of its first blocks, and what follows them. A block or more is never hashed."""
+
+    __slots__ = ("_blocks", "_hash", "_rest")
+
+    def __init__(self, rest: str = "") -> None:
+        self._blocks = 0
+        """How many blocks are in the hash."""
+        self._hash = 0
+        self._rest = rest
+
+    @property
+    def length(self) -> int:
+        """The number of its characters."""
+        return self._blocks * BLOCK + len(self._rest)
+
+    def plus(self, text: str) -> "ToldText":
+        """The two texts as one, for a comparison: nothing of the other is put into the hash."""
+        longer = ToldText(self._rest + text)
+        longer._blocks, longer._hash = self._blocks, self._hash
+        return longer
+
+    def add(self, text: str) -> None:
+        """Appends to it, and puts all but the last full block into the hash."""
+        text = self._rest + text
+        full = max(0, len(text) // BLOCK - 1)
+        self._hash = _hash(self._hash, text, full)
+        self._blocks += full
+        self._rest = text[full * BLOCK :]
+
+    def begins(self, whole: str) -> bool:
+        """Whether the other text begins with this one."""
+        return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
+
+    def holds(self, piece: str) -> bool:
+        """Whether the other text is in this one: it is looked for at the beginning, and in what is not hashed."""
+        rest = piece[self._blocks * BLOCK :]
+        return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
+
+    def _begins_alike(self, other: str) -> bool:
+        return len(other) >= self._blocks * BLOCK and _hash(0, other, self._blocks) == self._hash
+
+
+def _hash(before: int, text: str, blocks: int) -> int:
+    for begin in range(0, blocks * BLOCK, BLOCK):
+        before = hash((before, text[begin : begin + BLOCK]))
+    return before
+
+
+class StreamedTexts:
+    """The texts and thoughts of a stream. What it holds in memory does not grow with them."""
+
+    __slots__ = ("_earlier", "_fragments", "_kind", "_known", "_length")
+
+    def __init__(self, known: Iterable[tuple[PartKind, str]] = ()) -> None:
+        """``known``: texts that are kept as they are."""
+        self._earlier: list[ToldText] | None = None
+        """The beginning of the stream, by kind, once it is kept as a hash."""
+        self._known = list(known)
+        """What came after that, in its order."""
+        self._length = 0
+        """The characters of what is known."""
+        self._kind = PartKind.TEXT
+        """The kind of the newest part."""
+        self._fragments: list[str] = []
+        """The newest fragments of that part: they came after what is known."""
+
+    def __bool__(self) -> bool:
+        """Whether anything was streamed."""
+        return bool(self._fragments or self._known or self._earlier)
+
+    def begin(self, kind: PartKind) -> None:
+        """Begins a part."""
+        self._gather()
+        self._kind = kind
+
+    def add(self, fragment: str) -> None:
+        """Appends to the newest part."""
+        self._fragments.append(fragment)
+        if len(self._fragments) == GATHERED:
+            self._gather()
+
+    def clear(self) -> None:
+        """Forgets the stream."""
+        self._earlier = None
+        self._known.clear()
+        self._length = 0
+        self._fragments.clear()
+
+    @property
+    def all_known(self) -> list[tuple[PartKind, str]] | None:
+        """The whole stream in its order; ``None`` if its beginning is only known as a hash."""
+        self._gather()
+        return self._known if self._earlier is None else None
+
+    def of(self, kind: PartKind) -> ToldText:
+        """All of the stream that is of this kind."""
+        self._gather()
+        known = texts_by_kind(self._known)[kind]
+        return ToldText(known) if self._earlier is None else self._earlier[kind].plus(known)
+
+    def _gather(self) -> None:
+        if not self._fragments:
+            return
+        text = "".join(self._fragments)
+        self._fragments.clear()
+        self._known.append((self._kind, text))
+        self._length += len(text)
+        if self._length > MAX_KNOWN or len(self._known) > MAX_PIECES:
+            self._forget()
+
+    def _forget(self) -> None:
+        if self._earlier is None:
+            self._earlier = [ToldText() for _ in PartKind]
+        for told, text in zip(self._earlier, texts_by_kind(self._known), strict=True):
+            told.add(text)
+        self._known.clear()
+        self._length = 0
+
+
+def texts_by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:
+    """The texts of each kind as one."""
+    joined: list[list[str]] = [[] for _ in PartKind]
+    for kind, text in texts:
+        joined[kind].append(text)
+    return ["".join(pieces) for pieces in joined]
