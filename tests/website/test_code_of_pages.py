@@ -14,7 +14,7 @@ from starlette.routing import Route
 from stream_protocol.serving import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.documents import block, install_my_package
-from tests.serving.support import answered, approval, chunks, only, text, types
+from tests.serving.support import answered, approval, chunks, only, text
 
 PAGE = "http://localhost:3000"
 """The origin of the quick start's page: the address of an app of Next.js that is being developed."""
@@ -168,17 +168,3 @@ async def test_chats_in_a_file_outlive_their_process(tmp_path: Path, monkeypatch
                 await client.post("/api/chat", json=BODY)
             stored = (await client.get("/api/chat/c1")).json()["messages"]
     assert [message["role"] for message in stored] == ["user", "assistant"]
-
-
-async def test_the_routes_stand_beside_those_of_adk_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (folder := tmp_path / "agents" / "assistant").mkdir(parents=True)
-    (folder / "agent.py").write_text("", encoding="utf-8")
-    scope = run(block("docs/mount.md", "get_fast_api_app("))
-    scope["root_agent"].model = scripted_agent().model
-    assert "text-delta" in types(await posted(scope["app"], BODY))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://127.0.0.1") as client:
-        assert (await client.get("/list-apps")).json() == ["assistant"]
-        assert (await client.get("/dev-ui/")).status_code == 200
-        listed = (await client.get("/apps/assistant/users/local/sessions")).json()
-    assert [session["id"] for session in listed] == ["c1"]
