@@ -123,8 +123,8 @@ def _version(python: str | Path) -> str:
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
 
 
-def run(*command: str, cwd: Path, env: dict[str, str] | None = None) -> str:
+def run(*command: str, cwd: Path, env: dict[str, str] | None = None, seconds: float = INSTALLING) -> str:
     """What the command says on stdout. Fails the test if it fails."""
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=INSTALLING, check=False)
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=seconds, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout
