@@ -91,7 +91,7 @@ demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.
 test: setup  ## every test; make test ARGS="-k name" for some
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "$(LIGHT)" -n 4 $(BY_FILE))
 
-fleet: setup  ## real servers with Redis and PostgreSQL, killed and frozen; FLEET_SECONDS=600: for longer
+fleet: setup  ## real servers with Redis, PostgreSQL and nginx, killed and frozen; FLEET_SECONDS=600: for longer
 	$(BIN)/python -m pytest -m fleet -n 2 $(BY_FILE) $(ARGS)
 
 attack: setup  ## hostile clients of real servers: what each got, and what it cost others; three minutes
@@ -168,6 +168,9 @@ bench: $(PYTHON_READY)  ## speed, memory and load, as ratios taken in one run
 lock: $(PYTHON_READY)  ## resolve the ranges of pyproject.toml anew into requirements/
 	$(COMPILE) --group dev --group docs --upgrade --generate-hashes --output-file requirements/ci.txt
 	$(COMPILE) --generate-hashes --no-annotate --constraint requirements/ci.txt --output-file requirements/server.txt
+	$(BIN)/uv pip compile --group deploy --constraint requirements/ci.txt --generate-hashes --no-annotate --quiet --universal \
+		--python-version 3.11 --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+		--output-file requirements/deploy.txt
 	$(COMPILE) --group dev --upgrade --generate-hashes --no-annotate --output-file requirements/oldest.txt --constraint \
 		<($(COMPILE) --resolution lowest-direct --no-header --no-annotate | grep -v ^click==)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -95,7 +96,7 @@ class Browser:
         await self.ask(do="open", page=name, **where)
         return Page(self, name)
 
-    async def reloaded(self, chat: str, *, worker: int) -> Page:
+    async def reloaded(self, chat: str, *, worker: int | None = None) -> Page:
         """A page that is reloaded while something may be written: it resumes."""
         page = await self.page(chat, worker=worker, stored=True)
         await page.resume()
@@ -112,12 +113,14 @@ class Browser:
 
 
 @asynccontextmanager
-async def browser(url: str, ai_sdk: AiSdkVersion) -> AsyncIterator[Browser]:
-    """Pages of the servers behind this address."""
+async def browser(url: str, ai_sdk: AiSdkVersion, **env: str) -> AsyncIterator[Browser]:
+    """Pages of the servers behind this address. ``env``: further variables for Node."""
     node = require_node_project(PROJECT)
     pipe = asyncio.subprocess.PIPE
     script = PROJECT / "scripts" / "fleet-pages.mjs"
-    process = await asyncio.create_subprocess_exec(node, script, stdin=pipe, stdout=pipe, limit=LINE_BYTES)
+    process = await asyncio.create_subprocess_exec(
+        node, script, stdin=pipe, stdout=pipe, limit=LINE_BYTES, env={**os.environ, **env}
+    )
     try:
         yield Browser(process, url, ai_sdk)
     finally:

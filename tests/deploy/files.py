@@ -1,0 +1,61 @@
+"""What ``examples/deploy`` says."""
+
+import shlex
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import yaml
+
+from stream_protocol.cli import main
+from stream_protocol.serving._service import SHUTDOWN_SECONDS
+from stream_protocol.serving.http._uvicorn_server import GRACEFUL_SECONDS
+from tests.processes import ROOT
+
+FOLDER: Final = ROOT / "examples" / "deploy"
+
+STORING: Final = SHUTDOWN_SECONDS + GRACEFUL_SECONDS
+"""Seconds that a worker may take to end after ``--drain``."""
+
+
+@cache
+def documents(name: str) -> tuple[dict[str, Any], ...]:
+    """The documents of a YAML file. Not to be changed."""
+    return tuple(yaml.safe_load_all((FOLDER / name).read_text(encoding="utf-8")))
+
+
+def compose() -> dict[str, Any]:
+    (whole,) = documents("compose.yaml")
+    return whole
+
+
+def entrypoint() -> list[str]:
+    """The words before the arguments of a container."""
+    return _instruction("ENTRYPOINT")
+
+
+def _instruction(name: str) -> list[str]:
+    (line,) = [line for line in lines(FOLDER / "Dockerfile") if line.startswith(f"{name} ")]
+    words: list[str] = yaml.safe_load(line.partition(" ")[2])
+    return words
+
+
+def lines(dockerfile: Path) -> list[str]:
+    return dockerfile.read_text(encoding="utf-8").splitlines()
+
+
+def serve_options(words: Sequence[str]) -> dict[str, Any]:
+    """What ``adk-ui-stream serve`` understands of this command line. It ends the test if it would refuse it."""
+    program, command, *arguments = words
+    assert (program, command) == ("adk-ui-stream", "serve")
+    try:
+        return main.commands["serve"].make_context("serve", arguments).params
+    except click.UsageError as error:
+        raise AssertionError(error.format_message()) from error
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a shell's command."""
+    return shlex.split(command)
