@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from stream_protocol.serving.http import Suggestion
+from stream_protocol.serving import Suggestion
 
 SUGGESTIONS: Final = tuple(
     Suggestion(title=title, prompt=prompt)

@@ -21,6 +21,12 @@ from stream_protocol.serving.http._uvicorn_server import (
 LIMITED_HTTP = "stream_protocol.serving.http._limited_http"
 
 
+@pytest.fixture(autouse=True)
+def streams_of_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """sse-starlette, which ADK's servers of A2A use, takes the end of any server of the process for that of all."""
+    monkeypatch.setattr("sse_starlette.sse.AppStatus.should_exit", False)
+
+
 class _Service:
     async def drain(self) -> None:
         pass
