@@ -38,7 +38,7 @@ MEET_ADK := $(addprefix tests/,convert session serving recording check replay_se
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # What is heavy has a target of its own.
 LIGHT := not attacks and not fleet and not samples and not frontends and not pages and not release and not site
-PYTHON_ALONE := not node and not browser and not store and $(LIGHT)
+PYTHON_ALONE := not node and not browser and not store and not processes and $(LIGHT)
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
@@ -103,11 +103,11 @@ samples: setup  ## agents of all kinds before the real client, models' streams c
 release: setup  ## wheel and sdist, each installed alone on each supported Python that is here, and used: two minutes
 	$(BIN)/python -m pytest -m release -n 2 --dist loadgroup $(ARGS)
 
-test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis or PostgreSQL
-	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(ARGS)
+test-python: $(PYTHON_READY)  ## the tests that need no Node, browser, Redis, PostgreSQL or processes of their own
+	$(BIN)/python -m pytest -m "$(PYTHON_ALONE)" -n 3 $(BY_FILE) $(ARGS)
 
 test-oldest: $(OLDEST_READY)  ## the tests that meet ADK, on the oldest versions that pyproject.toml permits
-	$(OLDEST)/python -m pytest -m "$(PYTHON_ALONE)" -n 2 $(BY_FILE) $(if $(ARGS),$(ARGS),$(MEET_ADK))
+	$(OLDEST)/python -m pytest -m "$(PYTHON_ALONE)" -n 3 $(BY_FILE) $(if $(ARGS),$(ARGS),$(MEET_ADK))
 
 # A pyenv has a command for each Python of its own on the PATH; those that it was not told to use do not run.
 # COVERAGE=yes: the first of them counts what the tests reach, so no further run is needed for that.
@@ -122,7 +122,7 @@ test-versions: $(PYTHON_READY)  ## test-python on each supported Python that is 
 			$(MAKE) --no-print-directory coverage BIN=.venv-$$version/bin || failed+=" $$version"; \
 			tests="no_cover and $(PYTHON_ALONE)"; \
 		fi; \
-		.venv-$$version/bin/python -m pytest -m "$$tests" -n 2 $(BY_FILE) $(ARGS) || failed+=" $$version"; \
+		.venv-$$version/bin/python -m pytest -m "$$tests" -n 3 $(BY_FILE) $(ARGS) || failed+=" $$version"; \
 		tests="$(PYTHON_ALONE)"; \
 	done; \
 	[ -z "$(COVERAGE)" ] || [ -n "$$ran" ] || $(MAKE) --no-print-directory coverage; \

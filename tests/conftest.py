@@ -52,7 +52,7 @@ WITH_LITELLM = (
     "tests/conformance/test_litellm_adapter.py",
     "tests/conformance/test_next_turn_on_the_wire.py",
 )
-"""The files that import litellm, which takes three seconds: one worker gets them all."""
+"""The files outside of `samples` that import litellm, which takes three seconds: one worker gets them all."""
 
 UNCOUNTED = {"attacks", "browser", "conformance", "fleet", "frontends", "pages", "properties", "release", "samples"}
 """Folders whose tests drive the whole. `make coverage` leaves them out: each line has tests of its own."""
@@ -94,7 +94,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leaves out the samples where nobody wants them: they import every provider's client, which takes seconds."""
-    return True if collection_path == TESTS / "samples" and "not samples" in config.option.markexpr else None
+    is_sample = collection_path in {TESTS / "samples", *(TESTS.parent / file for file in WITH_LITELLM)}
+    return True if is_sample and "not samples" in config.option.markexpr else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -129,6 +130,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _place(item: pytest.Item) -> int:
     name = item.path.relative_to(TESTS).as_posix()
     return FIRST.index(name) if name in FIRST else len(FIRST)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobody_records() -> Iterator[None]:
+    """ADK's servers give OpenTelemetry providers that cannot be taken back: they would count for all tests after."""
+    with pytest.MonkeyPatch.context() as patch:
+        for setup in ("trace.set_tracer_provider", "metrics.set_meter_provider", "_logs.set_logger_provider"):
+            patch.setattr(f"opentelemetry.{setup}", lambda *_, **__: None)
+        yield
 
 
 @pytest.fixture

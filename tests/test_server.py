@@ -8,6 +8,8 @@ from server.settings import Settings
 from stream_protocol.serving.adk_runner import model_names
 from tests.serving.support import begin, chat, client, said
 
+pytestmark = pytest.mark.processes
+
 
 def test_settings_come_from_the_environment() -> None:
     env = {

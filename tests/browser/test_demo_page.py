@@ -36,6 +36,7 @@ def test_text_shows_before_the_model_has_finished_and_stop_ends_it(page: Page) -
     assert texts(page).first.inner_text() == told
 
 
+@pytest.mark.pages
 def test_arguments_grow_while_they_are_written(page: Page) -> None:
     page.evaluate(WATCH_ARGUMENTS, "write_itinerary")
     say(page, "Plan a weekend in Lisbon")
@@ -57,6 +58,7 @@ def test_an_approved_call_runs_and_shows_its_output(page: Page) -> None:
     assert len(requests) == 2
 
 
+@pytest.mark.pages
 def test_a_denied_call_looks_denied_and_does_not_run(page: Page) -> None:
     requests = posts(page)
     say(page, "Book two nights in Kyoto")
@@ -70,6 +72,7 @@ def test_a_denied_call_looks_denied_and_does_not_run(page: Page) -> None:
     assert len(requests) == 2
 
 
+@pytest.mark.pages
 def test_a_tool_that_asks_by_itself_shows_its_question_and_gets_what_is_filled_in(page: Page, shots: Path) -> None:
     requests = posts(page)
     say(page, "Reserve a seat on the train to Oslo")
@@ -86,6 +89,7 @@ def test_a_tool_that_asks_by_itself_shows_its_question_and_gets_what_is_filled_i
     assert len(requests) == 2
 
 
+@pytest.mark.pages
 def test_a_payload_is_kept_through_a_reload_of_the_page_and_a_denial_needs_none(page: Page) -> None:
     say(page, "Reserve a seat on the train to Rome")
     expect_status(page, "ready")
@@ -95,12 +99,14 @@ def test_a_payload_is_kept_through_a_reload_of_the_page_and_a_denial_needs_none(
     expect(page.get_by_text("You can always stand.")).to_be_visible()
 
 
+@pytest.mark.pages
 def test_a_failing_tool_shows_its_error_and_the_agent_goes_on(page: Page) -> None:
     say(page, "Do I need a visa for Norway?")
     expect(tool(page, "check_visa", "output-error").get_by_role("alert")).to_contain_text("its line is busy")
     expect(page.get_by_text("Please try again later.")).to_be_visible()
 
 
+@pytest.mark.pages
 def test_an_image_is_drawn(page: Page) -> None:
     say(page, "Draw the temperatures of Kyoto")
     expect(page.get_by_text("January on the left")).to_be_visible()
@@ -108,6 +114,7 @@ def test_an_image_is_drawn(page: Page) -> None:
     assert page.locator("img[data-picture]").count() == 1
 
 
+@pytest.mark.pages
 def test_sources_are_listed_and_usage_is_in_small_print(page: Page) -> None:
     say(page, "What is worth seeing in Rome?")
     sources = page.get_by_role("navigation", name="Sources").get_by_role("link")
@@ -117,6 +124,7 @@ def test_sources_are_listed_and_usage_is_in_small_print(page: Page) -> None:
     )
 
 
+@pytest.mark.pages
 def test_a_question_of_the_agent_is_answered_in_its_form(page: Page) -> None:
     requests = posts(page)
     say(page, "Help me choose a city")
@@ -128,6 +136,7 @@ def test_a_question_of_the_agent_is_answered_in_its_form(page: Page) -> None:
     assert len(requests) == 2
 
 
+@pytest.mark.pages
 def test_an_attached_file_reaches_the_agent(page: Page) -> None:
     note = FilePayload(name="note.txt", mimeType="text/plain", buffer=b"Hello")
     page.get_by_label("Files", exact=True).set_input_files(note)
@@ -170,6 +179,7 @@ def test_a_chat_has_a_url_once_something_is_said_and_keeps_it_through_a_reload(p
     assert complaints == []
 
 
+@pytest.mark.pages
 def test_a_chat_is_found_renamed_and_archived_while_it_is_answered(page: Page, shots: Path) -> None:
     say(page, "Tell me a long story")
     expect(page.locator(STREAMING_TEXT)).to_contain_text("The train stood longer")

@@ -476,6 +476,7 @@ def many_responses(count: int) -> Iterator[bytes]:
         yield sse({**START, "messageId": f"m{number}"}, STEP, *call, STEP_END, *ANSWER)
 
 
+@pytest.mark.processes
 @pytest.mark.no_cover  # each allocation is followed already
 @pytest.mark.parametrize("made", [one_long_response, many_responses])
 def test_memory_does_not_grow_with_the_file(made: Callable[[int], Iterator[bytes]], tmp_path: Path) -> None:

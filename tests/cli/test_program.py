@@ -111,6 +111,7 @@ def test_ctrl_c_ends_a_command_without_a_word(tmp_path: Path) -> None:
         assert (process.read(), process.log.read_text().strip()) == ("", "")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -15,6 +15,8 @@ from stream_protocol.cli._reload import AgentFiles, watched_folder
 from tests.batch import batch
 from tests.processes import COMMAND, ENV, HANG
 
+pytestmark = pytest.mark.processes
+
 AGENT = """
 from google.adk.agents import LlmAgent
 from stream_protocol.testing import ScriptedLlm

@@ -267,6 +267,7 @@ def test_a_recording_may_come_through_a_pipe(tmp_path: Path) -> None:
         assert process.wait() == 0
 
 
+@pytest.mark.processes
 def test_a_pipe_that_is_closed_early_is_no_error(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     file.write_text(recording(*(f"Line {number}. " for number in range(3000))))

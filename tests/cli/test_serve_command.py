@@ -20,6 +20,8 @@ from tests.ports import free_port
 from tests.processes import COMMAND, ENV, HANG, PythonModule, cli, serving
 from tests.redis_server import RedisServer
 
+pytestmark = pytest.mark.processes
+
 AGENT = """
 from google.adk.agents import LlmAgent
 from stream_protocol.testing import ScriptedLlm, Wait

@@ -11,11 +11,14 @@ from queue import Queue
 from threading import Thread
 
 import httpx
+import pytest
 from click.testing import CliRunner
 
 from stream_protocol.cli import main
 from tests.ports import free_port
 from tests.processes import HANG, started
+
+pytestmark = pytest.mark.processes
 
 AGENT = """
 import logging

@@ -17,6 +17,8 @@ from stream_protocol.session import messages_to_events, repair_thought_signature
 from stream_protocol.testing import Call, Thought
 from tests.conformance.model_wires import WIRES, Page, Said
 
+pytestmark = pytest.mark.samples
+
 SIGNATURE = b"\xfb\xff signed"
 ROME, PARIS = Call("get_weather", {"city": "Rome"}, signature=SIGNATURE), Call("get_weather", {"city": "Paris"})
 PAY = Call("pay", {"amount": 5}, signature=SIGNATURE)

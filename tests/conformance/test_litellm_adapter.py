@@ -10,7 +10,10 @@ from stream_protocol.serving.adk_runner import used_models
 from tests.conformance.adapter_runs import check_streamed_arguments, turn
 from tests.conformance.openai_replies import delta, openai_agent, piece, refused, streamed, usage, whole
 
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the .model_(computed_)?fields. attribute")  # litellm does
+pytestmark = [
+    pytest.mark.samples,
+    pytest.mark.filterwarnings("ignore:Accessing the .model_(computed_)?fields. attribute"),
+]  # litellm does
 ANSWER = streamed(delta(role="assistant", content="It is "), delta(content="sunny."), delta("stop"))
 
 CALL = [

@@ -20,7 +20,10 @@ from stream_protocol.testing import Call
 from tests.conformance.model_wires import WIRES, Broken, Said
 from tests.serving.watched import WatchedService, let_time_out
 
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the .model_(computed_)?fields. attribute")  # litellm does
+pytestmark = [
+    pytest.mark.samples,
+    pytest.mark.filterwarnings("ignore:Accessing the .model_(computed_)?fields. attribute"),
+]  # litellm does
 
 MODES = {"streamed": StreamingMode.SSE, "whole": StreamingMode.NONE}
 LAST_WORDS = "And now?"

@@ -214,6 +214,7 @@ def turn_lines(number: int, invocation: int) -> Iterator[str]:
         yield line.replace("ID", f"{number}-{fragment}").replace("TEXT", f"{fragment} " + "x" * 100) + "\n"
 
 
+@pytest.mark.processes
 @pytest.mark.no_cover  # each allocation is followed already
 @pytest.mark.parametrize("invocations", ["one", "many"])
 def test_memory_does_not_grow_with_the_file(invocations: str, tmp_path: Path) -> None:
@@ -335,6 +336,7 @@ sys.stdout.buffer.writelines(replay(load_recording(sys.argv[1])))
 """
 
 
+@pytest.mark.processes
 def test_two_replays_in_two_processes_are_equal_byte_for_byte(file: Path) -> None:
     fixtures = Path(__file__).parents[2] / "frontend-fixtures" / "fixtures"
     turns = sorted(fixtures.glob("*[adkst]/turn*.jsonl"))[:60]

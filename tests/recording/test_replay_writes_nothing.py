@@ -36,6 +36,7 @@ def test_in_python(events: Path) -> None:
     assert tree(events.parent) == before
 
 
+@pytest.mark.processes
 def test_on_the_command_line(events: Path) -> None:
     before = tree(events.parent)
     done = subprocess.run(

@@ -9,6 +9,8 @@ import pytest
 
 from stream_protocol.serving.runs._worker_check import WARNING, warn_of_other_workers
 
+pytestmark = pytest.mark.processes
+
 APP = """
 import logging, sys
 sys.path.insert(0, {root!r})

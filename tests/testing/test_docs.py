@@ -9,6 +9,8 @@ from google.genai import types
 from tests.documents import block
 from tests.processes import started
 
+pytestmark = pytest.mark.processes
+
 
 def said(author: str, *parts: types.Part) -> str:
     content = types.Content(role="user" if author == "user" else "model", parts=[*parts])

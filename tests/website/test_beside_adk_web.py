@@ -36,9 +36,6 @@ root_agent = LlmAgent(name="assistant", model=ScriptedLlm(respond=respond))
 @pytest.fixture
 async def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FastAPI]:
     """The page's app in a folder with an agent, while it lives."""
-    # What it sets up for OpenTelemetry could not be taken back, and would count for all tests after these.
-    for setup in ("trace.set_tracer_provider", "metrics.set_meter_provider", "_logs.set_logger_provider"):
-        monkeypatch.setattr(f"opentelemetry.{setup}", lambda *_, **__: None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     (folder := tmp_path / "agents" / "assistant").mkdir(parents=True)
