@@ -147,8 +147,9 @@ def runtime_ranges() -> list[Requirement]:
     return [*map(Requirement, [*PROJECT["project"]["dependencies"], *chain(*extras)])]
 
 
-def test_the_page_of_dependencies_says_what_each_is_for() -> None:
-    page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["README.md", "docs/compatibility.md"])
+def test_what_each_dependency_is_for_is_said(name: str) -> None:
+    page = (ROOT / name).read_text(encoding="utf-8")
     assert [each.name for each in runtime_ranges() if f"`{each.name}`" not in page] == []
 
 
