@@ -460,6 +460,21 @@ async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(en
     assert stream == START + TEXT + delta("word") + BROKEN_OFF + SSE_DONE
 
 
+async def test_who_comes_while_a_run_is_left_follows_it_anew(wired: Logs) -> None:
+    owner, lease = await begin(wired[0])
+    owner.say("word")
+    info = await running(wired[1])
+    await until(await reader(wired[1]), b"word")
+    (follower,) = wired[1]._followers.values()  # noqa: SLF001 - the moment between two steps of it
+    follower._unwanted.set()  # noqa: SLF001 - nobody has read here for a while
+    late = await wired[1].read(CHAT, info.run_id)
+    assert late is not None
+    await until(late, b"word")
+    owner.finish()
+    assert await rest(late)
+    lease.release()
+
+
 async def test_a_reader_elsewhere_counts_while_it_is_there(ends: list[Wire], wired: Logs) -> None:
     owner, lease = await begin(wired[0])
     assert not lease.read_elsewhere

@@ -67,6 +67,11 @@ class Follower:
         """The run's token; 0 before it is known. After a fail-over an older run may seem to hold the lease."""
         self._superseded = False
 
+    @property
+    def leaving(self) -> bool:
+        """Whether it reads no further, though the run goes on: who comes now needs another one."""
+        return self._unwanted.is_set() and not self.buffer.closed
+
     async def begin(self) -> bool:
         """Returns whether the run holds its chat's lease or has a log. To be called once, before ``follow``."""
         current = await self._check_lease()
@@ -84,7 +89,15 @@ class Follower:
             if not self.buffer.closed:
                 self.buffer.cut_off_readers()
             await cancel_and_wait([reading, unwanted])
-        await self._leave()
+
+    async def leave(self) -> None:
+        """Tells the run's worker that nobody reads it here any more."""
+        if not self.buffer.closed:
+            with suppress(RunLogError):
+                _, worker, *_ = await self._store.script(
+                    scripts.WATCH, self._watch_keys(), self._run_id, self._worker, 0
+                )
+                await self._store.request_renewal(worker.decode(), self._run_id)
 
     async def _read_until_end(self) -> None:
         while not self.buffer.closed:
@@ -177,15 +190,6 @@ class Follower:
     def _cut_off_readers(self, why: str) -> None:
         logger.warning("The readers of run %s are cut off: %s.", self._run_id, why)
         self._unwanted.set()
-
-    async def _leave(self) -> None:
-        """Tells the run's worker that nobody reads it here any more."""
-        if not self.buffer.closed:
-            with suppress(RunLogError):
-                _, worker, *_ = await self._store.script(
-                    scripts.WATCH, self._watch_keys(), self._run_id, self._worker, 0
-                )
-                await self._store.request_renewal(worker.decode(), self._run_id)
 
     def _watch_keys(self) -> tuple[str, str, str]:
         keys = self._keys

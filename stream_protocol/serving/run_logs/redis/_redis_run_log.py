@@ -135,7 +135,7 @@ class RedisRunLog:
         """Reads a run's response; ``None`` if Redis does not have it any more."""
         if (own := self._leases.get(run_id)) is not None:
             return own.owner.log.read(rebuild=rebuild)
-        follower = self._followers.get(run_id) or await self._follow(chat, run_id)
+        follower = self._follower(run_id) or await self._follow(chat, run_id)
         return None if follower is None else follower.buffer.read(rebuild=rebuild)
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
@@ -226,16 +226,24 @@ class RedisRunLog:
         )
         if not await follower.begin():
             return None
-        if run_id not in self._followers:  # another reader may have come first
-            self._followers[run_id] = follower
-            _start(self._follower_tasks, self._run_follower(run_id, follower))
-        return self._followers[run_id]
+        if (current := self._follower(run_id)) is not None:  # another reader has come first
+            return current
+        self._followers[run_id] = follower
+        _start(self._follower_tasks, self._run_follower(run_id, follower))
+        return follower
+
+    def _follower(self, run_id: str) -> Follower | None:
+        follower = self._followers.get(run_id)
+        return None if follower is None or follower.leaving else follower
 
     async def _run_follower(self, run_id: str, follower: Follower) -> None:
         try:
             await follower.follow()
         finally:
-            del self._followers[run_id]
+            if self._followers.get(run_id) is follower:
+                del self._followers[run_id]
+        if run_id not in self._followers:
+            await follower.leave()
 
     async def _handle_renewal_requests(self) -> None:
         """Renews leases at once when other workers ask for it. A failure is logged and does not end the task."""
