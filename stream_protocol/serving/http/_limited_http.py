@@ -104,7 +104,7 @@ class ServerLimits:
 class _InPieces(asyncio.BufferedProtocol):
     """Reads no more than ``READ_BYTES`` in one go for a connection.
 
-    It is none itself: uvloop asks for a buffer only what is no ``asyncio.Protocol``, which uvicorn's protocol is.
+    An object of its own: uvicorn's protocol is an ``asyncio.Protocol``, which is not asked for a buffer.
     """
 
     def __init__(self, connection: LimitedHttp) -> None:

@@ -185,6 +185,7 @@ def run_server(
     config = uvicorn.Config(
         app,
         http=limited_http(limits),
+        loop="asyncio",
         ws="none",
         backlog=BACKLOG,
         log_config=None,  # without a logging of its own, uvicorn's warnings and errors are printed as all others are

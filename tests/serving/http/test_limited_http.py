@@ -401,9 +401,7 @@ async def test_a_body_that_is_no_http_ends_the_connection_with_at_most_one_respo
     await client.ends()
 
 
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_each_event_loop_reads_in_pieces(loop: str) -> None:
-    new_loop = asyncio.new_event_loop if loop == "asyncio" else pytest.importorskip("uvloop").new_event_loop
+def test_a_connection_is_read_in_pieces() -> None:
     read: list[int] = []
     ended = asyncio.Event()
 
@@ -433,6 +431,6 @@ def test_each_event_loop_reads_in_pieces(loop: str) -> None:
         await ended.wait()
         server.close()
 
-    with asyncio.Runner(loop_factory=new_loop) as runner:
+    with asyncio.Runner() as runner:
         runner.run(send())
     assert max(read) == READ_BYTES

@@ -4,7 +4,6 @@ import logging
 import resource
 import signal
 import socket
-from importlib.util import find_spec
 
 import pytest
 import uvicorn
@@ -101,7 +100,7 @@ def test_no_connection_is_accepted_before_the_server_is_prepared() -> None:
     assert happened == ["prepared", "accepting"]
 
 
-def test_the_event_loop_is_uvloops_where_that_is_installed() -> None:
+def test_the_event_loop_is_asyncios_whatever_is_installed() -> None:
     loops: list[str] = []
 
     async def look() -> None:
@@ -110,7 +109,7 @@ def test_the_event_loop_is_uvloops_where_that_is_installed() -> None:
 
     with bind_socket("127.0.0.1", 0) as listener:
         run_server(_app, _Service(), listener, lambda _url: None, before_accepting=look)
-    assert loops == ["uvloop" if find_spec("uvloop") else "asyncio.unix_events"]
+    assert loops == ["asyncio.unix_events"]
 
 
 def test_a_sentence_that_clients_can_cause_is_logged_once_a_minute_and_a_traceback_always() -> None:
