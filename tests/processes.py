@@ -86,6 +86,7 @@ class PythonModule:
 def _become(
     module: str, arguments: Sequence[str], cwd: str, env: Mapping[str, str], output: Connection, log: str
 ) -> None:
+    multiprocessing.current_process().daemon = False  # as every program it may start processes
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -83,9 +84,9 @@ def pasted(code: str, folder: Path, *command: str, env: Mapping[str, str]) -> It
         yield url
 
 
-def streamed(url: str, **headers: str) -> str:
+def streamed(url: str, chat: str = "c1", **headers: str) -> str:
     """What is answered to the first words of a chat, which must come in pieces."""
-    with httpx.stream("POST", f"{url}/api/chat", json=asking("c1", "Hi"), headers=headers, timeout=HANG) as response:
+    with httpx.stream("POST", f"{url}/api/chat", json=asking(chat, "Hi"), headers=headers, timeout=HANG) as response:
         told = response.read().decode()
         assert response.status_code == 200, told
         assert response.headers["content-type"].startswith("text/event-stream")
@@ -243,10 +244,11 @@ class TestCommands:
             done(folder, *arguments)
             return
         has_users = "--user-header" in arguments
+        chat = uuid4().hex  # servers that were killed may hold theirs in Redis for the time of a lease
         with serving(*arguments[1:], cwd=folder) as (_, url):
             if has_users:
-                assert httpx.post(f"{url}/api/chat", json=asking("c1", "Hi"), timeout=HANG).status_code == 401
-            assert "You said: " in streamed(url, **({"X-User": "ann"} if has_users else {}))
+                assert httpx.post(f"{url}/api/chat", json=asking(chat, "Hi"), timeout=HANG).status_code == 401
+            assert "You said: " in streamed(url, chat, **({"X-User": "ann"} if has_users else {}))
 
     def test_a_response_of_a_running_server_is_checked(self, folder: Path) -> None:
         (folder / "request.json").write_text(json.dumps(asking("c1", "Hi")))
