@@ -33,6 +33,8 @@ class Wire(Redis):
         """How often each command was answered, and each script, by its SHA-1 hash."""
         self.waiting = Counter[Any]()
         """How many of them wait for their answers, those that are held up among them."""
+        self.last: dict[Any, tuple[Any, ...]] = {}
+        """The words of the last of each."""
         self._cut = False
         self._goes_on = asyncio.Event()
         self._goes_on.set()
@@ -49,6 +51,7 @@ class Wire(Redis):
     async def execute_command(self, *words: Any, **options: Any) -> Any:
         name = words[1] if words[0] == "EVALSHA" else words[0]
         self.waiting[name] += 1
+        self.last[name] = words
         try:
             await self._goes_on.wait()
             if self._cut:

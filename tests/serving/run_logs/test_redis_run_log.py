@@ -194,6 +194,24 @@ async def test_a_run_that_ends_before_its_first_renewal_does_not_refuse_a_claim(
     await refused_by_a_closed_run(claim, lease, wired[1])
 
 
+async def test_a_renewal_that_redis_sees_after_the_end_does_not_take_the_chat_again(
+    redis: RedisServer, ends: list[Wire], wired: Logs
+) -> None:
+    """It was under way on another connection when its worker freed the chat."""
+    renew = ends[0].register_script(RENEW).sha
+    owner, lease = await begin(wired[0])
+
+    async def renewed() -> bool:
+        return ends[0].answered[renew] > 0
+
+    await eventually(renewed)
+    owner.finish()
+    lease.release()
+    await freed(wired[1])
+    assert await command(redis, *ends[0].last[renew]) == [0]
+    assert await wired[1].current(CHAT) is None
+
+
 async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: RedisServer, logs: Logs) -> None:
     old, old_lease = await begin(logs[0])
     info = await running(logs[1])

@@ -209,10 +209,10 @@ class RedisLease:
     async def free_in_redis(self) -> None:
         """Frees the chat, if this run holds its lease. A failure is logged: the lease then expires by itself."""
         keys = self._keys
-        redis_keys = (keys.lease, keys.log(self.run_id), keys.head(self.run_id))
+        redis_keys = (keys.lease, keys.token, keys.log(self.run_id), keys.head(self.run_id))
+        lifetimes = (self._times.token_ms, milliseconds(self._times.log_retention))
         try:
-            log_retention_ms = milliseconds(self._times.log_retention)
-            await self._store.script(scripts.FREE, redis_keys, self.run_id, log_retention_ms, BROKEN)
+            await self._store.script(scripts.FREE, redis_keys, self.run_id, *lifetimes, BROKEN)
         except RunLogError as error:
             logger.warning("The lease of run %s is left to expire: %s", self.run_id, error)
 

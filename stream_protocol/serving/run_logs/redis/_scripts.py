@@ -106,19 +106,22 @@ return count
 """Replaces the first entries by joined events. Returns the same as ``APPEND``."""
 
 FREE: Final = """
--- KEYS lease log head; ARGV run expiry-ms end
-if redis.call('HGET', KEYS[1], 'run') ~= ARGV[1] then return 0 end
+-- KEYS lease token log head; ARGV run token-ms expiry-ms end
+local lease = redis.call('HMGET', KEYS[1], 'run', 'token')
+if lease[1] ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
-local head = redis.call('HMGET', KEYS[3], 'count', 'end')
+redis.call('SET', KEYS[2], string.format('%.0f', lease[2] + 1), 'PX', ARGV[2])
+local head = redis.call('HMGET', KEYS[4], 'count', 'end')
 if head[1] and not head[2] then
-    redis.call('HSET', KEYS[3], 'end', 1)
-    redis.call('XADD', KEYS[2], head[1] .. '-1', 'end', ARGV[3])
+    redis.call('HSET', KEYS[4], 'end', 1)
+    redis.call('XADD', KEYS[3], head[1] .. '-1', 'end', ARGV[4])
 end
-redis.call('PEXPIRE', KEYS[2], ARGV[2])
-redis.call('PEXPIRE', KEYS[3], ARGV[2])
+redis.call('PEXPIRE', KEYS[3], ARGV[3])
+redis.call('PEXPIRE', KEYS[4], ARGV[3])
 return 1
 """
-"""Frees the chat. A log without an end gets the given one."""
+"""Frees the chat. A log without an end gets the given one. The token grows, so that a renewal that Redis sees only now
+does not take the chat again: it was under way on another connection."""
 
 WATCH: Final = """
 -- KEYS lease head readers; ARGV run reader until-ms
