@@ -22,6 +22,9 @@ pytestmark = [
 
 MASKED = "An error occurred."
 
+LOOKS = 50
+"""How often what a worker knows of a chat may be looked at until it is what the other knows."""
+
 
 @pytest.fixture
 async def pages(house: Fleet) -> AsyncIterator[Browser]:
@@ -38,10 +41,16 @@ def chat() -> str:
 
 
 async def shows_what_is_stored(page: Page) -> Shown:
-    """At rest, without an error."""
+    """At rest, without an error. For a moment the other worker may not know yet that the response has ended."""
     shown = await page.settled()
     assert (shown.status, shown.error) == ("ready", None)
-    assert without_approvals(shown.messages) == without_approvals(await page.stored())
+    expected = without_approvals(shown.messages)
+    for _ in range(LOOKS):
+        stored = without_approvals(await page.stored())
+        if stored == expected:
+            break
+        await asyncio.sleep(0.1)
+    assert stored == expected
     return shown
 
 
