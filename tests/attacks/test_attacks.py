@@ -10,7 +10,7 @@ from tests.attacks.stage import Row, play
 pytestmark = pytest.mark.attacks
 
 CASES = [
-    pytest.param(name, attack, id=f"{name}-{attack.name}")
+    pytest.param(name, attack, id=f"{name}-{attack.name}", marks=pytest.mark.xdist_group(name))
     for name in HOUSES
     for attack in ATTACKS
     if name in attack.houses
