@@ -61,6 +61,16 @@ def test_serve_takes_the_command_of_a_worker(command: list[str]) -> None:
     assert (options["target"], options["host"], options["port"]) == ("my_package", "0.0.0.0", PORT)
     assert options["redis_url"]
     assert options["session_service_uri"]
+    assert options["log_format"] == "json"
+
+
+def test_workers_that_have_an_address_have_numbers_there() -> None:
+    metrics = {name: serve_options(command)["metrics"] for name, command in workers().items()}
+    assert metrics == {"compose, first": True, "compose, second": True, "Kubernetes": True, "Cloud Run": False}
+    annotations = kubernetes("Deployment")["spec"]["template"]["metadata"]["annotations"]
+    assert annotations == {"prometheus.io/scrape": "true", "prometheus.io/port": str(PORT)}
+    (installed,) = re.findall(r'"adk-ui-stream\[(.*)\]"', DOCKERFILES["a project"].read_text(encoding="utf-8"))
+    assert "prometheus" in installed.split(",")
 
 
 def test_a_worker_has_the_time_that_it_needs_to_end() -> None:

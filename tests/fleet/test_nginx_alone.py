@@ -113,3 +113,11 @@ async def test_nobody_says_by_a_header_who_he_is(tmp_path: Path) -> None:
                 for user, chats in ({"ann": 1, "bob": 0}).items():
                     listed = await http.get("/api/chats", headers=pretending, auth=(user, user[0]))
                     assert len(listed.json()["chats"]) == chats
+
+
+async def test_how_busy_a_worker_is_stays_inside(tmp_path: Path) -> None:
+    with worker(tmp_path, "--metrics") as lone:
+        for changes, status in (((), 404), ((("location = /metrics", "location = /other"),), 200)):
+            with nginx(lone.ports, *changes) as front:
+                async with client(front) as http:
+                    assert (await http.get("/metrics")).status_code == status
