@@ -14,7 +14,7 @@ from stream_protocol.serving import ChatService, create_app, default_run_config
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.support import chat, said, stream
 
-CHEAPEST = TelemetryConfig(genai_semconv_stability_opt_in="stable")
+CHEAPEST = TelemetryConfig(genai_semconv_stability_opt_in="stable", adk_experimental_telemetry_opt_in=False)
 
 ADKS_OWN = TelemetryConfig()
 """What the environment and ADK's defaults say."""

@@ -1,7 +1,5 @@
 """Chooses what ADK tells OpenTelemetry of a run: everything to who records, and else as little as it can."""
 
-from typing import Literal
-
 from google.adk.agents.run_config import RunConfig
 from google.adk.telemetry import TelemetryConfig
 
@@ -13,10 +11,13 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
 
     Without one ADK reads the environment anew for each chunk of a model, which is a fifth of what a chunk costs. One
     that is read once says the same. If nobody records, the older conventions do: the newer ones keep each chunk until
-    the model has ended.
+    the model has ended. And ADK is told that no experimental feature is on, which it otherwise finds out by looking
+    into the environment's list, twice a chunk.
     """
     if run_config.telemetry is not None:
         return run_config
-    conventions: Literal["stable"] | None = None if somebody_records() else "stable"
-    telemetry = TelemetryConfig(genai_semconv_stability_opt_in=conventions)
+    if somebody_records():
+        telemetry = TelemetryConfig()
+    else:
+        telemetry = TelemetryConfig(genai_semconv_stability_opt_in="stable", adk_experimental_telemetry_opt_in=False)
     return run_config.model_copy(update={"telemetry": telemetry})
