@@ -105,6 +105,8 @@ class SeveralRecorders:
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:
         """The recorder of the run that answers this request."""
+        if not self._recorders:
+            return NoRecorder()
         turns = (
             recorder.turn(request, app_name=app_name, user_id=user_id, options=options) for recorder in self._recorders
         )

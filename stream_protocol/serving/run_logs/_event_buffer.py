@@ -207,7 +207,7 @@ class EventBuffer:
                 if events:
                     piece = _bytes(events)
                     yield piece
-                    cursor.go_on(len(events), _weight(events))
+                    cursor.go_on(len(events), min(len(piece), PIECE_BYTES))
                 elif self._closed:
                     return
                 else:
