@@ -1,4 +1,5 @@
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -6,6 +7,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from starlette.testclient import TestClient
 
+from stream_protocol.serving import freeze_startup_objects
 from stream_protocol.testing import ScriptedLlm
 from tests.documents import block, install_my_package
 from tests.processes import started
@@ -37,6 +39,15 @@ asyncio.run(main())
 """
 
 
+@pytest.fixture
+def own_collector() -> Iterator[None]:
+    """What a test sets of the garbage collector ends with it."""
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
 def test_what_a_first_run_loads_is_loaded_and_is_never_looked_at_by_the_garbage_collector(tmp_path: Path) -> None:
     (tmp_path / "first_run.py").write_text(FIRST_RUN)
     with started("first_run", cwd=tmp_path) as process:
@@ -45,14 +56,28 @@ def test_what_a_first_run_loads_is_loaded_and_is_never_looked_at_by_the_garbage_
         assert "startup" not in process.log.read_text()
 
 
+@pytest.mark.usefixtures("own_collector")
 def test_an_app_does_it_in_its_lifespan(monkeypatch: pytest.MonkeyPatch) -> None:
     install_my_package(monkeypatch, LlmAgent(name="assistant", model=ScriptedLlm(turns=["Hi."])))
     names: dict[str, Any] = {}
     exec(compile(block("docs/operations.md", "await freeze_startup_objects()"), "page", "exec"), names)  # ours
     before = gc.get_freeze_count()
-    try:
-        with TestClient(names["app"]) as http:
-            assert gc.get_freeze_count() > before
-            assert http.get("/healthz").status_code == 200
-    finally:
-        gc.unfreeze()
+    with TestClient(names["app"]) as http:
+        assert gc.get_freeze_count() > before
+        assert http.get("/healthz").status_code == 200
+
+
+@pytest.mark.usefixtures("own_collector")
+@pytest.mark.parametrize(
+    ("own", "then"),
+    [((700, 10, 10), (10_000, 3, 10)), ((50_000, 20, 20), (50_000, 20, 20)), ((0, 10, 10), (0, 10, 10))],
+    ids=["Python's", "higher", "none"],
+)
+async def test_new_objects_are_collected_in_larger_pieces_unless_the_process_says_how(
+    own: tuple[int, int, int], then: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gc, "collect", int)  # the heap of all tests takes long
+    gc.set_threshold(*own)
+    await freeze_startup_objects()
+    assert gc.get_threshold() == then
+    assert gc.isenabled()
