@@ -1,7 +1,8 @@
 """``adk-ui-stream serve --workers N``: several processes serve one address, and one that dies is replaced.
 
-All accept from one socket, which is open as long as this process lives. They are forked from one that has loaded ADK
-already (on Windows each loads it anew).
+On Linux each has a socket of its own at the address, and the kernel gives each connection to one of them. Elsewhere all
+accept from one socket, and who looks first may have all that come together: asyncio accepts as many as wait. They
+are forked from one that has loaded ADK already (on Windows each loads it anew).
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def _serve(
     if announced is not None:
         _leave_signals_to_parent()
     with suppress(KeyboardInterrupt):  # while the agent is loaded; later it is the server's
-        server.serve(server.load(), listener, shows=shows, opens_page=opens_page, announced=announced)
+        loaded = server.load()
+        own = listener if announced is None else workers_socket(listener)
+        server.serve(loaded, own, shows=shows, opens_page=opens_page, announced=announced)
 
 
 def _leave_signals_to_parent() -> None:
@@ -90,7 +93,37 @@ def _end_with_parent() -> None:
 
 def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
     """Serves until this process is told to stop. A target that cannot be loaded at first ends it with exit code 2."""
-    _Workers(server, listener).run(opens_page=opens_page)
+    _Workers(server, reserved_address(listener)).run(opens_page=opens_page)
+
+
+def reserved_address(listener: socket.socket) -> socket.socket:
+    """The listener; on Linux a socket that only keeps its address for those of the workers. The listener has made sure
+    that nobody else has it, and is closed: no other may be bound beside it."""
+    if sys.platform != "linux":
+        return listener
+    family, address = listener.family, listener.getsockname()
+    listener.close()
+    return _bound_beside(family, address)
+
+
+def workers_socket(reserved: socket.socket) -> socket.socket:
+    """What one worker accepts from. On Linux it has its share of the connections from now on, until it is closed."""
+    if sys.platform != "linux":
+        return reserved
+    own = _bound_beside(reserved.family, reserved.getsockname())
+    own.listen()
+    return own
+
+
+def _bound_beside(family: int, address: tuple[str, int]) -> socket.socket:
+    """A socket at an address that others have, too."""
+    own = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    if family == socket.AF_INET6:
+        own.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    own.bind(address)
+    return own
 
 
 class _Worker(NamedTuple):

@@ -1,7 +1,9 @@
 """``adk-ui-stream serve --workers``: what it refuses. The processes are in ``tests/fleet/test_workers.py``."""
 
 import socket
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +12,8 @@ from click.testing import CliRunner
 
 from stream_protocol.cli import main
 from stream_protocol.cli._serve_agent import AgentServer
+from stream_protocol.cli._workers import reserved_address, workers_socket
+from stream_protocol.serving import bind_socket
 from tests.replay_server.fixture_recordings import write_recordings
 
 AGENT = "from google.adk.agents import Agent\n\nroot_agent = Agent(name='several', model='none')\n"
@@ -82,3 +86,37 @@ def test_chats_in_a_file_are_shared(server: Callable[..., AgentServer]) -> None:
     told = server("--session-service-uri", "sqlite:///chats.db")
     assert told.workers == 2
     told.load()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all workers accept from one socket")
+def test_the_kernel_gives_each_worker_its_share_of_connections() -> None:
+    reserved = reserved_address(bind_socket("127.0.0.1", 0))
+    address = reserved.getsockname()
+    with reserved, workers_socket(reserved) as one, workers_socket(reserved) as other, ExitStack() as clients:
+        for each in (one, other):
+            each.setblocking(False)
+        for _ in range(64):
+            clients.enter_context(socket.create_connection(address))
+        shares = [sum(1 for _ in accepted(each)) for each in (one, other)]
+        assert sum(shares) == 64
+        assert min(shares) > 0
+        other.close()
+        with socket.create_connection(address):
+            assert len([*accepted(one)]) == 1
+
+
+def accepted(listener: socket.socket) -> Iterator[None]:
+    """The connections that wait there; they are closed."""
+    with suppress(BlockingIOError):
+        while True:
+            listener.accept()[0].close()
+            yield
+
+
+def test_an_address_that_another_server_has_is_refused() -> None:
+    with bind_socket("127.0.0.1", 0) as taken:
+        done = CliRunner().invoke(
+            main, ["serve", "agent", "--workers", "2", *REDIS, "--port", str(taken.getsockname()[1])]
+        )
+    assert done.exit_code == 2
+    assert "cannot listen on 127.0.0.1" in done.stderr
