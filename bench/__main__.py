@@ -9,7 +9,7 @@ from typing import Final
 
 from bench.conversation import EVENTS_PER_TURN, TURNS
 from bench.growth import growths
-from bench.load import PAIRS, SLOW, Compared, Load, compare_loads, compare_workers, measure_slow
+from bench.load import PAIRS, SLOW, Load, compare_loads, compare_workers, measure_slow
 from bench.memory import STREAMS, bytes_per_open_stream
 from bench.recordings import costs
 from bench.run_logs import run_log_costs
@@ -71,9 +71,9 @@ def _print_load() -> None:
     for compared in compare_loads():
         shape = compared.shape
         print(f"  {f'{shape.streams} streams, {shape.per_second} chunks/s':<32}{columns}")
-        for name, unit, value in LOAD_ROWS:
-            _print_load_row(compared, name, unit, value)
-        errors = sum(load.errors for load in (*compared.ours, *compared.adks))
+        for row in LOAD_ROWS:
+            _print_pairs(compared.pairs, *row)
+        errors = sum(load.errors for pair in compared.pairs for load in pair)
         print(f"  {'streams that lack chunks':<32}{errors:>14}\n")
     slow = measure_slow()
     print(f"  {f'{SLOW.streams:,} streams, {SLOW.per_second} chunk/s':<32}{'ours':>14}")
@@ -82,28 +82,36 @@ def _print_load() -> None:
     print(f"  {'streams that lack chunks':<32}{slow.errors:>14}")
 
 
-def _print_load_row(compared: Compared, name: str, unit: float, value: Callable[[Load], float]) -> None:
-    ours, adks = map(value, compared.ours), map(value, compared.adks)
-    pairs = [*zip(ours, adks, strict=True)]
-    ratios = sorted(mine / its for mine, its in pairs)
-    mine, its = (median(column) * unit for column in zip(*pairs, strict=True))
-    print(f"  {name:<32}{mine:>14.1f}{its:>14.1f}{median(ratios):>14.2f}   {ratios[0]:.2f} to {ratios[-1]:.2f}")
+def _print_pairs(pairs: list[tuple[Load, Load]], name: str, unit: float, value: Callable[[Load], float]) -> None:
+    """The row of one value: the median of each column, and what the first is of the second in each pair."""
+    values = [(value(mine), value(its)) for mine, its in pairs]
+    ratios = sorted(mine / its for mine, its in values)
+    mine, its = (median(column) * unit for column in zip(*values, strict=True))
+    print(f"  {name:<32}{mine:>14,.1f}{its:>14,.1f}{median(ratios):>14.2f}   {ratios[0]:.2f} to {ratios[-1]:.2f}")
 
 
 def _print_workers() -> None:
+    print(f"\nWorkers: as fast as they can, with a Redis; medians of {PAIRS} pairs.\n")
+    print(f"  {'':<32}{'two':>14}{'one':>14}{'ratio':>14}{'ratios':>14}")
     pairs = compare_workers()
-    ratios = sorted(two / one for one, two in pairs)
-    one, two = map(median, zip(*pairs, strict=True))
-    print(f"\nWorkers: chunks in a second of one and of two, with a Redis; medians of {PAIRS} pairs.\n")
-    print(f"  {one:,.0f} and {two:,.0f}: {median(ratios):.2f}   {ratios[0]:.2f} to {ratios[-1]:.2f}")
+    for row in WORKER_ROWS:
+        _print_pairs(pairs, *row)
+    print(f"  {'streams that lack chunks':<32}{sum(load.errors for pair in pairs for load in pair):>14}")
 
 
-LOAD_ROWS: Final[tuple[tuple[str, float, Callable[[Load], float]], ...]] = (
+Rows = tuple[tuple[str, float, Callable[[Load], float]], ...]
+
+LOAD_ROWS: Final[Rows] = (
     ("µs of processor time per chunk", 1e6, attrgetter("cpu_per_chunk")),
     ("ms late, median", 1e3, attrgetter("late_p50")),
     ("ms late, 99 %", 1e3, attrgetter("late_p99")),
     ("ms to the first chunk", 1e3, attrgetter("first_chunk")),
     ("KiB per stream", 1 / 1024, attrgetter("memory")),
+)
+
+WORKER_ROWS: Final[Rows] = (
+    ("chunks in a second", 1, attrgetter("per_second")),
+    ("in one of processor time", 1, attrgetter("per_cpu_second")),
 )
 
 TABLES = {

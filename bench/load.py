@@ -35,6 +35,14 @@ WARM_UP: Final = 5
 MARK: Final = re.compile(rb"(\d+):(\d+\.\d+);")
 """A chunk of ``PacedModel``."""
 
+MARK_BYTES: Final = 40
+"""More than one has."""
+
+READ_BYTES: Final = 2**18
+
+LISTENS: Final = "0A"
+"""A state of a socket in ``/proc/net/tcp``."""
+
 
 class Shape(NamedTuple):
     """How many streams there are at once, how many chunks each has, and how fast it is."""
@@ -61,6 +69,11 @@ class Load:
     errors: int
 
     @property
+    def per_cpu_second(self) -> float:
+        """How many chunks a second of the server's processor time gives."""
+        return 1 / self.cpu_per_chunk
+
+    @property
     def late_p50(self) -> float:
         """By how much half of the chunks were late at most."""
         return median(self.late)
@@ -76,12 +89,14 @@ class Compared:
     """The rounds of one shape: ours and ADK's, in pairs."""
 
     shape: Shape
-    ours: list[Load] = field(default_factory=list)
-    adks: list[Load] = field(default_factory=list)
+    pairs: list[tuple[Load, Load]]
 
 
 class Server(Protocol):
     """How a server is started, and asked for a stream."""
+
+    workers: int
+    """The processes that serve."""
 
     def command(self, folder: Path, port: int) -> list[str]:
         """What starts it. It may write into the folder."""
@@ -92,6 +107,8 @@ class Server(Protocol):
 
 class Ours:
     """``adk-ui-stream serve``. Its limits are those of one user who may do all of it."""
+
+    workers = 1
 
     def command(self, folder: Path, port: int) -> list[str]:
         """See ``Server``."""
@@ -109,6 +126,7 @@ class OurWorkers(Ours):
     """``serve --workers``, which share a Redis and a file of SQLite."""
 
     def __init__(self, workers: int, redis: str) -> None:
+        self.workers = workers
         self._options = [
             "--workers",
             str(workers),
@@ -126,6 +144,8 @@ class OurWorkers(Ours):
 
 class Adks:
     """``adk api_server``, with sessions in memory, as ours has them, and without a line in the log for each request."""
+
+    workers = 1
 
     def command(self, folder: Path, port: int) -> list[str]:
         """See ``Server``."""
@@ -158,21 +178,14 @@ class Adks:
 def compare_loads() -> Iterator[Compared]:
     """Yields the rounds of each shape."""
     for shape in COMPARED:
-        compared = Compared(shape)
-        for _ in range(PAIRS):
-            compared.ours.append(measure(Ours(), shape))
-            compared.adks.append(measure(Adks(), shape))
-        yield compared
+        yield Compared(shape, [(measure(Ours(), shape), measure(Adks(), shape)) for _ in range(PAIRS)])
 
 
-def compare_workers() -> list[tuple[float, float]]:
-    """Returns the chunks in a second of one worker and of two, in pairs."""
+def compare_workers() -> list[tuple[Load, Load]]:
+    """Returns the loads of two workers and of one, in pairs."""
     with local_redis() as url:
         return [
-            (
-                measure(OurWorkers(1, url), AS_FAST_AS_IT_CAN).per_second,
-                measure(OurWorkers(2, url), AS_FAST_AS_IT_CAN).per_second,
-            )
+            (measure(OurWorkers(2, url), AS_FAST_AS_IT_CAN), measure(OurWorkers(1, url), AS_FAST_AS_IT_CAN))
             for _ in range(PAIRS)
         ]
 
@@ -219,6 +232,12 @@ class _Told:
     first_chunk: float = 0.0
     end: float = 0.0
 
+    def add(self, data: bytes, now: float) -> None:
+        """Takes the chunks in this data that are new: the aggregate says all again, and so do the bytes read before."""
+        for number, due in MARK.findall(data):
+            if int(number) == len(self.late):
+                self.late.append(now - float(due))
+
 
 async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Told:
     """Reads a stream to its end. One that fails has told fewer chunks."""
@@ -228,11 +247,11 @@ async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Told:
         async for _ in _post(port, *each):
             pass
     start = monotonic()
-    async for line in _post(port, path, body):
+    rest = b""
+    async for data in _post(port, path, body):
         now = monotonic()
-        for number, due in MARK.findall(line):
-            if int(number) == len(told.late):  # the aggregate says all again
-                told.late.append(now - float(due))
+        told.add(rest + data, now)
+        rest = (rest + data)[-MARK_BYTES:]
         if not told.first_chunk and told.late:
             told.first_chunk = now - start
     told.end = monotonic()
@@ -240,14 +259,14 @@ async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Told:
 
 
 async def _post(port: int, path: str, body: dict[str, object]) -> AsyncGenerator[bytes]:
-    """The lines of the answer, its head and the sizes of its pieces among them; none if there is no answer."""
+    """The answer as it comes, its head and the sizes of its pieces with it; nothing if there is no answer."""
     content = json.dumps(body).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
     with suppress(OSError):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"{head}Connection: close\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content)
-        while line := await reader.readline():
-            yield line
+        while data := await reader.read(READ_BYTES):
+            yield data
         writer.close()
 
 
@@ -268,7 +287,7 @@ def _started(server: Server, folder: Path, env: Mapping[str, str]) -> Iterator[t
         )
     try:
         deadline = monotonic() + START_SECONDS
-        while not _answers(port):
+        while not (_listeners(port) >= server.workers and _answers(port)):
             if process.poll() is not None or monotonic() > deadline:
                 raise RuntimeError(f"The server did not start: {log.read_text()}")
             sleep(0.1)
@@ -276,6 +295,12 @@ def _started(server: Server, folder: Path, env: Mapping[str, str]) -> Iterator[t
     finally:
         process.kill()
         process.wait()
+
+
+def _listeners(port: int) -> int:
+    """How many sockets listen there: one for each process."""
+    sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(each[1].endswith(f":{port:04X}") and each[3] == LISTENS for each in sockets)
 
 
 def _answers(port: int) -> bool:
@@ -286,10 +311,22 @@ def _answers(port: int) -> bool:
 
 
 def _cpu_seconds(pid: int) -> float:
+    """Of the process and those below it."""
+    return sum(map(_own_cpu_seconds, _with_children(pid)))
+
+
+def _own_cpu_seconds(pid: int) -> float:
     times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, times[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def _memory(pid: int) -> int:
-    """Bytes of the process in memory."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    """Bytes in memory of the process and those below it. What they share counts for each."""
+    pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in _with_children(pid))
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _with_children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    return [pid, *(each for child in children for each in _with_children(child))]
