@@ -4,7 +4,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.run_config import RunConfig
-from google.adk.telemetry import TelemetryConfig
+from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
 from opentelemetry import _logs, metrics, trace
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk.metrics import MeterProvider
@@ -14,7 +14,11 @@ from stream_protocol.serving import ChatService, create_app, default_run_config
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.support import chat, said, stream
 
-CHEAPEST = TelemetryConfig(genai_semconv_stability_opt_in="stable", adk_experimental_telemetry_opt_in=False)
+CHEAPEST = TelemetryConfig(
+    genai_semconv_stability_opt_in="stable",
+    adk_experimental_telemetry_opt_in=False,
+    capture_message_content=ContentCapturingMode.NO_CONTENT,
+)
 
 ADKS_OWN = TelemetryConfig()
 """What the environment and ADK's defaults say."""

@@ -1,7 +1,7 @@
 """Chooses what ADK tells OpenTelemetry of a run: everything to who records, and else as little as it can."""
 
 from google.adk.agents.run_config import RunConfig
-from google.adk.telemetry import TelemetryConfig
+from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
 
 from stream_protocol.serving.telemetry import somebody_records
 
@@ -11,13 +11,16 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
 
     Without one ADK reads the environment anew for each chunk of a model, which is a fifth of what a chunk costs. One
     that is read once says the same. If nobody records, the older conventions do: the newer ones keep each chunk until
-    the model has ended. And ADK is told that no experimental feature is on, which it otherwise finds out by looking
-    into the environment's list, twice a chunk.
+    the model has ended. And the config says what is off, which ADK otherwise looks up elsewhere, several times a chunk.
     """
     if run_config.telemetry is not None:
         return run_config
     if somebody_records():
         telemetry = TelemetryConfig()
     else:
-        telemetry = TelemetryConfig(genai_semconv_stability_opt_in="stable", adk_experimental_telemetry_opt_in=False)
+        telemetry = TelemetryConfig(
+            genai_semconv_stability_opt_in="stable",
+            adk_experimental_telemetry_opt_in=False,
+            capture_message_content=ContentCapturingMode.NO_CONTENT,
+        )
     return run_config.model_copy(update={"telemetry": telemetry})
