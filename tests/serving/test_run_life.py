@@ -3,11 +3,13 @@
 import asyncio
 import gc
 from typing import Any
+from weakref import ref
 
 import pytest
 from google.adk.agents import LlmAgent
 
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.run_logs import EventBuffer, LogBounds
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import StreamProtocolError, parse_chat_request
 from tests.serving.support import HANG, begin, chat, chunks, post, said, soon, stream, text
@@ -34,6 +36,36 @@ async def test_a_run_goes_on_to_its_end_when_its_reader_leaves() -> None:
     go_on.set()
     await service.runs.free()
     assert await stored_texts(service) == ["hi", "Half and whole."]
+
+
+@pytest.mark.parametrize("readers", [1, 2])
+async def test_a_response_is_freed_with_its_run_and_not_by_a_later_garbage_collection(
+    readers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buffers: list[ref[EventBuffer]] = []
+
+    class Watched(EventBuffer):
+        def __init__(self, *bounds: LogBounds, **options: Any) -> None:
+            super().__init__(*bounds, **options)
+            buffers.append(ref(self))
+
+    monkeypatch.setattr("stream_protocol.serving.runs._run.EventBuffer", Watched)
+    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."])))
+    gc.disable()
+    try:
+        responses = [await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")]
+        for _ in range(readers - 1):
+            resumed = await service.resume("c1", user_id="local")
+            assert resumed is not None
+            responses.append(resumed)
+        for response in responses:
+            assert b"Hi." in b"".join([piece async for piece in response])
+        await service.aclose()
+        del response, responses
+        assert buffers
+        assert [each() for each in buffers] == [None] * len(buffers)
+    finally:
+        gc.enable()
 
 
 async def test_without_grace_the_run_is_stopped_when_its_reader_leaves() -> None:

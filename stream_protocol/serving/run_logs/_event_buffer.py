@@ -55,17 +55,15 @@ class LogBounds:
 class EventBuffer:
     """An append-only list of complete SSE events, each ending in a blank line.
 
-    ``on_readers`` is called with the number of readers whenever that changes.
+    ``on_readers`` is called with the number of readers whenever that changes. It may be set to ``None`` later.
 
     A reader that is too far behind (``bounds.max_backlog``), or one too many (``bounds.max_readers``), is cut off, with
     a warning in the log. It may read again, and then gets the response from its beginning.
     """
 
-    def __init__(
-        self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] = lambda count: None
-    ) -> None:
+    def __init__(self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] | None = None) -> None:
         self._bounds = bounds or LogBounds()
-        self._on_readers = on_readers
+        self.on_readers = on_readers
         self._past = b""
         self._joined = JoinedStream()
         """The first events, joined."""
@@ -256,13 +254,17 @@ class EventBuffer:
         cursor.max_unread = max(self._bounds.max_backlog, 2 * self._size)
         self._cursors[cursor] = None
         active_readers.add(1)
-        self._on_readers(len(self._cursors))
+        self._tell_readers()
 
     def _leave(self, cursor: "_Cursor") -> None:
         if cursor in self._cursors:
             del self._cursors[cursor]
             active_readers.add(-1)
-            self._on_readers(len(self._cursors))
+            self._tell_readers()
+
+    def _tell_readers(self) -> None:
+        if self.on_readers is not None:
+            self.on_readers(len(self._cursors))
 
     def _cut_off(self, cursor: "_Cursor", reason: str) -> None:
         count_cut_reader(reason)

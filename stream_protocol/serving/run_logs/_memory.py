@@ -9,7 +9,7 @@ from stream_protocol.serving.run_logs._event_buffer import LogBounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, Phase
@@ -30,12 +30,7 @@ class MemoryRunLog:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
         if (other := self._leases.get(chat)) is not None:
             raise ChatTakenError(other.info())
-
-        def forget() -> None:
-            if self._leases.get(chat) is lease:
-                del self._leases[chat]
-
-        lease = self._leases[chat] = _MemoryLease(uuid4().hex, request, owner, on_release=forget)
+        lease = self._leases[chat] = _MemoryLease(self._leases, chat, request, owner)
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:
@@ -73,11 +68,12 @@ class _MemoryLease:
     held = True
     read_elsewhere = False
 
-    def __init__(self, run_id: str, request: str, owner: Owner, *, on_release: Callable[[], None]) -> None:
-        self.run_id = run_id
+    def __init__(self, leases: dict[str, _MemoryLease], chat: str, request: str, owner: Owner) -> None:
+        self.run_id = uuid4().hex
         self.owner = owner
+        self._leases = leases
+        self._chat = chat
         self._request = request
-        self._on_release = on_release
         self._open = False
 
     def info(self) -> RunInfo:
@@ -91,4 +87,5 @@ class _MemoryLease:
         self._open = True
 
     def release(self) -> None:
-        self._on_release()
+        if self._leases.get(self._chat) is self:
+            del self._leases[self._chat]

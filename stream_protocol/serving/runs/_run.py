@@ -105,7 +105,9 @@ class Run:
     """
 
     _lease: Lease
-    """The right to the chat; set by ``claim``."""
+    """The right to the chat, from ``claim`` to ``release``."""
+    id: str
+    """As the run log names it; set by ``claim``."""
     request: str
     """The fingerprint of the request; set by ``claim``."""
 
@@ -130,11 +132,6 @@ class Run:
         """How the response ended; ``None`` while it goes on, and if there was none."""
         return None if self._conversion is None else self._conversion.outcome
 
-    @property
-    def id(self) -> str:
-        """As the run log names it; known once the chat is claimed."""
-        return self._lease.run_id
-
     async def holds_lease(self) -> bool:
         """Whether the run still holds the chat's lease. Waits for the run log if that was not renewed in time."""
         return self._lease.held or await self._lease.confirm()
@@ -143,15 +140,22 @@ class Run:
         """Claims the chat for this run. Raises ``ChatTakenError``, and ``RunLogError``."""
         self.request = request
         self._lease = await run_log.claim(chat, request, self)
+        self.id = self._lease.run_id
 
     def open(self) -> None:
         """Lets other requests read the response: the request was accepted."""
         self._lease.open()
 
     def release(self) -> None:
-        """Frees the chat."""
+        """Frees the chat. Called once.
+
+        Run, lease and log refer to each other no more, so a response is freed with its run. A garbage collection
+        would come late: it counts objects, and a response of many MB is a few.
+        """
         self._released = True
         self._lease.release()
+        del self._lease
+        self.log.on_readers = None
 
     async def run_agent(
         self, events: AsyncGenerator[Event], response_factory: ResponseFactory, recorder: TurnRecorder
