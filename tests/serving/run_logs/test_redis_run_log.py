@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,9 @@ from redis.asyncio import Redis
 
 from stream_protocol.serving import LogBounds, RedisRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError
+from stream_protocol.serving.run_logs.redis import _copier
 from stream_protocol.serving.run_logs.redis._lease import RENEWALS
-from stream_protocol.serving.run_logs.redis._scripts import CLAIM, RENEW, STOP
+from stream_protocol.serving.run_logs.redis._scripts import APPEND, CLAIM, RENEW, STOP
 from stream_protocol.serving.run_logs.redis._store import COMMANDS_AT_ONCE
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
@@ -675,3 +676,47 @@ async def test_a_broken_off_stream_folds_in_every_client(ends: list[Wire], wired
         reducer.apply(chunk)
     assert last["type"] == "error"
     assert not reducer.open_ids("text")
+
+
+async def test_what_nobody_reads_elsewhere_is_copied_in_few_pieces_and_what_somebody_reads_at_once(
+    ends: list[Wire], wired: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_copier, "UNREAD_GATHER_SECONDS", HANG)
+    append = ends[0].register_script(APPEND).sha
+
+    async def sent() -> bool:
+        return ends[0].answered[append] > 0
+
+    owner, lease = await begin(wired[0])
+    await eventually(sent)
+    for word in "abcdefgh":
+        await asyncio.sleep(2 * _copier.GATHER_SECONDS)
+        owner.log.append(delta(word))
+    assert ends[0].answered[append] == 1
+    async with aclosing(await reader(wired[1])) as elsewhere:
+        await until(elsewhere, TEXT)
+
+        async def known() -> bool:
+            return lease.read_elsewhere
+
+        await eventually(known)
+        owner.log.append(delta("i"))
+        assert said(await until(elsewhere, delta("i"))) == "abcdefghi"
+    owner.log.close()
+    lease.release()
+    await freed(wired[1])
+
+
+async def test_the_end_of_what_nobody_reads_elsewhere_is_copied_at_once(
+    wired: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_copier, "UNREAD_GATHER_SECONDS", 10 * HANG)
+    owner, lease = await begin(wired[0])
+    run_id = (await running(wired[0])).run_id
+    owner.log.append(END)
+    owner.log.close()
+    lease.release()
+    await freed(wired[1])
+    left = await wired[1].read(CHAT, run_id)
+    assert left is not None
+    assert END in await rest(left)

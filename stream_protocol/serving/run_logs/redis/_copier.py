@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.serving.run_logs._run_log import RunLogError
@@ -28,6 +29,10 @@ RETRY_SECONDS: Final = 0.1
 GATHER_SECONDS: Final = 0.005
 """The pause between two pieces: a fast run would spend most of its time on small ones. No reader sees the delay."""
 
+UNREAD_GATHER_SECONDS: Final = 0.25
+"""The pause while nobody reads the run at another worker: a command for each chunk takes several times as long as all
+else that is done for it. A worker that dies takes along what it has not sent."""
+
 MAX_PIECE: Final = 2**20
 """The most bytes in one piece, unless a single event is larger."""
 
@@ -43,7 +48,7 @@ class Copier:
 
     A piece is all that was appended while the last one was sent, so a slow Redis gets fewer and larger pieces.
     ``log_ttl_ms``: milliseconds that Redis keeps the log after the last piece. ``renew_lease`` is called when Redis
-    does not know the run's lease.
+    does not know the run's lease. ``read_elsewhere``: whether the run has readers at other workers now.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class Copier:
         bounds: LogBounds,
         log_ttl_ms: int,
         renew_lease: Callable[[], None],
+        read_elsewhere: Callable[[], bool],
     ) -> None:
         self._store = store
         self._keys = (keys.lease, keys.log(run_id), keys.head(run_id))
@@ -66,6 +72,7 @@ class Copier:
         self._bounds = bounds
         self._log_ttl_ms = log_ttl_ms
         self._renew_lease = renew_lease
+        self._read_elsewhere = read_elsewhere
         self._position = 0
         self._sent = 0
         """Bytes sent since events were last joined in Redis."""
@@ -83,13 +90,21 @@ class Copier:
                 if await self._send():
                     return
                 failing = False
-                await asyncio.sleep(GATHER_SECONDS)
+                await self._gather()
             except RunLogError as error:
                 self._log.mark_copied(None)  # memory is more important than readers at other workers
                 if not failing:
                     logger.warning("The log of run %s is not copied just now: %s", self._run_id, error)
                 failing = True
                 await asyncio.sleep(RETRY_SECONDS)
+
+    async def _gather(self) -> None:
+        """Waits until the next piece is worth a command, or somebody waits for it."""
+        await asyncio.sleep(GATHER_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(UNREAD_GATHER_SECONDS):
+                while not self._read_elsewhere() and not self._log.closed:
+                    await self._log.changed(self._log.count)
 
     async def _send(self) -> bool:
         """Sends the next piece. Returns whether it was the last."""

@@ -195,6 +195,7 @@ class RedisLease:
             bounds=bounds,
             log_ttl_ms=self._times.log_ttl_ms,
             renew_lease=self.renew_now,
+            read_elsewhere=lambda: self.read_elsewhere,
         )
         tasks = [asyncio.create_task(copier.copy()), asyncio.create_task(self._renew())]
         try:
