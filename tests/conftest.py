@@ -54,7 +54,18 @@ WITH_LITELLM = (
 )
 """The files outside of `samples` that import litellm, which takes three seconds: one worker gets them all."""
 
-UNCOUNTED = {"attacks", "browser", "conformance", "fleet", "frontends", "pages", "properties", "release", "samples"}
+UNCOUNTED = {
+    "attacks",
+    "browser",
+    "conformance",
+    "fleet",
+    "frontends",
+    "pages",
+    "properties",
+    "release",
+    "samples",
+    "soak",
+}
 """Folders whose tests drive the whole. `make coverage` leaves them out: each line has tests of its own."""
 
 SHRINKING_SECONDS = 900

@@ -1,6 +1,6 @@
 // Pages before running servers, led by whoever writes commands. One JSON object a line on stdin, and one a line on
 // stdout when it is done, in the same order. Every command names its page:
-//   {do: "open", page, ai: 6 | 7, url, chat, stored?: true, worker?}   a page, with what is stored; its worker's number
+//   {do: "open", page, ai: 6 | 7, url, chat, stored?: true, worker?, user?}   a page, with what is stored; its worker's number
 //   {do: "turn", page, worker}                 sends what follows to that worker; null: to whichever comes
 //   {do: "send", page, text}                   these begin something and do not wait for its end
 //   {do: "approve", page, tool, approved}
@@ -9,7 +9,7 @@
 //   {do: "stop", page}                         asks the server to stop -> the status
 //   {do: "until", page, part}                  until the last message has such a part
 //   {do: "settle", page}                       until the page rests -> {status, error, messages}
-//   {do: "stored", page}                       -> the messages that the server has
+//   {do: "stored", page}                       -> the messages that the server has; none of a chat that it has not
 import { createInterface } from 'node:readline';
 import { openChat, settle } from '../harness/chat.js';
 
@@ -20,9 +20,9 @@ const pages = new Map();
 const pause = () => new Promise(resolve => setTimeout(resolve, 5));
 
 class Page {
-  static async open({ ai, url, chat, stored = false, worker = null }) {
+  static async open({ ai, url, chat, stored = false, worker = null, user = null }) {
     const page = new Page();
-    Object.assign(page, { worker, place: `${url}/api/chat/${chat}` });
+    Object.assign(page, { worker, user, place: `${url}/api/chat/${chat}` });
     const messages = stored ? await page.stored() : [];
     page.chat = openChat(CLIENTS[ai], { id: chat, api: `${url}/api/chat`, fetch: page.fetch, messages });
     return page;
@@ -31,6 +31,7 @@ class Page {
   fetch = (url, init = {}) => {
     const headers = new Headers(init.headers);
     if (this.worker !== null) headers.set('x-worker', this.worker);
+    if (this.user !== null) headers.set('x-user', this.user);
     return fetch(url, { ...init, headers });
   };
 
@@ -71,7 +72,8 @@ class Page {
   }
 
   async stored() {
-    return (await (await this.fetch(this.place)).json()).messages;
+    const answer = await this.fetch(this.place);
+    return answer.status === 404 ? [] : (await answer.json()).messages;
   }
 
   find(wanted) {

@@ -89,6 +89,7 @@ TURNS: Final[Mapping[str, Callable[[str, int], Turn]]] = {
     "pay": calling("Shall I? ", lambda key: Call("pay", {"key": key})),
     "where": calling("Where? ", lambda key: Call("where", {"key": key})),
     "stroll": stroll,
+    "fail": lambda key, _: [f"I try {key}, ", RuntimeError("the model has failed")],
 }
 
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,17 +82,25 @@ class Page:
 class Browser:
     """All pages of a test. A command is done when the next one is taken."""
 
-    def __init__(self, process: asyncio.subprocess.Process, url: str, ai_sdk: AiSdkVersion) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, url: str, ai_sdk: AiSdkVersion, user: str | None) -> None:
         self._process = process
         self._url = url
         self._ai_sdk = ai_sdk
+        self._user = user
         self._opened = 0
 
     async def page(self, chat: str, *, worker: int | None = None, stored: bool = False) -> Page:
         """A new page, with what is stored or with nothing, that asks this worker."""
         self._opened += 1
         name = str(self._opened)
-        where = {"ai": self._ai_sdk, "url": self._url, "chat": chat, "worker": worker, "stored": stored}
+        where = {
+            "ai": self._ai_sdk,
+            "url": self._url,
+            "chat": chat,
+            "worker": worker,
+            "stored": stored,
+            "user": self._user,
+        }
         await self.ask(do="open", page=name, **where)
         return Page(self, name)
 
@@ -113,8 +121,11 @@ class Browser:
 
 
 @asynccontextmanager
-async def browser(url: str, ai_sdk: AiSdkVersion, **env: str) -> AsyncIterator[Browser]:
-    """Pages of the servers behind this address. ``env``: further variables for Node."""
+async def browser(
+    url: str, ai_sdk: AiSdkVersion, *, user: str | None = None, **env: str
+) -> AsyncIterator[Browser]:
+    """Pages of the servers behind this address. ``user``: in the header ``x-user`` of all they ask. ``env``: further
+    variables for Node."""
     node = require_node_project(PROJECT)
     pipe = asyncio.subprocess.PIPE
     script = PROJECT / "scripts" / "fleet-pages.mjs"
@@ -122,7 +133,8 @@ async def browser(url: str, ai_sdk: AiSdkVersion, **env: str) -> AsyncIterator[B
         node, script, stdin=pipe, stdout=pipe, limit=LINE_BYTES, env={**os.environ, **env}
     )
     try:
-        yield Browser(process, url, ai_sdk)
+        yield Browser(process, url, ai_sdk, user)
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):  # it has gone by itself
+            process.kill()
         await process.communicate()

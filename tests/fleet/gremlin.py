@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
 from random import Random
 from typing import Final
 
-from tests.fleet.workers import LEASE, Fleet
+from tests.fleet.workers import LEASE, Fleet, Worker
 
 BRIEF: Final = LEASE * 0.4
 """Seconds of trouble that every run must survive."""
@@ -23,25 +24,46 @@ AFTERMATH: Final = LEASE * 2
 class Fault:
     name: str
     begun: float
-    ended: float
+    ended: float = inf
 
 
 class Gremlin:
-    """Does one harm after the other, and leaves the fleet as it was."""
+    """Does one harm after the other, and leaves the fleet as it was.
 
-    def __init__(self, fleet: Fleet, rng: Random) -> None:
+    ``kinds``: the names of what it does; all by default. ``workers``: those that it harms. ``pause``: the least and the
+    most seconds between two harms.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        rng: Random,
+        *,
+        kinds: Collection[str] = (),
+        workers: Sequence[Worker] = (),
+        pause: tuple[float, float] = (0.2, 2.0),
+    ) -> None:
         self.faults: list[Fault] = []
         self._fleet = fleet
         self._rng = rng
+        self._kinds = kinds
+        self._workers = workers or fleet.workers
+        self._pause = pause
 
     async def live(self, until: float) -> None:
         for fault in self._schedule():
-            await asyncio.sleep(self._rng.uniform(0.2, 2.0))
-            if time.monotonic() >= until:
+            pause = self._rng.uniform(*self._pause)
+            if time.monotonic() + pause >= until:
                 return
-            begun = time.monotonic()
+            await asyncio.sleep(pause)
+            place, begun = len(self.faults), Fault(fault.__name__, time.monotonic())
+            self.faults.append(begun)
             await fault()
-            self.faults.append(Fault(fault.__name__, begun, time.monotonic()))
+            self.faults[place] = replace(begun, ended=time.monotonic())
+
+    def note(self, name: str, begun: float, ended: float) -> None:
+        """A fault that nobody did: a machine that is too busy, for one."""
+        self.faults.append(Fault(name, begun, ended))
 
     def excuses(self, begun: float, ended: float) -> bool:
         """Whether there was a fault that can be felt in this time."""
@@ -58,11 +80,12 @@ class Gremlin:
             self.redis_hangs,
             self.redis_stays_away,
         ]
+        faults = [fault for fault in faults if not self._kinds or fault.__name__ in self._kinds]
         while True:
             yield from self._rng.sample(faults, len(faults))
 
     async def worker_is_killed(self) -> None:
-        worker = self._rng.choice(self._fleet.workers)
+        worker = self._rng.choice(self._workers)
         worker.kill()
         worker.start()
         await asyncio.to_thread(worker.ready)
@@ -89,7 +112,7 @@ class Gremlin:
         await asyncio.to_thread(self._fleet.redis.start)
 
     async def _freeze_worker(self, seconds: float) -> None:
-        worker = self._rng.choice(self._fleet.workers)
+        worker = self._rng.choice(self._workers)
         worker.freeze()
         await asyncio.sleep(seconds)
         worker.thaw()

@@ -1,4 +1,4 @@
-"""What a fleet's folder holds: what the tools did, and the doors behind which the agent waits."""
+"""What a fleet's folder holds: what the tools did, the doors behind which the agent waits, and what workers tell."""
 
 import json
 from dataclasses import dataclass
@@ -7,6 +7,11 @@ from typing import Final
 
 LEDGER: Final = "ledger.jsonl"
 DOORS: Final = "doors"
+
+
+def told_by(pid: int, folder: Path) -> Path:
+    """What the worker with this process id tells of itself, if it does: see ``tests/soak/agent.py``."""
+    return folder / f"told-by-{pid}.jsonl"
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,8 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._deeds: dict[str, list[Deed]] = {}
+        self._read = 0
         (folder / DOORS).mkdir()
         (folder / LEDGER).touch()
 
@@ -32,8 +39,12 @@ class Ledger:
         """Lets the agent go on that waits behind this door."""
         (self.folder / DOORS / key).touch()
 
-    def deeds(self, chat: str | None = None) -> list[Deed]:
-        """What ran so far, in this chat or in all."""
-        lines = (self.folder / LEDGER).read_text().splitlines()
-        deeds = [Deed(**json.loads(line)) for line in lines]
-        return [deed for deed in deeds if chat in (None, deed.chat)]
+    def deeds(self, chat: str) -> list[Deed]:
+        """What ran so far in this chat. Reads only what was written since it was asked last."""
+        with (self.folder / LEDGER).open("rb") as ledger:
+            ledger.seek(self._read)
+            for line in ledger:
+                deed = Deed(**json.loads(line))
+                self._deeds.setdefault(deed.chat, []).append(deed)
+            self._read = ledger.tell()
+        return [*self._deeds.get(chat, ())]

@@ -51,9 +51,17 @@ class Reading:
 
 
 class Person:
-    """One chat. Whatever is asked goes to a worker that the seed chooses."""
+    """One chat. Whatever is asked goes to a worker that the seed chooses. ``kinds``: what is said, one as likely as the
+    other."""
 
-    def __init__(self, chat: str, ports: Sequence[int], http: httpx.AsyncClient, rng: Random) -> None:
+    def __init__(
+        self,
+        chat: str,
+        ports: Sequence[int],
+        http: httpx.AsyncClient,
+        rng: Random,
+        kinds: Sequence[str] = ("say", "stroll", "stroll", "stroll", "pay", "pay", "where"),
+    ) -> None:
         self.chat = chat
         self.sent: list[str] = []
         self.moments: dict[str, int] = {}
@@ -62,11 +70,12 @@ class Person:
         self._ports = ports
         self._http = http
         self._rng = rng
+        self._kinds = kinds
 
     async def live(self, until: float) -> None:
         """Does one thing after the other until this time."""
         while time.monotonic() < until:
-            await self._take_turn()
+            await self.take_turn()
             await asyncio.sleep(REST)
 
     async def say(self, text: str, *, at: int | None = None, leave: bool = False, with_last: bool = False) -> Reading:
@@ -83,8 +92,9 @@ class Person:
         messages: list[Any] = answer.json()["messages"]
         return messages
 
-    async def _take_turn(self) -> None:
-        kind = self._rng.choice(["say", "stroll", "stroll", "stroll", "pay", "pay", "where"])
+    async def take_turn(self) -> None:
+        """Says something, and does what people do then: reads, leaves and comes back, stops, or says something else."""
+        kind = self._rng.choice(self._kinds)
         text = f"{kind} {self.chat}.{len(self.sent)}"
         at = self._rng.randrange(1, 12)
         match self._rng.choice(["read", "leave", "stop", "watch", "go on", "two tabs"]):

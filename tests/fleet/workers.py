@@ -14,6 +14,8 @@ from tests.ports import free_port
 from tests.processes import ROOT, PythonModule
 from tests.redis_server import RedisServer, redis_server
 
+AGENT: Final = "tests.fleet.agent:root_agent"
+
 LEASE: Final = 3.0
 """Seconds. Short, because tests wait for it; long enough for a machine that is busy."""
 
@@ -24,9 +26,9 @@ DRAIN: Final = 5.0
 class Worker:
     """``adk-ui-stream serve``. It keeps its port when it is killed and started again."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, agent: str, *options: str) -> None:
         self.port = free_port()
-        self._options = ["tests.fleet.agent:root_agent", "--port", str(self.port), "--no-page", *options]
+        self._options = [agent, "--port", str(self.port), "--no-page", *options]
         self._env = {**os.environ, "FLEET_FOLDER": str(folder)}
         self.log = folder / f"worker-{self.port}.log"
         self._process: PythonModule | None = None
@@ -34,6 +36,11 @@ class Worker:
     @property
     def running(self) -> bool:
         return self._process is not None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     def start(self) -> None:
         """Does not wait: see ``ready``."""
@@ -80,6 +87,8 @@ class Fleet:
     redis: RedisServer
     ledger: Ledger
     ai_sdk: AiSdkVersion
+    database: str
+    """The URI of the workers' sessions."""
 
     @property
     def ports(self) -> list[int]:
@@ -101,14 +110,14 @@ class Fleet:
 
 
 @contextmanager
-def fleet(folder: Path, database: str, ai_sdk: AiSdkVersion) -> Iterator[Fleet]:
-    """Two workers that run. ``database``: the URI of their sessions."""
+def fleet(folder: Path, database: str, ai_sdk: AiSdkVersion, *options: str, agent: str = AGENT) -> Iterator[Fleet]:
+    """Two workers that run. ``database``: the URI of their sessions. ``options``: more of ``serve``."""
     with redis_server(folder) as redis:
         shared = ("--redis", redis.url, "--lease", str(LEASE), "--session-service-uri", database)
         busy = ("--requests-per-minute", "100000")  # all persons are one user, and wait for nothing
-        own = (*shared, *busy, "--drain", str(DRAIN), "--ai-sdk", str(ai_sdk))
+        own = (agent, *shared, *busy, "--drain", str(DRAIN), "--ai-sdk", str(ai_sdk), *options)
         workers = Worker(folder, *own), Worker(folder, *own)
-        whole = Fleet(workers, redis, Ledger(folder), ai_sdk)
+        whole = Fleet(workers, redis, Ledger(folder), ai_sdk, database)
         try:
             whole.mend()
             yield whole

@@ -1,0 +1,160 @@
+"""What was promised to somebody who chats with a fleet, and what of it was not kept."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from tests.conformance.test_resume_against_client import without_approvals
+from tests.fleet.gremlin import AFTERMATH, Gremlin
+from tests.fleet.ledger import Deed
+from tests.fleet.person import REST, TERMINALS, Person, Reading
+from tests.processes import HANG
+
+SETTLED: Final = frozenset({"output-available", "output-error", "output-denied"})
+
+
+def judge(person: Person, gremlin: Gremlin, deeds: Sequence[Deed]) -> Iterator[str]:
+    """What is wrong with what was read, and with what ran."""
+    for reading in person.readings:
+        for wrong in wrongs(reading, excused=gremlin.excuses(reading.begun, reading.ended)):
+            yield f"{person.chat}: {wrong}: {told(reading)}"
+    for (tool, key), times in Counter((deed.tool, deed.key) for deed in deeds).items():
+        if times > 1:
+            yield f"{person.chat}: {tool} {key} ran {times} times"
+    ends = {
+        words: reading
+        for reading in reversed(person.readings)
+        if reading.done and reading.chunks and (words := answered(reading)) is not None
+    }
+    for deed in deeds:
+        end = ends.get(deed.key.rpartition(".")[0]) if deed.tool == "note" else None
+        if end is not None and deed.at > end.ended:
+            yield f"{person.chat}: {deed.tool} {deed.key} began when its response had ended: {told(end)}"
+
+
+def answered(reading: Reading) -> str | None:
+    """The key of the words that were answered; ``None`` if that cannot be seen.
+
+    Who resumes may read the answer to earlier words: the newest ones may still wait at a worker that hangs.
+    """
+    if reading.what != "resume":
+        return reading.key.partition(" ")[2]
+    calls = [
+        chunk for chunk in reading.chunks if chunk["type"] == "tool-input-available" and chunk["toolName"] == "note"
+    ]
+    return calls[0]["input"]["key"].rpartition(".")[0] if calls else None
+
+
+def wrongs(reading: Reading, *, excused: bool) -> Iterator[str]:
+    """What no reader may see, and what one sees only of a fault."""
+    ends = [chunk["type"] for chunk in reading.chunks if chunk["type"] in TERMINALS]
+    if reading.done and (len(ends) != 1 or reading.ends_in != ends[0]):
+        yield "not one terminal, at the end"
+    if reading.status not in {0, 200, 204, 409, 503}:
+        yield "a status that nobody expects"
+    if excused:
+        return
+    if reading.status in {0, 503}:
+        yield "refused without a fault"
+    if reading.status == 200 and not reading.done and not reading.left:
+        yield "broken off without a fault"
+    if reading.ends_in == "error" and not asked_to_fail(reading):
+        yield "an error without a fault"
+
+
+def asked_to_fail(reading: Reading) -> bool:
+    """Whether the words were those at which the model fails. Who resumes may read the answer to earlier words."""
+    said = "".join(chunk["delta"] for chunk in reading.chunks if chunk["type"] == "text-delta")
+    return reading.key.startswith("fail ") or (reading.what == "resume" and said.startswith("I try "))
+
+
+async def at_rest(person: Person, gremlin: Gremlin) -> list[str]:
+    """What is wrong with a chat when all trouble is over: it must go on, and say the same everywhere."""
+    last = await goes_on(person)
+    if last.ends_in != "finish":
+        return [f"{person.chat}: takes no new turn: {told(last)}"]
+    stored, other = await histories(person)
+    if stored != other:
+        return [f"{person.chat}: two histories: {stored} {other}"]
+    return [f"{person.chat}: {wrong}" for wrong in [*disagreements(person, gremlin, stored), *unsealed(stored)]]
+
+
+async def histories(person: Person) -> list[list[Any]]:
+    """By each worker. One hears a moment later than the reader that a run of the other has ended."""
+    deadline = time.monotonic() + HANG
+    while True:
+        one, other = [await person.history(worker) for worker in range(2)]
+        if one == other or time.monotonic() > deadline:
+            return [one, other]
+        await asyncio.sleep(REST)
+
+
+async def goes_on(person: Person) -> Reading:
+    deadline = time.monotonic() + HANG
+    while True:
+        reading = await person.say(f"say {person.chat}.{len(person.sent)}")
+        if reading.ends_in == "finish" or time.monotonic() > deadline:
+            return reading
+
+
+def disagreements(person: Person, gremlin: Gremlin, stored: Sequence[Any]) -> Iterator[str]:
+    """Where the history is not what was shown.
+
+    A stop ends the response at once, and what was said is stored after that, if no fault comes between.
+    """
+    texts = [message["parts"][0]["text"] for message in stored if message["role"] == "user"]
+    moments = [person.moments[text] for text in texts]
+    if moments != sorted(moments) or len(set(texts)) < len(texts):
+        yield f"the user's words are out of order: {texts}"
+    history = {message["id"]: message for message in stored}
+    for reading in person.readings:
+        if reading.message is None or not reading.message["parts"]:
+            continue  # nothing was shown
+        kept = history.get(reading.message["id"])
+        if kept is None:
+            excused = reading.ends_in == "abort" and gremlin.excuses(reading.begun, reading.ended + AFTERMATH)
+            if reading.ends_in in {"finish", "abort"} and not excused:
+                yield f"not stored: {told(reading)}"
+        elif not (same(kept, reading.message) if reading.ends_in == "finish" else compatible(kept, reading.message)):
+            yield f"stored {outline(kept)}, shown {outline(reading.message)}: {told(reading)}"
+
+
+def same(kept: Any, shown: Any) -> bool:
+    """Whether they are equal, but for what was asked then and has been answered since."""
+    if any(part.get("state") in {"approval-requested", "input-available"} for part in shown["parts"]):
+        return compatible(kept, shown)
+    return bool(without_approvals([kept]) == without_approvals([shown]))
+
+
+def compatible(kept: Any, shown: Any) -> bool:
+    """Whether one is the beginning of the other."""
+    pairs = zip(outline(kept), outline(shown), strict=False)
+    return all(
+        one[0] == other[0] and (one[1].startswith(other[1]) or other[1].startswith(one[1])) for one, other in pairs
+    )
+
+
+def outline(message: Any) -> list[tuple[str, str]]:
+    """Its texts and calls."""
+    return [
+        (part["type"], part.get("text") or part.get("toolCallId", ""))
+        for part in without_approvals([message])[0]["parts"]
+        if part["type"] != "step-start"
+    ]
+
+
+def unsealed(stored: Sequence[Any]) -> Iterator[str]:
+    """What has not ended, and nobody may still end."""
+    for message in stored:
+        for part in message["parts"]:
+            state = part.get("state", "done")
+            waits = {"tool-pay": "approval-requested", "tool-where": "input-available"}.get(part["type"])
+            if state not in {*SETTLED, "done", waits}:
+                yield f"{part['type']} is left {state}"
+
+
+def told(reading: Reading) -> str:
+    read = f"{len(reading.chunks)} chunks, {[chunk['type'] for chunk in reading.chunks][-3:]}"
+    return f"{reading.what} {reading.key!r} by {reading.worker}: {reading.status}, {read}, {reading.done=}"

@@ -1,0 +1,51 @@
+"""The fleet's agent in a worker that tells how it is: twice a second a line of JSON in a file of the fleet's folder.
+
+A line has ``lag``, the longest that the event loop was late since the last one, in seconds, and ``tasks``, how many
+asyncio tasks there are of each name.
+"""
+
+import asyncio
+import json
+import os
+from collections import Counter
+from contextvars import Context
+from typing import Any, Final
+
+from tests.fleet.agent import FOLDER, root_agent as agent_of_fleet
+from tests.fleet.ledger import told_by
+
+LOOK_SECONDS: Final = 0.05
+LOOKS: Final = 10
+"""To a line."""
+
+
+class LoopWatch:
+    """Begins with the first run: only then is there a loop."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self, *, callback_context: Any) -> None:
+        """A ``before_agent_callback``."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._tell(), context=Context())
+
+    async def _tell(self) -> None:
+        now = asyncio.get_running_loop().time
+        with told_by(os.getpid(), FOLDER).open("a", buffering=1) as lines:
+            while True:
+                lag = 0.0
+                for _ in range(LOOKS):
+                    due = now() + LOOK_SECONDS
+                    await asyncio.sleep(LOOK_SECONDS)
+                    lag = max(lag, now() - due)
+                tasks = Counter(_name(task) for task in asyncio.all_tasks())
+                lines.write(json.dumps({"lag": round(lag, 4), "tasks": tasks}) + "\n")
+
+
+def _name(task: asyncio.Task[Any]) -> str:
+    """Of what it runs."""
+    return getattr(task.get_coro(), "__qualname__", "")
+
+
+root_agent: Final = agent_of_fleet.clone({"before_agent_callback": LoopWatch().begin})

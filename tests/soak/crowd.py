@@ -1,0 +1,151 @@
+"""Those who chat: many at once, each in one chat after the other; and some with the real client."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+from typing import Final
+
+import httpx
+
+from tests.conformance.test_resume_against_client import without_approvals
+from tests.fleet.browser import Browser, Page, Shown, browser
+from tests.fleet.gremlin import Gremlin
+from tests.fleet.person import REST, Person
+from tests.fleet.promises import at_rest, judge
+from tests.fleet.workers import Fleet
+from tests.processes import HANG
+from tests.soak.watch import Watch
+
+USER: Final = "x-user"
+"""The header that names the user."""
+
+KINDS: Final = ("say", "say", "stroll", "pay", "where", "fail")
+MOST_TURNS: Final = 3
+"""In a chat."""
+
+DELETED: Final = 0.5
+"""The part of the chats that is deleted at its end."""
+
+
+@dataclass
+class Crowd:
+    """``broken``: what was promised to somebody and not kept. ``fleet``: its workers take the user from ``USER``."""
+
+    fleet: Fleet
+    gremlin: Gremlin
+    watch: Watch
+    rng: Random
+    broken: list[str] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    async def live(self, until: float, *, people: int) -> None:
+        """So many chat at a time, each in a new chat as a new user when the last one is over. Ends when all have gone.
+
+        Each has one chat at least.
+        """
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        async with httpx.AsyncHTTPTransport(limits=limits) as transport:
+            await asyncio.gather(*(self._live_on(until, transport) for _ in range(people)))
+
+    async def _live_on(self, until: float, transport: httpx.AsyncBaseTransport) -> None:
+        while True:
+            self.watch.chats += 1
+            chat = f"chat{next(self._numbers)}"
+            http = httpx.AsyncClient(transport=transport, timeout=HANG, headers={USER: f"of-{chat}"})
+            person = Person(chat, self.fleet.ports, http, Random(self.rng.getrandbits(64)), KINDS)
+            for _ in range(self.rng.randint(1, MOST_TURNS)):
+                await person.take_turn()
+            self.broken += await self._judged(person)
+            if self.rng.random() < DELETED:
+                self.broken += await self._deleted(person, http)
+            if time.monotonic() >= until:
+                return
+
+    async def _judged(self, person: Person) -> list[str]:
+        """What was not kept. What is wrong while something has failed is looked at again when that is over."""
+        while True:
+            begun = time.monotonic()
+            try:
+                broken = await at_rest(person, self.gremlin)
+            except httpx.TransportError as error:
+                broken = [f"{person.chat}: {error!r}"]
+            if not broken or not self.gremlin.excuses(begun, time.monotonic()):
+                return [*broken, *judge(person, self.gremlin, self.fleet.ledger.deeds(person.chat))]
+            await asyncio.sleep(REST)
+
+    async def _deleted(self, person: Person, http: httpx.AsyncClient) -> list[str]:
+        """Deletes it at one worker, and asks for it at both."""
+        begun = time.monotonic()
+        places = [f"http://127.0.0.1:{port}/api/chat/{person.chat}" for port in self.fleet.ports]
+        try:
+            statuses = [(await http.delete(self.rng.choice(places))).status_code]
+            statuses += [(await http.get(place)).status_code for place in places]
+        except httpx.TransportError:
+            statuses = []
+        if statuses == [204, 404, 404] or self.gremlin.excuses(begun, time.monotonic()):
+            return []
+        return [f"{person.chat}: its deletion was answered with {statuses}"]
+
+
+@dataclass
+class RealClient:
+    """A user with pages of the real client, in Node, behind a balancer at ``url``: says something, reloads the page in
+    the middle of the answer, stops it, approves. Then what the page shows must be what is stored."""
+
+    crowd: Crowd
+    url: str
+    name: str
+    rng: Random
+
+    async def live(self, until: float) -> None:
+        """In one chat after the other until this time. When a fault was too much for a browser, takes a new one."""
+        while time.monotonic() < until:
+            begun = time.monotonic()
+            try:
+                async with browser(self.url, self.crowd.fleet.ai_sdk, user=self.name) as opened:
+                    while time.monotonic() < until:
+                        begun = time.monotonic()
+                        self.crowd.watch.chats += 1
+                        await self._chat(opened, f"{self.name}-{self.crowd.watch.chats}")
+            except (AssertionError, TimeoutError) as error:
+                self._complain(f"{self.name}: {error!r}", begun)
+
+    async def _chat(self, browser: Browser, chat: str) -> None:
+        page = await browser.page(chat)
+        for turn in range(self.rng.randint(1, MOST_TURNS)):
+            begun = time.monotonic()
+            kind = self.rng.choice(KINDS)
+            await page.send(f"{kind} {chat}.{turn}")
+            await asyncio.sleep(self.rng.uniform(0, 0.6))
+            match self.rng.choice(["read", "reload", "stop"]):
+                case "reload":
+                    page = await browser.page(chat, stored=True)
+                    await page.resume()
+                case "stop":
+                    await page.stop()
+            shown = await self._answered(page, await page.settled())
+            if shown.status not in {"ready", "error" if kind == "fail" else "ready"}:
+                self._complain(f"{chat}: {kind} shows {shown}", begun)
+        begun = time.monotonic()
+        page = await browser.page(chat, stored=True)
+        await page.send(f"say {chat}.last")
+        shown = await page.settled()
+        if shown.status != "ready" or without_approvals(shown.messages) != without_approvals(await page.stored()):
+            self._complain(f"{chat}: {shown} is not what is stored", begun)
+
+    async def _answered(self, page: Page, shown: Shown) -> Shown:
+        """After what the agent asks has been answered."""
+        parts = shown.messages[-1]["parts"] if shown.messages else []
+        match [(part["type"], part["state"]) for part in parts if "state" in part][-1:]:
+            case [("tool-pay", "approval-requested")]:
+                await page.approve("pay")
+            case [("tool-where", "input-available")]:
+                await page.answer("where", "Oslo")
+        return await page.settled()
+
+    def _complain(self, wrong: str, begun: float) -> None:
+        if not self.crowd.gremlin.excuses(begun, time.monotonic()):
+            self.crowd.broken.append(wrong)

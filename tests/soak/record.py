@@ -1,0 +1,110 @@
+"""What was seen in a soak, as columns of numbers, and what of it is judged."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from tests.soak.watch import BUSY, Look, Moment
+
+WARM_UP: Final = 0.25
+"""The part of the time in which memory may grow: what is loaded lazily, pools, arenas."""
+
+WINDOWS: Final = 5
+"""Of equal length, in the rest of the time. Memory is judged by their medians: a single look says little."""
+
+MAX_GROWTH: Final = 10.0
+"""MiB from the first window to the last."""
+
+NUMBERS: Final = ("memory", "clients", "stores", "files", "threads", "lag")
+"""What there is of a worker in each moment: see ``Look``."""
+
+Column = Sequence[float | None]
+"""A number for each moment; ``None``: the worker was not there."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """``workers``: the one that stays, and the one that is killed at each of ``deaths`` (seconds). The columns are as
+    long as ``seconds``."""
+
+    seconds: Sequence[float]
+    chats: Sequence[int]
+    load: Sequence[float]
+    keys: Sequence[int]
+    workers: Sequence[Mapping[str, Column]]
+    deaths: Sequence[float]
+
+    def windows(self) -> list[float]:
+        """The medians of the memory of the worker that stays, in MiB."""
+        memory = [each for each in self.workers[0]["memory"] if each is not None]
+        judged = memory[int(len(memory) * WARM_UP) :]
+        bounds = [len(judged) * number // WINDOWS for number in range(WINDOWS + 1)]
+        return [median(judged[begin:end]) for begin, end in pairwise(bounds)]
+
+    @property
+    def growth(self) -> float:
+        """MiB from the first window to the last."""
+        first, *_, last = self.windows()
+        return last - first
+
+    def summary(self) -> str:
+        """For who has started it."""
+        lags = [each for worker in self.workers for each in worker["lag"] if each is not None]
+        memory = ", ".join(f"{each:.1f}" for each in self.windows())
+        return (
+            f"{self.chats[-1]:,} chats in {self.seconds[-1] / 60:.1f} minutes, {len(self.deaths)} deaths of a worker.\n"
+            f"Memory of the worker that stays, MiB, medians of {WINDOWS} windows after the warm-up: {memory}.\n"
+            f"Loop late by, in the worst moment of each second, ms: median {median(lags):.0f}, most {max(lags):.0f}.\n"
+            f"Load of the machine: median {median(self.load):.1f}. Worst lag above {BUSY:.0f} ms, when broken promises"
+            f" are not counted: in {sum(each > BUSY for each in lags) / len(lags):.0%} of the seconds."
+        )
+
+    def write(self, file: Path) -> None:
+        """As JSON, with a line for each column."""
+        lines = [
+            f'"{name}": {json.dumps(getattr(self, name))}' for name in ("seconds", "chats", "load", "keys", "deaths")
+        ]
+        workers = [
+            "{" + ",\n".join(f'"{name}": {json.dumps(each[name])}' for name in NUMBERS) + "}" for each in self.workers
+        ]
+        file.write_text("{\n" + ",\n".join([*lines, '"workers": [' + ",\n".join(workers) + "]"]) + "\n}\n")
+
+
+def recorded(moments: Sequence[Moment], deaths: Sequence[float]) -> Record:
+    """The moments as columns."""
+    return Record(
+        seconds=[moment.seconds for moment in moments],
+        chats=[moment.chats for moment in moments],
+        load=[round(moment.load, 1) for moment in moments],
+        keys=[moment.keys for moment in moments],
+        workers=[
+            {name: [_number(moment.workers[which], name) for moment in moments] for name in NUMBERS} for which in (0, 1)
+        ],
+        deaths=[round(death, 1) for death in deaths],
+    )
+
+
+def load_record(file: Path) -> Record:
+    """What ``write`` has written."""
+    told: dict[str, Any] = json.loads(file.read_text())
+    return Record(**told)
+
+
+def left_behind(before: Look, after: Look) -> list[str]:
+    """What a worker has at the end that it had not when it had only just begun. ``stores``, ``threads``: pools, which
+    are judged by their own bounds."""
+    more = {name: count for name, count in after.tasks.items() if count > before.tasks.get(name, 0)}
+    wrong = [f"tasks: {more}"] if more else []
+    if after.clients:
+        wrong.append(f"{after.clients} connections to clients")
+    if after.files > before.files:
+        wrong.append(f"{after.files} open files, {before.files} before")
+    return wrong
+
+
+def _number(look: Look | None, name: str) -> float | None:
+    return None if look is None else getattr(look, name)

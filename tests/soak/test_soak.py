@@ -1,0 +1,141 @@
+"""Chats by the thousand before two workers: what they leave behind.
+
+``SOAK_MINUTES`` says for how long. One worker stays from the beginning to the end, the other one is killed again and
+again. ``SOAK_RECORD`` names a file for what was seen.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import forkserver
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import psutil
+import pytest
+
+from tests.fleet.gremlin import Gremlin
+from tests.fleet.proxy import Proxy
+from tests.fleet.workers import LEASE, Fleet, fleet
+from tests.postgres import Postgres
+from tests.served import served
+from tests.soak.crowd import USER, Crowd, RealClient
+from tests.soak.record import MAX_GROWTH, Record, left_behind, recorded
+from tests.soak.watch import Look, Watch
+
+MINUTES: Final = float(os.environ.get("SOAK_MINUTES", "10"))
+RECORD: Final = os.environ.get("SOAK_RECORD")
+
+PEOPLE: Final = 40
+REAL_CLIENTS: Final = 2
+"""Of the people at once, those with the ``ai`` package."""
+
+DEATHS: Final = (20.0, 50.0)
+"""The least and the most seconds between two deaths of a worker."""
+
+REST_SECONDS: Final = 120.0
+"""At most, until all is given back: Redis keeps a log for 60 s after its end."""
+
+MOST_STORES: Final = 1 + 32 + 15 + PEOPLE
+"""Connections of a worker: docs/redis.md has those to Redis; SQLAlchemy's pool has 5 and up to 10 more."""
+
+EXPECTED: Final = "the model has failed"
+"""In the log, of those who ask for it."""
+
+LOGGED: Final = 8000
+"""Characters of the workers' logs that are shown."""
+
+pytestmark = [pytest.mark.soak, pytest.mark.node, pytest.mark.timeout(MINUTES * 60 + 600)]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``wrong``: sentences."""
+
+    record: Record
+    wrong: Sequence[str]
+
+
+async def test_a_soak_leaves_nothing_behind(
+    postgres: Postgres, tmp_path: Path, rng: Random, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forkserver.ensure_running()
+    before = processes()
+    with fleet(
+        tmp_path, postgres.new_database(), 6, "--user-header", USER, agent="tests.soak.agent:root_agent"
+    ) as house:
+        outcome = await soak(house, rng)
+        wrong = [*outcome.wrong]
+        for worker in house.workers:
+            worker.end()
+            if (code := await asyncio.to_thread(worker.ended)) != -signal.SIGTERM:
+                wrong.append(f"a worker that is told to end exits with {code}")
+        lines = house.said().splitlines()
+        said = "\n".join(line for line in lines if EXPECTED not in line)[-LOGGED:]
+    if left := processes() - before:
+        wrong.append(f"processes are left: {left}")
+    if RECORD:
+        outcome.record.write(Path(RECORD))
+    with capsys.disabled():
+        print(f"\n{outcome.record.summary()}")  # noqa: T201 - what somebody who starts it wants to see
+    assert not wrong, "\n".join([*wrong, said])
+
+
+async def soak(house: Fleet, rng: Random) -> Outcome:
+    """The whole of it, and what is wrong with what is left."""
+    gremlin = Gremlin(house, rng, kinds=["worker_is_killed"], workers=house.workers[1:], pause=DEATHS)
+    watch = Watch(house, gremlin)
+    crowd = Crowd(house, gremlin, watch, rng)
+    await crowd.live(time.monotonic(), people=PEOPLE)
+    await asyncio.sleep(2 * LEASE)
+    first = watch.look().workers[0]
+    assert first is not None
+    watching = asyncio.create_task(watch.live())
+    with served(Proxy(house.ports).app) as url:
+        until = time.monotonic() + MINUTES * 60
+        clients = [RealClient(crowd, url, f"real{number}", rng) for number in range(REAL_CLIENTS)]
+        await asyncio.gather(
+            gremlin.live(until),
+            crowd.live(until, people=PEOPLE - REAL_CLIENTS),
+            *(client.live(until) for client in clients),
+        )
+    watching.cancel()
+    with suppress(asyncio.CancelledError):
+        await watching
+    deaths = [fault.begun - watch.begun for fault in gremlin.faults if fault.name == "worker_is_killed"]
+    record = recorded(watch.moments, deaths)
+    wrong = [*crowd.broken, *await at_rest(watch, first)]
+    if record.growth > MAX_GROWTH:
+        wrong.append(f"memory has grown by {record.growth:.1f} MiB, of at most {MAX_GROWTH}: {record.windows()}")
+    return Outcome(record, wrong)
+
+
+async def at_rest(watch: Watch, first: Look) -> list[str]:
+    """What is not given back in time."""
+    deadline = time.monotonic() + REST_SECONDS
+    while (wrong := unrest(watch, first)) and time.monotonic() < deadline:  # noqa: ASYNC110 - nobody tells of it
+        await asyncio.sleep(1)
+    return wrong
+
+
+def unrest(watch: Watch, first: Look) -> list[str]:
+    now = watch.look()
+    wrong = [f"{now.keys} keys are left in Redis: {watch.some_keys()}"] if now.keys else []
+    for number, look in enumerate(now.workers):
+        if look is None:
+            wrong.append(f"worker {number} is gone")
+            continue
+        wrong += [f"worker {number} has {left}" for left in left_behind(first, look)]
+        if look.stores > MOST_STORES:
+            wrong.append(f"worker {number} has {look.stores} connections to its stores")
+    return wrong
+
+
+def processes() -> set[psutil.Process]:
+    """What this process has started, and what that has."""
+    return {*psutil.Process().children(recursive=True)}

@@ -1,0 +1,128 @@
+"""Looks at the workers and at their Redis once a second."""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import psutil
+import redis
+
+from tests.fleet.gremlin import Gremlin
+from tests.fleet.ledger import told_by
+from tests.fleet.workers import LEASE, Fleet, Worker
+
+LOOK_SECONDS: Final = 1.0
+BUSY: Final = LEASE * 250
+"""Milliseconds. A loop that is later than a quarter of a lease may lose it: the machine has too much to do."""
+
+MIB: Final = 2**20
+
+
+@dataclass(frozen=True)
+class Look:
+    """One worker at one moment. ``memory``: resident, in MiB. ``clients``: its connections to clients; ``stores``:
+    those to Redis and to PostgreSQL; ``files``: descriptors that are no such connection. ``lag``: the longest that its
+    loop was late since the last look, in milliseconds. ``tasks``: how many there are of each name."""
+
+    memory: float
+    clients: int
+    stores: int
+    files: int
+    threads: int
+    lag: float
+    tasks: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """``seconds`` since the beginning. ``chats``: how many were begun until then. ``load``: of the machine, which has
+    other work, too. ``workers``: one that is not there is ``None``. ``keys``: in Redis."""
+
+    seconds: float
+    chats: int
+    load: float
+    keys: int
+    workers: Sequence[Look | None]
+
+
+@dataclass
+class Watch:
+    """``moments``: what has been seen. Whoever begins a chat counts it in ``chats``. ``gremlin``: is told when a worker
+    had no processor."""
+
+    fleet: Fleet
+    gremlin: Gremlin
+    chats: int = 0
+    moments: list[Moment] = field(default_factory=list)
+    _read: dict[int, int] = field(default_factory=dict)
+    """How much was read of what a worker has told, by process id."""
+    _last: dict[int, tuple[float, Mapping[str, int]]] = field(default_factory=dict)
+    """And what that was."""
+    begun: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.redis = redis.Redis(port=self.fleet.redis.port)
+
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return time.monotonic() - self.begun
+
+    def some_keys(self) -> list[str]:
+        """Of those in Redis, with the seconds that each lasts; -1 has no end."""
+        return [f"{key!r}: {self.redis.ttl(key)}" for key in self.redis.keys()[:10]]
+
+    async def live(self) -> None:
+        """Looks until it is cancelled."""
+        while True:
+            begun = time.monotonic()
+            await asyncio.sleep(LOOK_SECONDS)
+            moment = await asyncio.to_thread(self.look)
+            self.moments.append(moment)
+            late = max((look.lag for look in moment.workers if look is not None), default=0.0)
+            if late > BUSY:
+                self.gremlin.note("machine_is_busy", begun - late / 1000, time.monotonic())
+
+    def look(self) -> Moment:
+        """What there is now."""
+        workers = [self._look_at(worker) for worker in self.fleet.workers]
+        return Moment(round(self.seconds, 1), self.chats, os.getloadavg()[0], self.redis.dbsize(), workers)
+
+    def _look_at(self, worker: Worker) -> Look | None:
+        try:
+            process = psutil.Process(worker.pid)
+            connections = process.net_connections("tcp")
+            clients = [one for one in connections if one.laddr.port == worker.port and one.raddr]
+            others = [one for one in connections if one.laddr.port != worker.port]
+            memory, files, threads = process.memory_info().rss, process.num_fds(), process.num_threads()
+        except (AssertionError, psutil.Error):
+            return None  # it was killed, and its successor is not there yet
+        if not memory:  # it has been killed just now
+            return None
+        lag, tasks = self._told(process.pid)
+        return Look(
+            memory=round(memory / MIB, 1),
+            clients=len(clients),
+            stores=len(others),
+            files=files - len(clients) - len(others),
+            threads=threads,
+            lag=round(lag * 1000, 1),
+            tasks=tasks,
+        )
+
+    def _told(self, pid: int) -> tuple[float, Mapping[str, int]]:
+        """The longest lag in what is new, and the tasks of the last line."""
+        file = told_by(pid, self.fleet.ledger.folder)
+        told: list[dict[str, Any]] = []
+        if file.exists():  # else nothing has run yet
+            with file.open("rb") as lines:
+                lines.seek(self._read.get(pid, 0))
+                told = [json.loads(line) for line in lines]
+                self._read[pid] = lines.tell()
+        if told:
+            self._last[pid] = max(line["lag"] for line in told), told[-1]["tasks"]
+        return self._last.get(pid, (0.0, {}))
