@@ -1,0 +1,315 @@
+"""How much so many chats need: ``python -m bench.capacity`` prints the tables of docs/capacity.md.
+
+It reads what ``python -m bench.workers FILE`` has measured. Assumptions are arguments.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import ceil
+from pathlib import Path
+from typing import Any, Final
+
+MEASURED: Final = Path(__file__).with_name("workers.json")
+CHATS: Final = (10_000, 100_000, 1_000_000)
+
+KIB, MB, GIB = 1024, 10**6, 2**30
+EVENTS_PER_TURN: Final = 2
+"""That are stored: the user's words and the answer. A tool is two more: its call and its result."""
+
+EXPIRY: Final = 60.0
+"""Seconds that Redis keeps a log after the end of its run."""
+
+REDIS_CONNECTIONS_PER_WORKER: Final = 33
+"""To each node: 32 for commands and one that listens. Readers of other workers' runs have one each on top."""
+
+POSTGRES_CONNECTIONS_PER_WORKER: Final = 15
+"""SQLAlchemy's pool: 5, and up to 10 more under load."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """What nobody can measure for you. Times in seconds."""
+
+    chunk_rate: float = 20
+    """Chunks a second, while a model writes."""
+    answer_chunks: float = 100
+    """Chunks of an answer: 500 tokens, if a chunk has five."""
+    tools: float = 1
+    """Calls of tools for each answer."""
+    waiting: float = 3
+    """Seconds of an answer without text: the model begins, tools run."""
+    pause: float = 60
+    """Seconds between an answer and the next words: somebody reads, thinks and types."""
+    turns_before: float = 10
+    """Turns that a chat already has, on average. All its events are read for each turn."""
+    utilisation: float = 0.6
+    """Of each core, so that a burst, a deployment or a lost worker finds room."""
+    redis_clients: float = 10_000
+    """Connections that a Redis takes: its default."""
+    postgres_connections: float = 500
+    """Connections that a PostgreSQL takes; its default is 100."""
+    postgres_cores: float = 16
+    """Of the largest PostgreSQL that you want to run."""
+
+    @property
+    def busy(self) -> float:
+        """Seconds of an answer."""
+        return self.waiting + self.answer_chunks / self.chunk_rate
+
+    @property
+    def active(self) -> float:
+        """The share of the chats that are being answered at a time."""
+        return self.busy / (self.busy + self.pause)
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Of what kind: see ``Load``. ``past``: events that are stored when a turn begins, on average."""
+
+    chunks: float
+    tools: float
+    past: float
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Of one turn without text, tools and past; and of each chunk, tool and past event on top."""
+
+    turn: float
+    chunk: float
+    tool: float
+    past: float
+
+    def of(self, turns: Turns) -> float:
+        """Of one such turn."""
+        return self.turn + turns.chunks * self.chunk + turns.tools * self.tool + turns.past * self.past
+
+
+class Model:
+    """What a turn costs, by resource: those of ``Use``, and ``egress``."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self.told = told
+        self._loads = {each["load"]["name"]: each for each in told["loads"]}
+        self.costs = {name: self._costs(name) for name in (*told["loads"][0]["use"], "egress")}
+
+    def _costs(self, resource: str) -> Costs:
+        def compared(name: str) -> tuple[float, Turns]:
+            return per_turn(self._loads[name], resource), kind_of(self._loads[name]["load"])
+
+        (short, plain), (long, texts), (tools, calls), (past, chats) = map(compared, ("short", "long", "tools", "past"))
+        # Noise may make a difference negative that is hardly there.
+        chunk = max(0.0, (long - short) / (texts.chunks - plain.chunks))
+        tool = max(0.0, (tools - short) / calls.tools)
+        return Costs(short - chunk * plain.chunks, chunk, tool, max(0.0, (past - short) / chats.past))
+
+
+def per_turn(measured: Mapping[str, Any], resource: str) -> float:
+    """What one turn of a load has used."""
+    load = measured["load"]
+    used: float = measured["egress"] if resource == "egress" else measured["use"][resource]
+    turns: int = load["people"] * load["chats"] * load["turns"]
+    return used / turns
+
+
+def kind_of(load: Mapping[str, Any]) -> Turns:
+    """The turns of a load."""
+    events = EVENTS_PER_TURN * (1 + load["tools"])
+    return Turns(load["chunks"], load["tools"], events * (load["turns"] - 1) / 2)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Of so many chats. ``workers``: processes with a core each. Per second: ``turns``, ``chunks``, ``redis_commands``,
+    ``transactions``, ``rows``, ``wal`` (bytes) and ``egress`` (bytes)."""
+
+    turns: float
+    streams: float
+    chunks: float
+    workers: int
+    worker_memory: float
+    redis_commands: float
+    shards: int
+    redis_memory: float
+    redis_connections: float
+    transactions: float
+    rows: float
+    wal: float
+    postgres_cores: float
+    postgres_connections: float
+    egress: float
+
+
+def needs(model: Model, assumed: Assumptions, chats: float) -> Needs:
+    """The arithmetic."""
+    turns = chats / (assumed.busy + assumed.pause)
+    events = EVENTS_PER_TURN * (1 + assumed.tools)
+    kind = Turns(assumed.answer_chunks, assumed.tools, events * assumed.turns_before)
+
+    def each_second(resource: str) -> float:
+        return turns * model.costs[resource].of(kind)
+
+    workers = ceil(each_second("worker_cpu") / assumed.utilisation)
+    memory, log_kib = model.told["memory"], model.told["memory"]["log_kib_per_chunk"] * assumed.answer_chunks
+    return Needs(
+        turns=turns,
+        streams=chats * assumed.active,
+        chunks=turns * assumed.answer_chunks,
+        workers=workers,
+        worker_memory=(memory["worker_mib"] * KIB + memory["stream_kib"] * chats * assumed.active / workers) * KIB,
+        redis_commands=each_second("redis_commands"),
+        shards=ceil(each_second("redis_cpu") / assumed.utilisation),
+        redis_memory=turns * (assumed.busy + EXPIRY) * log_kib * KIB,
+        redis_connections=workers * REDIS_CONNECTIONS_PER_WORKER,
+        transactions=each_second("transactions"),
+        rows=each_second("rows"),
+        wal=each_second("wal_bytes"),
+        postgres_cores=each_second("postgres_cpu") / assumed.utilisation,
+        postgres_connections=workers * POSTGRES_CONNECTIONS_PER_WORKER,
+        egress=each_second("egress"),
+    )
+
+
+def needs_table(model: Model, assumed: Assumptions, sizes: Sequence[int] = CHATS) -> str:
+    """What each number of chats needs."""
+    of = [needs(model, assumed, chats) for chats in sizes]
+
+    def row(label: str, values: Sequence[str]) -> str:
+        return f"| {label} | {' | '.join(values)} |"
+
+    return "\n".join(
+        [
+            row("Chats", [f"{chats:,}" for chats in sizes]),
+            "|---|" + "---:|" * len(sizes),
+            row("being answered at a time", [_round(each.streams) for each in of]),
+            row("turns a second", [_round(each.turns) for each in of]),
+            row("chunks a second", [_round(each.chunks) for each in of]),
+            row("**workers**, a core each", [f"**{_round(each.workers)}**" for each in of]),
+            row("memory of a worker, MiB", [_round(each.worker_memory / KIB**2) for each in of]),
+            row("**Redis shards**, a core each", [f"**{_round(each.shards)}**" for each in of]),
+            row("commands of Redis a second", [_round(each.redis_commands) for each in of]),
+            row("memory of Redis in all, GiB", [_round(each.redis_memory / GIB) for each in of]),
+            row("connections to each shard", [_round(each.redis_connections) for each in of]),
+            row("**transactions** a second", [f"**{_round(each.transactions)}**" for each in of]),
+            row("rows written a second", [_round(each.rows) for each in of]),
+            row("log of PostgreSQL (WAL), MB a second", [_round(each.wal / MB) for each in of]),
+            row("cores of PostgreSQL", [_round(each.postgres_cores) for each in of]),
+            row("connections to PostgreSQL", [_round(each.postgres_connections) for each in of]),
+            row("**egress**, Mbit a second", [f"**{_round(each.egress * 8 / MB)}**" for each in of]),
+        ]
+    )
+
+
+def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
+    """At how many chats what is reached."""
+    one = needs(model, assumed, CHATS[-1])
+
+    def chats_at(limit: float, needed: float) -> float:
+        return CHATS[-1] * limit / needed
+
+    yield chats_at(1, one.workers), "one worker is full, to the share of its core that it may use"
+    yield (
+        chats_at(assumed.postgres_connections, one.postgres_connections),
+        f"the workers' pools have {assumed.postgres_connections:,.0f} connections to PostgreSQL",
+    )
+    yield chats_at(1, one.shards), "one Redis is full: it runs commands on one core"
+    yield (
+        chats_at(assumed.postgres_cores, one.postgres_cores),
+        f"a PostgreSQL of {assumed.postgres_cores:.0f} cores is full",
+    )
+    yield (
+        chats_at(assumed.redis_clients, one.redis_connections),
+        f"each shard has {assumed.redis_clients:,.0f} connections of workers",
+    )
+    yield chats_at(10**10 / 8, one.egress), "clients are sent 10 Gbit a second"
+
+
+def limits_table(model: Model, assumed: Assumptions) -> str:
+    """What breaks first, and after that."""
+    rows = [f"| {_round(chats)} | {what} |" for chats, what in sorted(limits(model, assumed))]
+    return "\n".join(["| Chats | |", "|---:|---|", *rows])
+
+
+CHECKED: Final[Mapping[str, str]] = {
+    "worker_cpu": "processor time of the workers, s",
+    "redis_cpu": "processor time of Redis, s",
+    "redis_commands": "commands of Redis",
+    "transactions": "transactions",
+    "egress": "egress, bytes",
+}
+
+
+def checks_table(model: Model) -> str:
+    """What two workers used, against what the model says of them."""
+    lines = ["| Two workers, load | | Predicted | Measured | Deviation |", "|---|---|---:|---:|---:|"]
+    for measured in model.told["checks"]:
+        load = measured["load"]
+        turns = load["people"] * load["chats"] * load["turns"]
+        for resource, label in CHECKED.items():
+            predicted = turns * model.costs[resource].of(kind_of(load))
+            lines.append(_compared(load["name"], label, predicted, turns * per_turn(measured, resource)))
+        # The workers have not the machine for themselves: what they could do follows from the time that they got.
+        share = measured["use"]["worker_cpu"] / measured["seconds"]
+        possible = share / model.costs["worker_cpu"].of(kind_of(load)) * load["chunks"]
+        label = f"chunks a second, with {share:.1f} cores"
+        lines.append(_compared(load["name"], label, possible, measured["chunks"] / measured["seconds"]))
+    return "\n".join(lines)
+
+
+def _compared(name: str, label: str, predicted: float, measured: float) -> str:
+    return f"| {name} | {label} | {_round(predicted)} | {_round(measured)} | {measured / predicted - 1:+.0%} |"
+
+
+def costs_table(model: Model) -> str:
+    """What the model is made of."""
+    lines = ["| | Turn | Chunk | Tool | Stored event |", "|---|---:|---:|---:|---:|"]
+    for resource, label, unit in (
+        ("worker_cpu", "worker, ms", 1e3),
+        ("redis_cpu", "Redis, ms", 1e3),
+        ("postgres_cpu", "PostgreSQL, ms", 1e3),
+        ("redis_commands", "commands of Redis", 1),
+        ("transactions", "transactions", 1),
+        ("egress", "egress, bytes", 1),
+    ):
+        costs = model.costs[resource]
+        cells = [f"{getattr(costs, each.name) * unit:.3g}" for each in fields(costs)]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _round(number: float) -> str:
+    """With two digits that mean something, which is more than the model knows."""
+    if number < 10:
+        return f"{number:.2g}"
+    digits = len(str(int(number))) - 2
+    return f"{round(number, -digits):,.0f}"
+
+
+def load_model(file: Path = MEASURED) -> Model:
+    """The model of what was measured."""
+    return Model(json.loads(file.read_text(encoding="utf-8")))
+
+
+def main() -> None:
+    """Prints what so many chats need, what breaks first, and how good the model is."""
+    parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=main.__doc__)
+    parser.add_argument("--measured", type=Path, default=MEASURED, help="what `python -m bench.workers FILE` wrote")
+    parser.add_argument("--chats", type=int, nargs="+", default=CHATS)
+    for each in fields(Assumptions):
+        parser.add_argument(f"--{each.name.replace('_', '-')}", type=float, default=each.default)
+    given = vars(parser.parse_args())
+    model, chats = load_model(given.pop("measured")), given.pop("chats")
+    assumed = Assumptions(**given)
+    for table in (
+        costs_table(model),
+        needs_table(model, assumed, chats),
+        limits_table(model, assumed),
+        checks_table(model),
+    ):
+        print(f"{table}\n")
+
+
+if __name__ == "__main__":
+    main()

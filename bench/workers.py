@@ -1,0 +1,246 @@
+"""What turns cost in real workers, their Redis and their PostgreSQL: ``python -m bench.workers FILE`` measures it.
+
+Each load differs from the first in one thing, so their differences are the cost of that thing. ``bench/capacity.py``
+reads the file, which is JSON.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg  # type: ignore[import-untyped]  # it has no types
+import psutil
+import redis
+
+from stream_protocol.wire import SSE_DONE
+from tests.fleet.workers import Fleet, fleet
+from tests.postgres import postgres_server
+
+AGENT: Final = "bench.workload_agent:root_agent"
+USER: Final = "x-user"
+LEASE: Final = 15.0
+"""Seconds, the default of ``serve``: each run renews its lease three times in it."""
+
+PIECE_BYTES: Final = 2**16
+SETTLING: Final = 3.0
+"""Seconds until the last logs are in Redis, and PostgreSQL has counted its transactions."""
+
+BETWEEN: Final = 0.05
+"""Seconds between the beginnings of two people: nobody's users press Enter all at once."""
+
+STREAMS: Final = 100
+"""Open at once where memory is measured."""
+
+MOMENT: Final = 0.9
+"""The part of their time after which it is."""
+
+MIB: Final = 2**20
+
+
+@dataclass(frozen=True)
+class Load:
+    """``people`` at once, each in ``chats`` new chats of ``turns`` turns. An answer is ``tools`` calls of a tool, one
+    after the other, then ``chunks`` pieces of text at ``rate`` a second; 0: as fast as they can be told."""
+
+    name: str
+    workers: int
+    people: int
+    chats: int
+    turns: int
+    tools: int
+    chunks: int
+    rate: float
+
+
+LOADS: Final = (
+    Load("short", workers=1, people=8, chats=20, turns=1, tools=0, chunks=1, rate=0),
+    Load("long", workers=1, people=30, chats=1, turns=1, tools=0, chunks=400, rate=20),
+    Load("tools", workers=1, people=8, chats=8, turns=1, tools=4, chunks=1, rate=0),
+    Load("past", workers=1, people=6, chats=1, turns=25, tools=0, chunks=1, rate=0),
+)
+"""The first is what the others are compared with."""
+
+CHECKS: Final = (
+    Load("at a pace", workers=2, people=40, chats=1, turns=4, tools=1, chunks=100, rate=15),
+    Load("more than they can", workers=2, people=120, chats=1, turns=1, tools=1, chunks=200, rate=20),
+)
+"""What the model is checked against."""
+
+OPEN: Final = Load("open", workers=1, people=STREAMS, chats=1, turns=1, tools=0, chunks=100, rate=5)
+
+
+@dataclass(frozen=True)
+class Use:
+    """What was used: processor seconds of the workers together, of Redis, of PostgreSQL and of the clients; commands of
+    Redis; transactions of PostgreSQL, rows that it wrote, and bytes of its log (WAL)."""
+
+    worker_cpu: float
+    redis_cpu: float
+    postgres_cpu: float
+    client_cpu: float
+    redis_commands: float
+    redis_bytes: float
+    transactions: float
+    rows: float
+    wal_bytes: float
+
+    def since(self, begun: "Use") -> "Use":
+        """What was used since then."""
+        return Use(**{each.name: getattr(self, each.name) - getattr(begun, each.name) for each in fields(Use)})
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a load used. ``seconds``: from the first request to the last byte. ``chunks``: those with text that clients
+    got. ``egress``: bytes, all that workers sent to clients."""
+
+    load: Load
+    use: Use
+    seconds: float
+    chunks: int
+    egress: int
+
+
+async def used(house: Fleet, workers: int) -> Use:
+    """Up to now, by the first so many workers."""
+    with redis.Redis(port=house.redis.port) as asked:
+        told: Any = asked.info()
+    connection = await asyncpg.connect(house.database)
+    try:
+        backend, transactions, rows, wal = await connection.fetchrow(
+            "SELECT pg_backend_pid(), xact_commit, tup_inserted + tup_updated + tup_deleted,"
+            " pg_current_wal_lsn() - '0/0' FROM pg_stat_database WHERE datname = current_database()"
+        )
+        postmaster = psutil.Process(backend).parent()
+        assert postmaster is not None
+        postgres_cpu = _cpu(postmaster, ended=True) + sum(_cpu(each) for each in postmaster.children())
+    finally:
+        await connection.close()
+    return Use(
+        worker_cpu=sum(_cpu(psutil.Process(worker.pid)) for worker in house.workers[:workers]),
+        redis_cpu=told["used_cpu_user"] + told["used_cpu_sys"],
+        postgres_cpu=postgres_cpu,
+        client_cpu=time.process_time(),
+        redis_commands=told["total_commands_processed"],
+        redis_bytes=told["total_net_input_bytes"] + told["total_net_output_bytes"],
+        transactions=transactions,
+        rows=rows,
+        wal_bytes=float(wal),
+    )
+
+
+def _cpu(process: psutil.Process, *, ended: bool = False) -> float:
+    """Processor seconds. ``ended``: those of its children, too, that have ended."""
+    times = process.cpu_times()
+    own = times.user + times.system
+    return own + times.children_user + times.children_system if ended else own
+
+
+async def measured(house: Fleet, load: Load) -> Measured:
+    """Plays the load."""
+    await asyncio.sleep(SETTLING)
+    begun, start = await used(house, load.workers), time.monotonic()
+    got = await asyncio.gather(*(_person(house.ports[who % load.workers], who, load) for who in range(load.people)))
+    seconds = time.monotonic() - start
+    await asyncio.sleep(SETTLING)
+    use = (await used(house, load.workers)).since(begun)
+    return Measured(load, use, round(seconds, 2), sum(chunks for chunks, _ in got), sum(size for _, size in got))
+
+
+async def _person(port: int, who: int, load: Load) -> tuple[int, int]:
+    """Chats, a moment after the one before. Returns how many chunks with text came, and how many bytes."""
+    await asyncio.sleep(who * BETWEEN)
+    chunks = size = 0
+    for chat in range(load.chats):
+        for turn in range(load.turns):
+            came = await _turn(port, f"{load.name}-{who}-{chat}", turn, load)
+            chunks += came[0]
+            size += came[1]
+    return chunks, size
+
+
+async def _turn(port: int, chat: str, turn: int, load: Load) -> tuple[int, int]:
+    words = f"{load.tools} {load.chunks} {load.rate}"
+    message = {"id": f"u{turn}", "role": "user", "parts": [{"type": "text", "text": words}]}
+    body = json.dumps({"id": chat.replace(" ", "-"), "messages": [message], "trigger": "submit-message"}).encode()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = f"POST /api/chat HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n{USER}: {chat}\r\n"
+    writer.write(f"{head}connection: close\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body)
+    answer = bytearray()
+    while piece := await reader.read(PIECE_BYTES):
+        answer += piece
+    writer.close()
+    assert SSE_DONE in answer, bytes(answer[:500])
+    chunks = answer.count(b'"type":"text-delta"')
+    assert chunks == load.chunks, f"{chunks} chunks of {load.chunks}: {bytes(answer[-500:])!r}"
+    return chunks, len(answer)
+
+
+async def measured_memory(house: Fleet) -> dict[str, float]:
+    """What open streams take, in the worker (MiB before, KiB for each) and each chunk in Redis (KiB)."""
+    worker = psutil.Process(house.workers[0].pid)
+    with redis.Redis(port=house.redis.port) as asked:
+
+        def now() -> tuple[float, float]:
+            told: Any = asked.info("memory")
+            return worker.memory_info().rss, told["used_memory"]
+
+        await asyncio.sleep(SETTLING)
+        asked.flushdb()  # nothing runs, and the logs of what ran would expire meanwhile
+        before = now()
+        people = asyncio.gather(*(_person(house.ports[0], who, OPEN) for who in range(OPEN.people)))
+        await asyncio.sleep(OPEN.people * BETWEEN + OPEN.chunks / OPEN.rate * MOMENT)
+        during = now()
+        await people
+    worker_bytes, redis_bytes = (then - first for then, first in zip(during, before, strict=True))
+    return {
+        "worker_mib": round(before[0] / MIB, 1),
+        "stream_kib": round(worker_bytes / STREAMS / 1024, 1),
+        "log_kib_per_chunk": round(redis_bytes / STREAMS / 1024 / (OPEN.chunks * MOMENT), 3),
+    }
+
+
+async def measure(house: Fleet) -> dict[str, Any]:
+    """All of it."""
+    warm_up = Load("warm-up", workers=2, people=8, chats=5, turns=2, tools=1, chunks=20, rate=0)
+    await measured(house, warm_up)
+    return {
+        "machine": {"cores": os.cpu_count(), "python": platform.python_version()},
+        "memory": await measured_memory(house),
+        "loads": [asdict(await measured(house, load)) for load in LOADS],
+        "checks": [asdict(await measured(house, load)) for load in CHECKS],
+        "load_average": round(os.getloadavg()[1], 1),
+    }
+
+
+@contextmanager
+def open_house() -> Iterator[Fleet]:
+    """Two workers with a Redis and a PostgreSQL of their own."""
+    with tempfile.TemporaryDirectory() as folder, postgres_server() as postgres:
+        options = ("--user-header", USER, "--lease", str(LEASE))
+        with fleet(Path(folder), postgres.new_database(), 6, *options, agent=AGENT) as house:
+            yield house
+
+
+def main() -> None:
+    """Measures, for three minutes, and writes the file. Other work on the machine matters little: it is processor time
+    that is counted."""
+    parser = argparse.ArgumentParser(prog="python -m bench.workers", description=main.__doc__)
+    parser.add_argument("file", type=Path)
+    file: Path = parser.parse_args().file
+    with open_house() as house:
+        told = asyncio.run(measure(house))
+    file.write_text(json.dumps(told, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""An agent that says as much as it is asked to, at the pace it is asked for. Its users say ``TOOLS CHUNKS RATE``."""
+
+from typing import Final
+
+from google.adk.agents import LlmAgent
+from google.adk.models.llm_request import LlmRequest
+
+from stream_protocol.testing import Call, ScriptedLlm, Step, Turn, Wait
+
+PIECE: Final = "as the crow flies, "
+"""What one chunk says: some five tokens, as models stream them."""
+
+
+def respond(request: LlmRequest) -> Turn:
+    """Calls the tool until it has been called so often, then says the pieces."""
+    answered = 0
+    for content in reversed(request.contents):
+        parts = content.parts or []
+        answered += sum(part.function_response is not None for part in parts)
+        if content.role == "user" and (text := "".join(part.text or "" for part in parts)):
+            tools, chunks, rate = text.split()
+            if answered < int(tools):
+                return Call("look", {"where": "over there"})
+            pause: list[Step] = [Wait(1 / float(rate))] if float(rate) else []
+            return [PIECE, *[step for _ in range(int(chunks) - 1) for step in (*pause, PIECE)]]
+    raise ValueError("nobody has said anything")
+
+
+async def look(where: str) -> str:
+    """Looks there."""
+    return f"nothing to be seen {where}"
+
+
+root_agent: Final = LlmAgent(name="root", model=ScriptedLlm(respond=respond, cut=lambda text: [text]), tools=[look])
