@@ -121,9 +121,7 @@ class Browser:
 
 
 @asynccontextmanager
-async def browser(
-    url: str, ai_sdk: AiSdkVersion, *, user: str | None = None, **env: str
-) -> AsyncIterator[Browser]:
+async def browser(url: str, ai_sdk: AiSdkVersion, *, user: str | None = None, **env: str) -> AsyncIterator[Browser]:
     """Pages of the servers behind this address. ``user``: in the header ``x-user`` of all they ask. ``env``: further
     variables for Node."""
     node = require_node_project(PROJECT)
