@@ -60,14 +60,15 @@ def house(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Itera
     services = compose()["services"]
     (_server, *redis_options), (_agent, *options) = services["redis"]["command"], services["worker-1"]["command"]
     with redis_server(folder, *redis_options) as redis:
+        database = postgres.new_database()
         places = {
-            "postgresql://chat:${POSTGRES_PASSWORD:?}@postgres/chat": postgres.new_database(),
+            "postgresql://chat:${POSTGRES_PASSWORD:?}@postgres/chat": database,
             "redis://redis:6379/0": redis.url,
         }
         own = [
             name + "=" + places.get(value, value) for name, _, value in (option.partition("=") for option in options)
         ]
-        whole = Fleet((Worker(folder, *own), Worker(folder, *own)), redis, Ledger(folder), 7)
+        whole = Fleet((Worker(folder, *own), Worker(folder, *own)), redis, Ledger(folder), 7, database)
         try:
             whole.mend()
             yield whole
