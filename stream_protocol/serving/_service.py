@@ -352,6 +352,9 @@ class ChatService:
         key = chat_key(user_id, chat_id)
         request = await self._runs.wait_until_settled(key)
         session = await self._in_time(self._find_session(key))
+        while request is not None and (now := await self._runs.wait_until_settled(key)) != request:
+            # That run has ended while the session was read, and its end is stored since.
+            request, session = now, await self._in_time(self._find_session(key))
         if session is None:
             return None
         events, options = session.events, self._options_for(chat_id, artifact_base)

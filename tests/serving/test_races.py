@@ -11,7 +11,7 @@ from stream_protocol import parse_chat_request
 from stream_protocol.serving import create_app
 from stream_protocol.testing import ScriptedLlm, Wait
 from stream_protocol.testing.run_log_conformance import eventually
-from tests.serving.support import HANG, begin, chat, chunks, client, post, said, stream
+from tests.serving.support import HANG, begin, chat, chunks, client, post, said, soon, stream
 from tests.serving.watched import WatchedService
 
 
@@ -113,3 +113,30 @@ async def test_a_run_that_has_lost_its_chat_frees_nothing_of_its_successor() -> 
             assert (await post(app, chat(said("and a third", "u3")))).status_code == 409
             second_ends.set()
             await second.until("finish")
+
+
+async def test_a_run_that_ends_while_the_history_is_read_is_in_it() -> None:
+    asked, answered, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class SlowAnswers(InMemorySessionService):
+        async def get_session(self, **which: Any) -> Session | None:
+            session = await super().get_session(**which)
+            if "half" in told and not asked.is_set():
+                asked.set()
+                await soon(answered)
+            return session
+
+    told = set[str]()
+    told = set[str]()
+    service = service_for(["Half ", Wait(go_on), "and whole."], session_service=SlowAnswers())
+    async with begin(create_app(service), chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+        told.add("half")
+        history = asyncio.create_task(service.history("c1", user_id="local"))
+        await soon(asked)
+        go_on.set()
+        await service.runs.free()
+        answered.set()
+        messages = await history
+    assert "Half and whole." in str(messages)
