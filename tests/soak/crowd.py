@@ -131,6 +131,8 @@ class RealClient:
                 self._complain(f"{chat}: {kind} shows {shown}", begun)
         begun = time.monotonic()
         page = await browser.page(chat, stored=True)
+        await page.resume()
+        await page.settled()
         await page.send(f"say {chat}.last")
         shown = await page.settled()
         if shown.status != "ready" or without_approvals(shown.messages) != without_approvals(await page.stored()):
