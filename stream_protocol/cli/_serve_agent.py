@@ -50,7 +50,7 @@ from stream_protocol.serving.http import (
     only_allowed_hosts,
     run_server,
 )
-from stream_protocol.serving.run_logs import RunLog, RunLogError
+from stream_protocol.serving.run_logs import RunLog, RunLogError, load_run_log
 from stream_protocol.serving.telemetry import export_as_environment_says, export_for_prometheus, flush_exports
 from stream_protocol.session import HistoryCut
 from stream_protocol.wire import AiSdkVersion, StreamProtocolError
@@ -260,10 +260,6 @@ def _audit_file(path: str) -> AuditFile:
 
 def _run_log(url: str, prefix: str, lease: float) -> RunLog:
     try:
-        from stream_protocol.serving.run_logs.redis import load_redis_run_log
-    except ImportError as error:  # the extra `redis` is not installed
-        refuse(str(error))
-    try:
-        return load_redis_run_log(url, prefix=prefix, lease=lease)
-    except RunLogError as error:
+        return load_run_log(url, prefix=prefix, lease=lease)
+    except (ImportError, RunLogError) as error:  # an extra may not be installed
         refuse(str(error))

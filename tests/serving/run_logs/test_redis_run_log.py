@@ -11,11 +11,10 @@ import pytest
 from redis.asyncio import Redis
 
 from stream_protocol.serving import LogBounds, RedisRunLog
-from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError
-from stream_protocol.serving.run_logs.redis import _copier
-from stream_protocol.serving.run_logs.redis._lease import RENEWALS
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _copier
+from stream_protocol.serving.run_logs._run_store import RENEWALS
+from stream_protocol.serving.run_logs.redis._redis_store import COMMANDS_AT_ONCE
 from stream_protocol.serving.run_logs.redis._scripts import APPEND, CLAIM, RENEW, STOP
-from stream_protocol.serving.run_logs.redis._store import COMMANDS_AT_ONCE
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
     END,

@@ -262,7 +262,7 @@ async def test_words_for_the_run_of_a_worker_that_hangs_get_503_and_later_an_ans
             await anext(first)
             wire.cut()
             with monkeypatch.context() as hasty:
-                hasty.setattr("stream_protocol.serving.run_logs.redis._redis_run_log.MAX_PATIENCE", 0.1)
+                hasty.setattr("stream_protocol.serving.run_logs._shared_run_log.MAX_PATIENCE", 0.1)
                 refused = await post(two.app, body)
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
 

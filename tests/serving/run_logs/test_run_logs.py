@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from stream_protocol.serving import MemoryRunLog, RedisRunLog
-from stream_protocol.serving.run_logs.redis._store import MAX_PREFIX_LENGTH
+from stream_protocol.serving.run_logs.redis._redis_store import MAX_PREFIX_LENGTH
 from stream_protocol.testing.run_log_conformance import RunLogConformance, Workers
 from tests.redis_server import RedisServer
 

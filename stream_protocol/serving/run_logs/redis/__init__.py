@@ -1,8 +1,7 @@
 """The run log of many workers, in Redis. Needs the extra ``redis``."""
 
-from stream_protocol.serving.run_logs.redis._redis_run_log import RedisRunLog, load_redis_run_log
+from stream_protocol.serving.run_logs.redis._redis_run_log import RedisRunLog
 
 __all__ = [
     "RedisRunLog",
-    "load_redis_run_log",
 ]

@@ -1,6 +1,6 @@
-"""Follows a run of another worker: reads its log from Redis for all readers in this process. (``_copier`` writes it.)
+"""Follows a run of another worker: reads its log from the store for all readers in this process.
 
-redis-py reads a stream. This module adds joined events, dead workers, fail-overs that lose data, and when to stop.
+``_copier`` writes it. Here are joined events, dead workers, fail-overs that lose data, and when to stop.
 """
 
 from __future__ import annotations
@@ -14,16 +14,13 @@ from stream_protocol.convert import DEFAULT_ERROR_TEXT, RUN_FAILED_TEXT
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._run_log import RunLogError
-from stream_protocol.serving.run_logs.redis import _scripts as scripts
-from stream_protocol.serving.run_logs.redis._copier import RETRY_SECONDS
-from stream_protocol.serving.run_logs.redis._store import WHOLE, milliseconds
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE
 from stream_protocol.wire import SSE_DONE
 from stream_protocol.wire.client import closing_events, parse_sse
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._event_buffer import LogBounds
-    from stream_protocol.serving.run_logs.redis._lease import LeaseTimes
-    from stream_protocol.serving.run_logs.redis._store import ChatKeys, Entry, RedisStore
+    from stream_protocol.serving.run_logs._run_store import Entry, LeaseTimes, RunStore
 
 logger = logging.getLogger(__name__)
 
@@ -31,36 +28,31 @@ LINGER_SECONDS: Final = 1.0
 """How long a run is followed without a reader: one may be about to come."""
 
 MAX_WAIT: Final = 1.0
-"""How many seconds one read may wait in Redis for more events."""
+"""How many seconds one read may wait for more events."""
 
 
 class Follower:
     """Reads the log of a run into ``buffer``, which serves all readers in this process.
 
     If a run has no lease and its log has no end, its worker is dead, or a fail-over has lost the lease. So the worker
-    has ``times.valid_without_renewal`` seconds to renew it. Redis has the same time to be reachable again. After that
-    the response ends in an error. If a newer run holds the chat's lease, it ends in an error at once.
+    has ``times.valid_without_renewal`` seconds to renew it. The store has the same time to be reachable again. After
+    that the response ends in an error. If a newer run holds the chat's lease, it ends in an error at once.
     """
 
-    def __init__(
-        self, store: RedisStore, keys: ChatKeys, *, run_id: str, worker: str, times: LeaseTimes, bounds: LogBounds
-    ) -> None:
+    def __init__(self, store: RunStore, *, chat: str, run_id: str, times: LeaseTimes, bounds: LogBounds) -> None:
         self.buffer = EventBuffer(bounds, on_readers=self._count_readers)
         self._unwanted = asyncio.Event()
         """Set when nobody has read for ``LINGER_SECONDS``, or when the readers cannot get the next events."""
         self._store = store
-        self._keys = keys
+        self._chat = chat
         self._run_id = run_id
-        self._worker = worker
         self._times = times
         self._timer: asyncio.TimerHandle | None = None
         self._received = 0
         """How many of the run's events are in ``buffer``."""
         self._head_read = False
-        self._last_id = "0-0"
-        """The id of the last stream entry read."""
-        self._available = 0
-        """How many events Redis had when it was last asked; -1 if it has no log of the run."""
+        self._available: int | None = None
+        """How many events the store had when it was last asked; ``None`` if it has no log of the run."""
         self._check_at = 0.0
         self._missing_since: float | None = None
         self._token = 0
@@ -76,7 +68,7 @@ class Follower:
         """Returns whether the run holds its chat's lease or has a log. To be called once, before ``follow``."""
         current = await self._check_lease()
         self._count_readers(0)
-        return current or self._available >= 0
+        return current or self._available is not None
 
     async def follow(self) -> None:
         """Reads the log until the run has ended or nobody reads it here any more."""
@@ -94,10 +86,8 @@ class Follower:
         """Tells the run's worker that nobody reads it here any more."""
         if not self.buffer.closed:
             with suppress(RunLogError):
-                _, worker, *_ = await self._store.script(
-                    scripts.WATCH, self._watch_keys(), self._run_id, self._worker, 0
-                )
-                await self._store.request_renewal(worker.decode(), self._run_id)
+                watched = await self._store.watch(self._chat, self._run_id, reads=False)
+                await self._store.request_renewal(watched.worker, self._run_id)
 
     async def _read_until_end(self) -> None:
         while not self.buffer.closed:
@@ -111,20 +101,19 @@ class Follower:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _read_more(self) -> bool:
-        """Reads what Redis has. Returns ``False`` if it had nothing and did not wait: pause before the next read."""
+        """Reads what is there. Returns ``False`` if it had nothing and did not wait: pause before the next read."""
         if self._missing_since is not None or _now() >= self._check_at:
             await self._check_lease()
         missing = self._missing_since is not None
-        if not self._head_read and self._available > 0:
+        if not self._head_read and self._available:
             await self._read_head()
         wait = 0 if missing else min(MAX_WAIT, self._times.renewal_interval)
-        entries = await self._store.entries(self._keys, self._run_id, self._last_id, wait)
+        entries = await self._store.entries(self._chat, self._run_id, self._received, wait)
         if not self._head_read and entries:
             await self._read_head()
-        for entry_id, entry in entries:
+        for entry in entries:
             self._append(entry)
-            self._last_id = entry_id
-        if not entries and self._available > self._received:
+        if not entries and (self._available or 0) > self._received:
             self._cut_off_readers("the next events were joined with earlier ones")
         if not entries and missing:
             self._note_missing()
@@ -132,30 +121,28 @@ class Follower:
 
     async def _check_lease(self) -> bool:
         """Returns whether the run holds its chat's lease. Also tells its worker that it is read here."""
-        lease_ms = milliseconds(self._times.lease)
-        reply = await self._store.script(scripts.WATCH, self._watch_keys(), self._run_id, self._worker, lease_ms)
-        run, worker, token, self._available = reply
-        current = bool(run.decode() == self._run_id)
-        self._superseded = not current and int(token) > self._token
+        watched = await self._store.watch(self._chat, self._run_id, reads=True)
+        self._available = watched.available
+        current = watched.holder == self._run_id
+        self._superseded = not current and watched.token > self._token
         if not current:
             self._missing_since = self._missing_since or _now()
         else:
-            self._token = int(token)
+            self._token = watched.token
             if not self._check_at:
-                await self._store.request_renewal(worker.decode(), self._run_id)
+                await self._store.request_renewal(watched.worker, self._run_id)
             self._missing_since = None
         self._check_at = _now() + self._times.renewal_interval
         return current
 
     async def _read_head(self) -> None:
-        """Reads what comes before the stream. Only here, not in ``begin``: many readers may ask for the run at once."""
-        head = await self._store.head(self._keys, self._run_id)
+        """Reads what is before the entries. Only here, not in ``begin``: many readers may ask for the run at once."""
+        head = await self._store.head(self._chat, self._run_id)
         self._head_read = True
         self.buffer.set_past(head.past)
         if head.joined:
             self.buffer.append(*_split_events(head.events))
             self._received = head.joined
-            self._last_id = f"{head.joined}-0"
 
     def _append(self, entry: Entry) -> None:
         if self.buffer.closed:
@@ -171,7 +158,7 @@ class Follower:
             self._received = entry.count
 
     def _note_missing(self) -> None:
-        """Notes that the lease is gone or Redis cannot be reached. Ends the response if that has lasted too long."""
+        """Notes that the lease is gone, or the store away. Ends the response if that has lasted too long."""
         self._missing_since = self._missing_since or _now()
         if self._superseded or _now() - self._missing_since > self._times.valid_without_renewal:
             self._end_in_error()
@@ -190,10 +177,6 @@ class Follower:
     def _cut_off_readers(self, why: str) -> None:
         logger.warning("The readers of run %s are cut off: %s.", self._run_id, why)
         self._unwanted.set()
-
-    def _watch_keys(self) -> tuple[str, str, str]:
-        keys = self._keys
-        return keys.lease, keys.head(self._run_id), keys.readers(self._run_id)
 
     def _count_readers(self, readers: int) -> None:
         self._cancel_timer()

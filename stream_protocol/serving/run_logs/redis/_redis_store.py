@@ -1,4 +1,4 @@
-"""The connection of one worker to Redis: the keys of a chat, commands and scripts, and messages between workers.
+"""The leases and logs in Redis: the connection of one worker, the keys of a chat, and messages between workers.
 
 The Lua text of the scripts is in ``_scripts``. Commands, connections and script caching are redis-py's. This module
 adds the names of the keys, a time limit for each command, and one error, ``RunLogError``, for all that can go wrong.
@@ -9,12 +9,25 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass
-from hashlib import sha256
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
+from uuid import uuid4
 
-from stream_protocol.serving.run_logs._run_log import RunLogError
+from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
+from stream_protocol.serving.run_logs._run_store import (
+    BROKEN,
+    Entry,
+    Head,
+    LeaseTimes,
+    OtherRunError,
+    Piece,
+    Renewal,
+    RunIdentity,
+    Watched,
+    chat_key,
+)
+from stream_protocol.serving.run_logs.redis import _scripts as scripts
 from stream_protocol.wire import StreamProtocolError
 
 try:
@@ -27,7 +40,9 @@ except ImportError as error:
     raise ImportError("RedisRunLog needs the extra `redis`: pip install 'adk-ui-stream[redis]'.") from error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+
+    from stream_protocol.serving.run_logs._run_log import Phase
 
 Client: TypeAlias = Redis | RedisCluster
 
@@ -62,43 +77,18 @@ _PREFIX: Final = re.compile(rf"[A-Za-z0-9._:/@-]{{1,{MAX_PREFIX_LENGTH}}}")
 patterns of ACL rules and ``SCAN``."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a run's Redis stream: some SSE events, or the end of the log."""
+NOT_HELD: Final = -1
+"""What ``APPEND`` and ``REPLACE`` return to a run that does not hold the chat's lease."""
 
-    after: int
-    """The number of events before this entry."""
-    count: int
-    """The number of events up to its end."""
-    events: bytes = b""
-    end: bytes = b""
-    """``WHOLE`` or ``BROKEN`` if the log ends here, else empty."""
-
-
-WHOLE: Final = b"whole"
-"""The end of a complete log."""
-
-BROKEN: Final = b"broken"
-"""The end of a log whose writer gave up: the last events are missing."""
-
-
-@dataclass(frozen=True)
-class Head:
-    """What a reader needs before it reads the stream's first entry."""
-
-    joined: int
-    """The number of events that were joined and removed from the stream; 0 if none were."""
-    events: bytes
-    """These events, joined."""
-    past: bytes
-    """See ``EventBuffer.past``."""
+NO_LOG: Final = -1
+"""The number of events that ``WATCH`` returns if there is no log."""
 
 
 class ChatKeys:
     """The Redis keys of one chat. They share a hash tag, so that a cluster keeps them on one node."""
 
     def __init__(self, prefix: str, chat: str) -> None:
-        self._tag = f"{prefix}:{{{sha256(chat.encode(errors='surrogatepass')).hexdigest()[:32]}}}"
+        self._tag = f"{prefix}:{{{chat_key(chat)}}}"
         self.lease = f"{self._tag}:lease"
         self.token = f"{self._tag}:token"
 
@@ -116,20 +106,22 @@ class ChatKeys:
 
 
 class RedisStore:
-    """The connection of one worker.
+    """The connection of one worker. A ``RunStore``.
 
     ``server``: a URL, or a client that the app made and closes. ``patience``: the seconds that a command may take.
     Raises ``StreamProtocolError`` for an unusable URL, client or prefix. Every method raises ``RunLogError`` for a
     command that fails or takes longer.
     """
 
-    def __init__(self, server: str | Client, *, prefix: str, patience: float) -> None:
+    def __init__(self, server: str | Client, *, prefix: str, patience: float, times: LeaseTimes) -> None:
         if not _PREFIX.fullmatch(prefix):
             raise StreamProtocolError(
                 f"The prefix in Redis must be 1 to {MAX_PREFIX_LENGTH} of these: ASCII letters, digits, and . _ : / @ -"
             )
         self._prefix = prefix
         self._patience = patience
+        self._times = times
+        self.worker = uuid4().hex
         self._commands = asyncio.Semaphore(COMMANDS_AT_ONCE)
         self._owns = isinstance(server, str)
         self._where = _without_password(server) if isinstance(server, str) else "Redis"
@@ -150,24 +142,78 @@ class RedisStore:
         """Writes to Redis, to find out whether that works."""
         await self._call("SET", f"{self._prefix}:ping", "", "PX", 1)
 
-    def keys(self, chat: str) -> ChatKeys:
-        """The keys of a chat."""
-        return ChatKeys(self._prefix, chat)
+    async def claim(self, run: RunIdentity) -> int:
+        """Gives the chat to a run, and the run its token."""
+        keys = self._keys(run.chat)
+        lifetimes = (self._times.lease_ms, self._times.token_ms)
+        arguments = (run.run_id, run.worker, run.request, *lifetimes)
+        claimed, *reply = await self._script(scripts.CLAIM, (keys.lease, keys.token), *arguments)
+        if not claimed:
+            worker, renewals, *other = reply
+            raise OtherRunError(self._run_info(other), worker.decode(), int(renewals))
+        return int(reply[0])
+
+    async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
+        """The runs that hold the leases: in one round trip to each server."""
+        if not chats:
+            return []
+        redis = self._redis
+        commands = redis.pipeline(transaction=False) if isinstance(redis, Redis) else redis.pipeline()
+        for chat in chats:
+            commands.execute_command("EVAL", scripts.PEEK, 1, self._keys(chat).lease)
+        replies = await self._wait_for(commands.execute)
+        return [self._run_info(reply) if reply else None for reply in replies]
+
+    async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
+        """Renews a lease."""
+        keys = self._keys(run.chat)
+        of_run = (keys.log(run.run_id), keys.head(run.run_id), keys.readers(run.run_id))
+        lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
+        arguments = (run.run_id, token, run.worker, run.request, phase, *lifetimes)
+        current, *wanted = await self._script(scripts.RENEW, (keys.lease, keys.token, *of_run), *arguments)
+        return Renewal(stop=bool(wanted[0]), readers=wanted[1]) if current else None
+
+    async def append(self, run: RunIdentity, token: int, piece: Piece) -> int | None:
+        """Adds a piece to the run's log."""
+        entry, past = piece.entry, b"" if piece.entry.after else piece.past
+        arguments = (run.run_id, token, entry.after, entry.count, entry.events, past, entry.end, self._times.log_ttl_ms)
+        return _held(await self._script(scripts.APPEND, self._log_keys(run), *arguments))
+
+    async def replace(self, run: RunIdentity, token: int, head: Head) -> int | None:
+        """Replaces the first entries by joined events."""
+        arguments = (run.run_id, token, head.joined, head.events, head.past, self._times.log_ttl_ms)
+        return _held(await self._script(scripts.REPLACE, self._log_keys(run), *arguments))
+
+    async def free(self, run: RunIdentity) -> None:
+        """Frees the chat."""
+        lease, *of_run = self._log_keys(run)
+        keys = (lease, self._keys(run.chat).token, *of_run)
+        lifetimes = (self._times.token_ms, self._times.log_retention_ms)
+        await self._script(scripts.FREE, keys, run.run_id, *lifetimes, BROKEN)
+
+    async def watch(self, chat: str, run_id: str, *, reads: bool) -> Watched:
+        """Notes who reads a run."""
+        keys = self._keys(chat)
+        redis_keys = (keys.lease, keys.head(run_id), keys.readers(run_id))
+        until_ms = self._times.lease_ms if reads else 0
+        holder, worker, token, count = await self._script(scripts.WATCH, redis_keys, run_id, self.worker, until_ms)
+        return Watched(holder.decode(), worker.decode(), int(token), None if count == NO_LOG else count)
+
+    async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
+        """Asks a run to stop."""
+        reply = await self._script(scripts.STOP, (self._keys(chat).lease,), run_id)
+        return (reply[0].decode(), reply[1].decode()) if reply else None
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
-        """Publishes a message to a worker: renew the lease of this run now. See ``renewal_requests``."""
+        """Publishes a message to a worker."""
         await self._call("PUBLISH", self._channel(worker), run_id)
 
-    async def renewal_requests(self, worker: str) -> AsyncGenerator[str]:
-        """Yields the id of a run of this worker whenever another worker asks to renew its lease now.
-
-        The reply to the renewal says why: the run should stop, or somebody reads it. A message may get lost. Then the
-        next regular renewal brings the same reply, only later.
-        """
+    async def renewal_requests(self) -> AsyncGenerator[str | None]:
+        """Yields the ids of runs. What gets lost comes with the next regular renewal, only later."""
         while True:
             try:
                 async with self._redis.pubsub(ignore_subscribe_messages=True) as listening:
-                    await listening.subscribe(self._channel(worker))
+                    await listening.subscribe(self._channel(self.worker))
                     while True:
                         message = await listening.get_message(timeout=LISTEN_SECONDS)
                         if message is not None:
@@ -175,35 +221,41 @@ class RedisStore:
             except FAILURES:
                 await asyncio.sleep(LISTEN_SECONDS)
 
-    async def script(self, text: str, keys: Sequence[str], *arguments: str | bytes | float) -> Any:
-        """Runs one of the scripts of ``_scripts``. Returns integers, bytes, and lists of these."""
-        script = self._redis.register_script(text)  # sends nothing; a call loads the text where a server lacks it
-        return await self._wait_for(lambda: script(keys, arguments))
-
-    async def script_on_each(self, text: str, keys: Sequence[str]) -> list[Any]:
-        """Runs a script once for each of these keys, in one round trip to each server. Returns the replies in order."""
-        if not keys:
-            return []
-        commands = self._redis.pipeline(transaction=False) if isinstance(self._redis, Redis) else self._redis.pipeline()
-        for key in keys:
-            commands.execute_command("EVAL", text, 1, key)
-        replies: list[Any] = await self._wait_for(commands.execute)
-        return replies
-
-    async def head(self, keys: ChatKeys, run_id: str) -> Head:
-        """Returns what a reader needs before the first stream entry."""
-        joined, events, past = await self._call("HMGET", keys.head(run_id), "joined", "events", "past")
+    async def head(self, chat: str, run_id: str) -> Head:
+        """What is before the stream's first entry."""
+        joined, events, past = await self._call("HMGET", self._keys(chat).head(run_id), "joined", "events", "past")
         return Head(int(joined or 0), events or b"", past or b"")
 
-    async def entries(self, keys: ChatKeys, run_id: str, after: str, wait: float) -> list[tuple[str, Entry]]:
-        """Returns the entries after the one with this id, each with its id. Waits up to ``wait`` seconds for one."""
+    async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
+        """The entries of the run's stream: an entry's id begins with the number of events up to its end."""
         blocking = ("BLOCK", max(1, int(wait * 1000))) if wait else ()
         options = ("COUNT", ENTRIES_AT_ONCE, *blocking)
-        reply = await self._call("XREAD", *options, "STREAMS", keys.log(run_id), after, wait=wait)
-        return [(entry_id.decode(), _entry(entry_id, fields)) for entry_id, fields in _stream(reply)]
+        reply = await self._call("XREAD", *options, "STREAMS", self._keys(chat).log(run_id), f"{after}-0", wait=wait)
+        return [_entry(entry_id, fields) for entry_id, fields in _stream(reply)]
+
+    def _keys(self, chat: str) -> ChatKeys:
+        return ChatKeys(self._prefix, chat)
+
+    def _log_keys(self, run: RunIdentity) -> tuple[str, str, str]:
+        keys = self._keys(run.chat)
+        return keys.lease, keys.log(run.run_id), keys.head(run.run_id)
+
+    def _run_info(self, reply: list[bytes]) -> RunInfo:
+        """Reads the run in a reply of ``PEEK`` or ``CLAIM``.
+
+        ``reply``: its id, the fingerprint of its request, its phase, and the milliseconds that are left of its lease.
+        """
+        run_id, fingerprint, phase, left = reply
+        healthy = int(left) > self._times.healthy_ms
+        return RunInfo(run_id=run_id.decode(), request=fingerprint.decode(), phase=_PHASES[phase], healthy=healthy)
 
     def _channel(self, worker: str) -> str:
         return f"{self._prefix}:worker:{worker}"
+
+    async def _script(self, text: str, keys: Sequence[str], *arguments: str | bytes | float) -> Any:
+        """Runs one of the scripts. Returns integers, bytes, and lists of these."""
+        script = self._redis.register_script(text)  # sends nothing; a call loads the text where a server lacks it
+        return await self._wait_for(lambda: script(keys, arguments))
 
     async def _call(self, *command: Any, wait: float = 0) -> Any:
         return await self._wait_for(lambda: self._redis.execute_command(*command), extra=wait)
@@ -216,9 +268,11 @@ class RedisStore:
             raise RunLogError(f"{self._where}: {_reason(error)}") from error
 
 
-def milliseconds(seconds: float) -> int:
-    """Seconds as the milliseconds that Redis takes; at least 1."""
-    return max(1, round(seconds * 1000))
+_PHASES: Final[Mapping[bytes, Phase]] = MappingProxyType({b"claimed": "claimed", b"open": "open", b"closed": "closed"})
+
+
+def _held(stored: int) -> int | None:
+    return None if stored == NOT_HELD else stored
 
 
 def _reason(error: BaseException) -> str:
@@ -267,4 +321,4 @@ def _stream(reply: Any) -> list[tuple[bytes, Any]]:
 def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> Entry:
     count = int(entry_id.partition(b"-")[0])
     after = int(fields.get(b"after", count))
-    return Entry(after, count, fields.get(b"events", b""), fields.get(b"end", b""))
+    return Entry(after, count, fields.get(b"events", b""), fields.get(b"end", b"").decode())

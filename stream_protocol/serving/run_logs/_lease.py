@@ -1,0 +1,204 @@
+"""The lease of one run of this worker: its right to a chat, renewed in the store.
+
+Each run of a chat gets a greater number, a fencing token. By it a worker that was cut off from the store finds out that
+a newer run has taken the chat. The locks that stores have (redis-py's ``redis.lock``, PostgreSQL's advisory locks) lack
+the token, and the run's phase, its worker and the request to stop, which must change in the same atomic step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.run_logs._copier import Copier
+from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
+
+if TYPE_CHECKING:
+    from stream_protocol.serving.run_logs._event_buffer import LogBounds
+    from stream_protocol.serving.run_logs._run_log import Owner, Phase
+    from stream_protocol.serving.run_logs._run_store import LeaseTimes, RunIdentity, RunStore
+
+logger = logging.getLogger(__name__)
+
+
+class SharedLease:
+    """The lease of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
+
+    The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
+    is called. A loop that was busy for seconds does not lose it: late as it is, the renewal tells whether a newer run
+    has taken the chat, and takes the lease back if not. Until then the lease is not ``held``.
+    """
+
+    def __init__(self, store: RunStore, run: RunIdentity, owner: Owner, times: LeaseTimes) -> None:
+        self.owner = owner
+        self.read_elsewhere = False
+        self._store = store
+        self._run = run
+        self._times = times
+        self._token = 0
+        self._open = False
+        self._lost = False
+        self._renewed_at = 0.0
+        """When the command was sent that renewed the lease last."""
+        self._trying_since: float | None = None
+        """When the first command since then was sent; ``None`` if there was none."""
+        self._settled: asyncio.Future[None] | None = None
+        """Done when the lease is renewed or lost, if somebody waits for that."""
+        self._loss_timer: asyncio.TimerHandle | None = None
+        self._renewal_wanted = asyncio.Event()
+        self._released = asyncio.Event()
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        return self._run.run_id
+
+    @property
+    def held(self) -> bool:
+        """Whether the lease was renewed in time. A lost lease stays lost."""
+        return not self._lost and _now() <= self._renewed_at + self._times.valid_without_renewal
+
+    async def confirm(self) -> bool:
+        """Waits until the lease is renewed or lost, if it is not held just now. Returns whether it is held."""
+        while not self.held and not self._lost and not self._released.is_set():
+            self.renew_now()
+            if self._settled is None:
+                self._settled = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._settled)
+        return self.held
+
+    def info(self) -> RunInfo:
+        """Returns the run as other requests see it."""
+        return RunInfo(run_id=self.run_id, request=self._run.request, phase=self._phase())
+
+    async def claim(self) -> None:
+        """Claims the chat. Raises ``OtherRunError``."""
+        sent_at = _now()
+        self._token = await self._store.claim(self._run)
+        self._note_renewal(sent_at)
+
+    def open(self) -> None:
+        """Sets the phase to ``open``."""
+        self._open = True
+        self.renew_now()
+
+    def release(self) -> None:
+        """Asks ``keep_until_released`` to free the chat as soon as the store has the log. Does not wait for that."""
+        self._released.set()
+        self._settle()
+
+    def renew_now(self) -> None:
+        """Asks for a renewal at once. Its reply says whether the run was asked to stop, and whether others read it."""
+        self._renewal_wanted.set()
+
+    async def keep_until_released(self, bounds: LogBounds) -> None:
+        """Renews the lease and copies the log until the run is released and all is copied. Then frees the chat."""
+        copier = Copier(
+            self._store,
+            self._run,
+            self._token,
+            self.owner.log,
+            bounds=bounds,
+            renew_lease=self.renew_now,
+            read_elsewhere=lambda: self.read_elsewhere,
+        )
+        tasks = [asyncio.create_task(copier.copy()), asyncio.create_task(self._renew())]
+        try:
+            await self._released.wait()
+            if self.owner.log.closed and not self._lost:
+                await asyncio.wait(tasks[:1], timeout=self._times.lease)
+        finally:
+            self._cancel_timer()
+            await cancel_and_wait(tasks)
+        await self.free_in_store()
+
+    async def free_in_store(self) -> None:
+        """Frees the chat, if this run holds its lease. A failure is logged: the lease then expires by itself."""
+        try:
+            await self._store.free(self._run)
+        except RunLogError as error:
+            logger.warning("The lease of run %s is left to expire: %s", self.run_id, error)
+
+    async def _renew(self) -> None:
+        """Renews the lease regularly and on demand.
+
+        The pause counts from when the last command was sent: a slow reply must not delay the next renewal.
+        """
+        sent_at, pause = _now(), self._times.renewal_interval
+        while not self._lost:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(sent_at + pause):
+                    await self._renewal_wanted.wait()
+            self._renewal_wanted.clear()
+            sent_at = _now()
+            if self._trying_since is None:
+                self._trying_since = sent_at
+            if sent_at > self._renewed_at + self._times.recoverable:
+                self._lose()
+                return
+            try:
+                await self._renew_once(sent_at)
+                pause = self._times.renewal_interval
+            except RunLogError as error:
+                logger.warning("The lease of run %s could not be renewed: %s", self.run_id, error)
+                pause = min(RETRY_SECONDS, self._times.renewal_interval)
+
+    async def _renew_once(self, sent_at: float) -> None:
+        """Renews the lease once, and stops the run if another worker asked for that."""
+        renewal = await self._store.renew(self._run, self._token, self._phase())
+        if self._lost:  # the reply came too late: `_lose` has ended the run
+            return
+        if renewal is None:
+            self._lose()
+        else:
+            self._note_renewal(sent_at)
+            self.read_elsewhere = renewal.readers > 0
+            if renewal.stop:
+                self.owner.stop()
+
+    def _phase(self) -> Phase:
+        return "closed" if self.owner.log.closed else "open" if self._open else "claimed"
+
+    def _note_renewal(self, sent_at: float) -> None:
+        """Relies on the lease from when the command was sent: nobody knows when the store ran it."""
+        self._renewed_at = sent_at
+        self._trying_since = None
+        self._settle()
+        self._lose_at(sent_at + self._times.valid_without_renewal)
+
+    def _lose_at(self, time: float) -> None:
+        self._cancel_timer()
+        self._loss_timer = asyncio.get_running_loop().call_at(time, self._lose_if_tried)
+
+    def _lose_if_tried(self) -> None:
+        """Gives up the run, unless this worker was too busy to try to renew the lease for long enough."""
+        tried_until = (self._trying_since or _now()) + self._times.time_to_renew
+        if _now() < tried_until:
+            self._lose_at(tried_until)
+        else:
+            self._lose()
+
+    def _lose(self) -> None:
+        self._lost = True
+        self._settle()
+        self._cancel_timer()
+        logger.error("The lease of run %s is lost: the run ends.", self.run_id)
+        self.owner.lease_lost()
+
+    def _settle(self) -> None:
+        settled, self._settled = self._settled, None
+        if settled is not None and not settled.done():
+            settled.set_result(None)
+
+    def _cancel_timer(self) -> None:
+        if self._loss_timer is not None:
+            self._loss_timer.cancel()
+            self._loss_timer = None
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

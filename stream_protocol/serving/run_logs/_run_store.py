@@ -1,0 +1,253 @@
+"""What a run log of many workers needs of the store that they share: leases, logs, and messages between workers.
+
+Each method is one atomic step in the store, and safe to repeat: its first reply may have got lost. Each raises
+``RunLogError`` if the store cannot be reached, or takes too long. The rest, which is the same over any store, is in
+``_lease`` (the right to a chat), ``_copier`` (writes a log), ``_follower`` (reads one) and ``_shared_run_log``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final, Protocol
+
+from stream_protocol.serving.run_logs._run_log import ChatTakenError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from stream_protocol.serving.run_logs._run_log import Phase, RunInfo
+
+RENEWALS: Final = 3
+"""Renewals per lease time."""
+
+RETRY_SECONDS: Final = 0.1
+"""The pause after a failed command."""
+
+WHOLE: Final = "whole"
+"""The end of a complete log."""
+
+BROKEN: Final = "broken"
+"""The end of a log whose writer gave up: the last events are missing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaseTimes:
+    """How long leases and logs last. All values are seconds, those ending in ``_ms`` milliseconds.
+
+    Since the last renewal of a lease:
+
+    * after 1/3 of ``lease`` its worker renews it;
+    * after 1/2, when a renewal is late, other workers take the run for unhealthy;
+    * after 2/3 its worker starts nothing more, and gives up the run if it has tried to renew the lease for 1/3: so the
+      run has ended when the store frees the chat. A worker that was too busy to try takes the lease back if nobody has
+      it;
+    * after ``lease`` the store frees the chat;
+    * after 3 times that a worker no longer takes the lease back;
+    * after 4 times that the store forgets the chat's newest token.
+    """
+
+    lease: float
+    """How long a chat stays taken after the last renewal."""
+    log_retention: float
+    """How long a log is kept after the end of its run."""
+
+    @property
+    def renewal_interval(self) -> float:
+        """The time between two renewals."""
+        return self.lease / RENEWALS
+
+    @property
+    def lease_ms(self) -> int:
+        """``lease``."""
+        return _milliseconds(self.lease)
+
+    @property
+    def healthy_ms(self) -> int:
+        """The least time that is left of a lease whose renewals are in time."""
+        return _milliseconds(self.lease / 2)
+
+    @property
+    def valid_without_renewal(self) -> float:
+        """How long a worker that cannot renew its lease relies on it, and a reader waits for a worker that is gone."""
+        return self.lease * 2 / 3
+
+    @property
+    def time_to_renew(self) -> float:
+        """How long a worker tries to renew its lease before it gives up the run."""
+        return self.lease / RENEWALS
+
+    @property
+    def recoverable(self) -> float:
+        """How long after its last renewal a lease may be taken back: the store knows of each newer run until then."""
+        return self.lease * 3
+
+    @property
+    def token_ms(self) -> int:
+        """How long the store remembers the newest token of a chat."""
+        return _milliseconds(self.lease * 4)
+
+    @property
+    def log_ttl_ms(self) -> int:
+        """How long the store keeps the log of a run whose lease is no longer renewed."""
+        return _milliseconds(self.lease + self.log_retention)
+
+    @property
+    def log_retention_ms(self) -> int:
+        """``log_retention``."""
+        return _milliseconds(self.log_retention)
+
+
+class OtherRunError(ChatTakenError):
+    """Another run holds the chat's lease. Also says which worker runs it, and how often that has renewed the lease."""
+
+    def __init__(self, run: RunInfo, worker: str, renewals: int) -> None:
+        super().__init__(run)
+        self.worker = worker
+        self.renewals = renewals
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunIdentity:
+    """What never changes of a run."""
+
+    chat: str
+    run_id: str
+    worker: str
+    """The id of the worker that runs it."""
+    request: str
+    """The fingerprint of the request that it answers."""
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """What the store says to a run that renews its lease."""
+
+    stop: bool
+    """Whether somebody asked it to stop."""
+    readers: int
+    """How many other workers read it."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What the store says to a worker that reads a run."""
+
+    holder: str
+    """The id of the run that holds the chat's lease; empty if none does."""
+    worker: str
+    """The worker of that run."""
+    token: int
+    """The token of that run; 0 if there is none."""
+    available: int | None
+    """How many events the log of the run that is read has; ``None`` if there is no such log."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a reader needs before it reads the first entry."""
+
+    joined: int
+    """The number of events that were joined and are no longer in entries; 0 if none were."""
+    events: bytes
+    """These events, joined."""
+    past: bytes
+    """See ``EventBuffer.past``."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a run's log: some SSE events, or the end of the log."""
+
+    after: int
+    """The number of events before this entry."""
+    count: int
+    """The number of events up to its end."""
+    events: bytes = b""
+    end: str = ""
+    """``WHOLE`` or ``BROKEN`` if the log ends here, else empty."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """What a run adds to its log in one step."""
+
+    entry: Entry
+    """Its events, which may be none, and the end of the log if these are the last."""
+    past: bytes
+    """See ``EventBuffer.past``."""
+
+
+class RunStore(Protocol):
+    """The connection of one worker to the store.
+
+    Each run of a chat gets a greater number than those before, a fencing token. The store refuses what comes from a run
+    whose token is not the chat's newest.
+    """
+
+    @property
+    def worker(self) -> str:
+        """The id of this worker."""
+
+    async def ping(self) -> None:
+        """Writes to the store, to find out whether that works."""
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+
+    async def claim(self, run: RunIdentity) -> int:
+        """Gives the chat to a run. Returns the run's token. Raises ``OtherRunError`` if another run holds the lease."""
+
+    async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
+        """Returns the run that holds each chat's lease. An open run that was asked to stop is reported as closed."""
+
+    async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
+        """Renews a lease; ``None`` if a newer run has taken the chat.
+
+        A lease that the store has lost is written again, also over the lease of an older run.
+        """
+
+    async def append(self, run: RunIdentity, token: int, piece: Piece) -> int | None:
+        """Adds a piece to the run's log. Returns how many events the log has then; ``None`` to a run that does not hold
+        the lease.
+
+        Adds nothing unless the log has as many events as the piece says that there are before it.
+        """
+
+    async def replace(self, run: RunIdentity, token: int, head: Head) -> int | None:
+        """Replaces the first entries by joined events. Returns the same as ``append``."""
+
+    async def free(self, run: RunIdentity) -> None:
+        """Frees the chat, if this run holds its lease. A log without an end gets the end ``BROKEN``."""
+
+    async def watch(self, chat: str, run_id: str, *, reads: bool) -> Watched:
+        """Notes that this worker reads a run, for the time of a lease; or that it no longer does."""
+
+    async def head(self, chat: str, run_id: str) -> Head:
+        """Returns what a reader needs before the first entry."""
+
+    async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
+        """Returns some of the entries that go beyond the first ``after`` events. Waits up to ``wait`` seconds."""
+
+    async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
+        """Asks the run that holds the lease to stop: this run, or any if ``run_id`` is empty. It hears of that when it
+        renews its lease. Returns the run and its worker; ``None`` if there is none."""
+
+    async def request_renewal(self, worker: str, run_id: str) -> None:
+        """Sends a message to a worker: renew the lease of this run now. It may get lost."""
+
+    def renewal_requests(self) -> AsyncGenerator[str | None]:
+        """Yields the id of a run of this worker whenever another worker asks to renew its lease now.
+
+        The reply to the renewal says why: the run should stop, or somebody reads it. ``None``: some may have got lost.
+        """
+
+
+def chat_key(chat: str) -> str:
+    """The name of a chat in a store: 32 hexadecimal digits, whatever characters its id has."""
+    return sha256(chat.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def _milliseconds(seconds: float) -> int:
+    """At least 1."""
+    return max(1, round(seconds * 1000))

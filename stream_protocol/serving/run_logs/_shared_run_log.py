@@ -1,0 +1,242 @@
+"""The run log of many workers: in a store that they share, any worker finds, resumes and stops any run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from contextvars import Context
+from math import inf
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.run_logs._event_buffer import LogBounds
+from stream_protocol.serving.run_logs._follower import Follower
+from stream_protocol.serving.run_logs._lease import SharedLease
+from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
+from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, OtherRunError, RunIdentity
+from stream_protocol.wire import StreamProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
+
+    from stream_protocol.serving.run_logs._event_buffer import RunReader
+    from stream_protocol.serving.run_logs._run_log import Owner, RunInfo
+    from stream_protocol.serving.run_logs._run_store import RunStore
+
+logger = logging.getLogger(__name__)
+
+LEASE_SECONDS: Final = 15.0
+"""Longer than a fail-over of the store takes; not too long for a user whose worker died."""
+
+EXPIRY_SECONDS: Final = 60.0
+"""How long the store keeps a log after its run has ended."""
+
+MAX_PATIENCE: Final = 3.0
+"""How many seconds a request waits for a store that does not answer."""
+
+CLAIM_RETRY_SECONDS: Final = 0.02
+"""The pause between two attempts to claim a chat, while the worker that runs it renews its lease."""
+
+CLOSING_SECONDS: Final = 5.0
+"""How long ``aclose`` waits until the logs of released runs are complete in the store."""
+
+
+class SharedRunLog:
+    """Keeps responses in ``store`` while they are written: every worker can resume and stop every run."""
+
+    def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None) -> None:
+        self.bounds = bounds or LogBounds()
+        self._times = times
+        self._store = store
+        self._leases: dict[str, SharedLease] = {}
+        """The leases of this worker's runs, by run id."""
+        self._chats: dict[str, SharedLease] = {}
+        """The newest of them in each chat, by chat."""
+        self._followers: dict[str, Follower] = {}
+        """The runs of other workers that are read here, by run id."""
+        self._lease_tasks: set[asyncio.Task[None]] = set()
+        self._follower_tasks: set[asyncio.Task[None]] = set()
+        self._stop_tasks: dict[str, asyncio.Task[None]] = {}
+        """By run id, for runs of other workers: the task that repeats the request to stop. See ``_repeat_stop``."""
+        self._closing = False
+        self._request_task: asyncio.Task[None] | None = None
+
+    async def ping(self) -> None:
+        """Checks that the store can be written to. Raises ``RunLogError`` if not."""
+        await self._store.ping()
+
+    async def claim(self, chat: str, request: str, owner: Owner) -> SharedLease:
+        """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
+        run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, request=request)
+        lease = SharedLease(self._store, run, owner, self._times)
+        try:
+            await self._claim(lease, request)
+        except ChatTakenError as taken:
+            own = self._leases.get(taken.run.run_id)
+            raise taken if own is None else ChatTakenError(own.info()) from None
+        except BaseException:  # the store may have given the chat to this run, but it will not start
+            _start(self._lease_tasks, lease.free_in_store())
+            raise
+        self._leases[run.run_id] = self._chats[chat] = lease
+        _start(self._lease_tasks, self._keep_lease(chat, lease))
+        if self._request_task is None:
+            # Of no chat: what it logs is not about the one that comes first.
+            self._request_task = asyncio.create_task(self._handle_renewal_requests(), context=Context())
+        return lease
+
+    async def current(self, chat: str) -> RunInfo | None:
+        """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
+        if (own := self._own_run(chat)) is not None:
+            return own
+        (run,) = await self._store.peek([chat])
+        return run
+
+    async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
+        """Returns the run that holds the lease of each chat; ``None`` for a free one."""
+        runs = {chat: own for chat in chats if (own := self._own_run(chat)) is not None}
+        others = [chat for chat in chats if chat not in runs]
+        found = dict(zip(others, await self._store.peek(others), strict=True))
+        return [runs.get(chat) or found.get(chat) for chat in chats]
+
+    async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
+        """Reads a run's response; ``None`` if the store does not have it any more."""
+        if (own := self._leases.get(run_id)) is not None:
+            return own.owner.log.read(rebuild=rebuild)
+        follower = self._follower(run_id) or await self._follow(chat, run_id)
+        return None if follower is None else follower.buffer.read(rebuild=rebuild)
+
+    async def stop(self, chat: str, run_id: str | None = None) -> bool:
+        """Asks the run of this chat to stop, whichever worker runs it; ``run_id``: only this run.
+
+        Returns whether there was one.
+        """
+        if (own := self._chats.get(chat)) is not None and own.held:
+            if run_id not in (None, own.run_id):
+                return False
+            own.owner.stop()
+            return True
+        stopped = await self._ask_to_stop(chat, run_id or "")
+        if stopped is not None and stopped not in self._stop_tasks and not self._closing:
+            task = self._stop_tasks[stopped] = asyncio.create_task(self._repeat_stop(chat, stopped))
+            task.add_done_callback(lambda _: self._stop_tasks.pop(stopped))
+        return stopped is not None
+
+    async def aclose(self) -> None:
+        """Waits up to ``CLOSING_SECONDS`` until the store has the logs of released runs. Ends all tasks and readers."""
+        self._closing = True
+        if self._lease_tasks:
+            await asyncio.wait(self._lease_tasks, timeout=CLOSING_SECONDS)
+        request_tasks = [self._request_task] if self._request_task else []
+        await cancel_and_wait([*self._lease_tasks, *self._follower_tasks, *self._stop_tasks.values(), *request_tasks])
+        await self._store.aclose()
+
+    def _own_run(self, chat: str) -> RunInfo | None:
+        """The run of this worker that holds the chat's lease."""
+        own = self._chats.get(chat)
+        return own.info() if own is not None and own.held else None
+
+    async def _claim(self, lease: SharedLease, request: str) -> None:
+        """Claims the chat. Raises ``ChatTakenError``.
+
+        A page may read the end of a response and send its next request before the store knows of that end. So if the
+        run of another worker seems to go on, that worker is asked to renew its lease. The claim is decided after the
+        second renewal: the first may have been under way before the run ended, the second began after the first had
+        arrived.
+        """
+        deadline = asyncio.get_running_loop().time() + MAX_PATIENCE
+        first: OtherRunError | None = None
+        requested_after: int | None = None
+        while True:
+            try:
+                return await lease.claim()
+            except OtherRunError as taken:
+                other = taken.run
+                if other.phase == "closed" or other.request == request or other.run_id in self._leases:
+                    raise
+                if first is None or first.run.run_id != other.run_id:
+                    first, requested_after = taken, None
+                if taken.renewals >= first.renewals + 2 or asyncio.get_running_loop().time() > deadline:
+                    raise
+                if requested_after != taken.renewals:
+                    requested_after = taken.renewals
+                    await self._store.request_renewal(taken.worker, other.run_id)
+            await asyncio.sleep(CLAIM_RETRY_SECONDS)
+
+    async def _ask_to_stop(self, chat: str, run_id: str) -> str | None:
+        """Asks the chat's run to stop; ``run_id``: only this run, unless it is empty.
+
+        Returns the id of the run that was asked, if any.
+        """
+        stopped = await self._store.stop(chat, run_id)
+        if stopped is None:
+            return None
+        asked, worker = stopped
+        with suppress(RunLogError):  # the worker sees the flag at its next regular renewal
+            await self._store.request_renewal(worker, asked)
+        return asked
+
+    async def _repeat_stop(self, chat: str, run_id: str) -> None:
+        """Repeats the request to stop for one lease time: a fail-over may lose it before the run's worker sees it."""
+        for _ in range(RENEWALS):
+            await asyncio.sleep(self._times.renewal_interval)
+            with suppress(RunLogError):
+                await self._ask_to_stop(chat, run_id)
+
+    async def _keep_lease(self, chat: str, lease: SharedLease) -> None:
+        try:
+            await lease.keep_until_released(self.bounds)
+        finally:
+            del self._leases[lease.run_id]
+            if self._chats.get(chat) is lease:
+                del self._chats[chat]
+
+    async def _follow(self, chat: str, run_id: str) -> Follower | None:
+        follower = Follower(self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds)
+        if not await follower.begin():
+            return None
+        if (current := self._follower(run_id)) is not None:  # another reader has come first
+            return current
+        self._followers[run_id] = follower
+        _start(self._follower_tasks, self._run_follower(run_id, follower))
+        return follower
+
+    def _follower(self, run_id: str) -> Follower | None:
+        follower = self._followers.get(run_id)
+        return None if follower is None or follower.leaving else follower
+
+    async def _run_follower(self, run_id: str, follower: Follower) -> None:
+        try:
+            await follower.follow()
+        finally:
+            if self._followers.get(run_id) is follower:
+                del self._followers[run_id]
+        if run_id not in self._followers:
+            await follower.leave()
+
+    async def _handle_renewal_requests(self) -> None:
+        """Renews leases at once when other workers ask for it. A failure is logged and does not end the task."""
+        while True:
+            try:
+                async for run_id in self._store.renewal_requests():
+                    for lease in self._leases.values() if run_id is None else [self._leases.get(run_id)]:
+                        if lease is not None:
+                            lease.renew_now()
+            except Exception:
+                logger.exception("A message of another worker could not be handled.")
+                await asyncio.sleep(RETRY_SECONDS)
+
+
+def lease_times(lease: float, expiry: float) -> LeaseTimes:
+    """The times of a run log's leases, from its options. Raises ``StreamProtocolError`` unless they are positive."""
+    if not (0 < lease < inf and 0 < expiry < inf):
+        raise StreamProtocolError("`lease` and `expiry` must be positive numbers of seconds.")
+    return LeaseTimes(lease=lease, log_retention=expiry)
+
+
+def _start(tasks: set[asyncio.Task[None]], work: Coroutine[None, None, None]) -> None:
+    """Starts a background task, and keeps a reference until it ends: the event loop keeps only a weak one."""
+    task = asyncio.create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
