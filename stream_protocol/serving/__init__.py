@@ -42,6 +42,7 @@ from stream_protocol.serving.telemetry import ChatIdFilter
 from stream_protocol.session import FilePolicy
 
 if TYPE_CHECKING:
+    from stream_protocol.serving.run_logs.postgres import PostgresRunLog
     from stream_protocol.serving.run_logs.redis import RedisRunLog
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "OnAudit",
     "OnFinish",
     "Outcome",
+    "PostgresRunLog",
     "Prepare",
     "Recorder",
     "RedisRunLog",
@@ -101,9 +103,14 @@ __all__ = [
 if not TYPE_CHECKING:  # a type checker that saw it would take any name for one of ours
 
     def __getattr__(name: str) -> Any:
-        """``RedisRunLog``, which needs the extra ``redis``."""
-        if name != "RedisRunLog":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from stream_protocol.serving.run_logs.redis import RedisRunLog
+        """The run logs that need an extra."""
+        match name:
+            case "PostgresRunLog":
+                from stream_protocol.serving.run_logs.postgres import PostgresRunLog
 
-        return RedisRunLog
+                return PostgresRunLog
+            case "RedisRunLog":
+                from stream_protocol.serving.run_logs.redis import RedisRunLog
+
+                return RedisRunLog
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

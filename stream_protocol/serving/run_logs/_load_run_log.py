@@ -7,24 +7,37 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
+    from stream_protocol.serving.run_logs.postgres import PostgresRunLog
+    from stream_protocol.serving.run_logs.redis import RedisRunLog
 
 
 def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
     """Makes the run log of a URL, after it has checked that the store can be written to: a server without its store
     must not start.
 
-    ``prefix``: see ``RedisRunLog``; ``None``: its default. ``lease``: seconds. To be called where no event loop runs.
-    Raises ``RunLogError`` if the store cannot be written to, ``StreamProtocolError`` for an unusable URL or prefix, and
-    ``ImportError`` if an extra is not installed.
+    ``prefix``: begins all names in the store; ``None``: the default of the run log. ``lease``: seconds. To be called
+    where no event loop runs. Raises ``RunLogError`` if the store cannot be written to, ``StreamProtocolError`` for an
+    unusable URL or prefix, and ``ImportError`` if an extra is not installed.
     """
     asyncio.run(_probe(_make(url, prefix, lease)))
     return _make(url, prefix, lease)  # a new one: connections belong to the loop that made them
 
 
 def _make(url: str, prefix: str | None, lease: float) -> SharedRunLog:
+    kind = _postgres() if url.startswith("postgres") else _redis()
+    return kind(url, lease=lease) if prefix is None else kind(url, prefix=prefix, lease=lease)
+
+
+def _postgres() -> type[PostgresRunLog]:
+    from stream_protocol.serving.run_logs.postgres import PostgresRunLog
+
+    return PostgresRunLog
+
+
+def _redis() -> type[RedisRunLog]:
     from stream_protocol.serving.run_logs.redis import RedisRunLog
 
-    return RedisRunLog(url, lease=lease, **({} if prefix is None else {"prefix": prefix}))
+    return RedisRunLog
 
 
 async def _probe(log: SharedRunLog) -> None:

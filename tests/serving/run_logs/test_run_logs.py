@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from stream_protocol.serving import MemoryRunLog, RedisRunLog
+from stream_protocol.serving import MemoryRunLog, PostgresRunLog, RedisRunLog
 from stream_protocol.serving.run_logs.redis._redis_store import MAX_PREFIX_LENGTH
 from stream_protocol.testing.run_log_conformance import RunLogConformance, Workers
+from tests.postgres import Postgres
 from tests.redis_server import RedisServer
 
 
@@ -22,6 +23,16 @@ class TestRedisRunLog(RunLogConformance):
     async def workers(self, shared_redis: RedisServer, request: pytest.FixtureRequest) -> AsyncIterator[Workers]:
         prefix = request.node.name.partition("[")[0][-MAX_PREFIX_LENGTH:]
         first, second = (RedisRunLog(shared_redis.url, prefix=prefix, lease=3.0) for _ in range(2))
+        yield first, second
+        await first.aclose()
+        await second.aclose()
+
+
+class TestPostgresRunLog(RunLogConformance):
+    @pytest.fixture
+    async def workers(self, postgres: Postgres) -> AsyncIterator[Workers]:
+        url = postgres.new_database()
+        first, second = (PostgresRunLog(url, lease=3.0) for _ in range(2))
         yield first, second
         await first.aclose()
         await second.aclose()

@@ -1,0 +1,77 @@
+"""Does together what is asked at about the same time: one statement for many runs."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import Context
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+GATHER_SECONDS: Final = 0.002
+"""How long the first item waits for others."""
+
+MAX_ITEMS: Final = 256
+"""The most items in one batch."""
+
+MAX_BYTES: Final = 2**22
+"""The most bytes in one batch, unless a single item is larger."""
+
+
+class Batches(Generic[Item, Result]):
+    """Gathers items for ``GATHER_SECONDS``, and while the last batch is under way; then does them all at once.
+
+    ``do`` returns the results in the order of the items. What it raises, each of them gets. ``size``: the bytes of an
+    item.
+    """
+
+    def __init__(
+        self, do: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], *, size: Callable[[Item], int]
+    ) -> None:
+        self._do = do
+        self._size = size
+        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def add(self, item: Item) -> Result:
+        """Does this, with others. Returns its result."""
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, future))
+        if self._task is None:
+            # Of no chat: what it logs is not about the one that comes first.
+            self._task = asyncio.create_task(self._do_all(), context=Context())
+        return await future
+
+    async def _do_all(self) -> None:
+        try:
+            while self._waiting:
+                await asyncio.sleep(GATHER_SECONDS)
+                await self._do_some(self._take())
+        finally:
+            self._task = None
+
+    def _take(self) -> list[tuple[Item, asyncio.Future[Result]]]:
+        count, size = 0, 0
+        for item, _ in self._waiting[:MAX_ITEMS]:
+            size += self._size(item)
+            if count and size > MAX_BYTES:
+                break
+            count += 1
+        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        return [(item, future) for item, future in taken if not future.done()]
+
+    async def _do_some(self, taken: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
+        try:
+            results = await self._do([item for item, _ in taken]) if taken else ()
+        except Exception as error:  # noqa: BLE001 - it belongs to those who wait
+            for _, future in taken:
+                if not future.done():
+                    future.set_exception(error)
+        else:
+            for (_, future), result in zip(taken, results, strict=True):
+                if not future.done():
+                    future.set_result(result)

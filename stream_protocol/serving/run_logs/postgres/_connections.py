@@ -1,0 +1,253 @@
+"""The connections of one worker to PostgreSQL: a few for statements, and one that listens.
+
+Connections and their pool are asyncpg's. This module adds the tables, a time limit for each statement, messages between
+workers, and one error, ``RunLogError``, for all that can go wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from contextlib import suppress
+from contextvars import Context
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.run_logs._run_log import RunLogError
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
+from stream_protocol.serving.run_logs.postgres import _statements as statements
+from stream_protocol.wire import StreamProtocolError
+
+try:
+    import asyncpg
+except ImportError as error:
+    raise ImportError("PostgresRunLog needs the extra `postgres`: pip install 'adk-ui-stream[postgres]'.") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+Result = TypeVar("Result")
+
+Connection: TypeAlias = Any
+"""asyncpg's ``Connection``; asyncpg has no types."""
+
+Pool: TypeAlias = Any
+"""asyncpg's ``Pool``."""
+
+logger = logging.getLogger(__name__)
+
+FAILURES: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+"""What asyncpg raises. (``TimeoutError`` is an ``OSError``.)"""
+
+LOST: Final = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InterfaceError,
+    ConnectionError,
+)
+"""Of these, what says that a connection has died: perhaps while nobody used it."""
+
+STATEMENTS_AT_ONCE: Final = 4
+"""The connections of a worker, besides the one that listens. A server has 100 by default, for all that use it."""
+
+HEARTBEAT_SECONDS: Final = 5.0
+"""How often the connection that listens is tried: a network that loses everything closes no connection."""
+
+MAX_PREFIX_LENGTH: Final = 24
+"""Characters. A channel is the prefix and the id of a worker, and PostgreSQL takes 63 of them."""
+
+_PREFIX: Final = re.compile(rf"[a-z_][a-z0-9_]{{0,{MAX_PREFIX_LENGTH - 1}}}")
+
+_SCHEMES: Final = ("postgresql", "postgres", "postgresql+asyncpg")
+"""The last is SQLAlchemy's, and so that of ADK's ``DatabaseSessionService``."""
+
+CHECK: Final = "check"
+"""The message by which a worker finds out whether messages arrive."""
+
+
+class Connections:
+    """Runs statements in the database of ``url``, and receives the messages of ``channel``.
+
+    ``on_message`` gets each message; ``on_gap`` is called when some may have got lost. ``patience``: the seconds that a
+    statement may take. Raises ``StreamProtocolError`` for an unusable URL or prefix.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str,
+        worker: str,
+        patience: float,
+        on_message: Callable[[str], None],
+        on_gap: Callable[[], None],
+    ) -> None:
+        if not _PREFIX.fullmatch(prefix):
+            raise StreamProtocolError(
+                f"The prefix in PostgreSQL must be 1 to {MAX_PREFIX_LENGTH} of these: a to z, _ and, but first, digits"
+            )
+        scheme, separator, rest = url.partition("://")
+        if scheme not in _SCHEMES or not separator:
+            raise StreamProtocolError(
+                "The URL of PostgreSQL must be like postgresql://user:password@host:5432/database."
+            )
+        self._url = f"postgresql://{rest}"
+        self._where = f"postgresql://{rest.rpartition('@')[2]}".partition("?")[0]
+        self._prefix = prefix
+        self._channel = f"{prefix}_{worker}"
+        self._patience = patience
+        self._on_message = on_message
+        self._on_gap = on_gap
+        self._opening = asyncio.Lock()
+        self._pool: Pool | None = None
+        self._listening: Connection | None = None
+        self._checked = asyncio.Event()
+        """Set when a message has arrived that this worker sent to itself."""
+        self._listen_task: asyncio.Task[None] | None = None
+
+    @property
+    def channels(self) -> str:
+        """What begins the name of each worker's channel."""
+        return f"{self._prefix}_"
+
+    async def rows(self, statement: str, *arguments: Any) -> list[Any]:
+        """Runs a statement. Raises ``RunLogError``. One whose connection has died is tried once more."""
+        text = statements.named(statement, self._prefix)
+
+        async def run(connection: Connection) -> list[Any]:
+            rows: list[Any] = await connection.fetch(text, *arguments)
+            return rows
+
+        try:
+            async with asyncio.timeout(self._patience):
+                pool = self._pool or await self._open()
+                try:
+                    rows = await _in_pool(pool, run)
+                except LOST:
+                    rows = await _in_pool(pool, run)
+        except FAILURES as error:
+            raise RunLogError(f"{self._where}: {_reason(error)}") from error
+        return rows
+
+    async def row(self, statement: str, *arguments: Any) -> Any:
+        """Runs a statement that returns a row or none."""
+        return next(iter(await self.rows(statement, *arguments)), None)
+
+    async def send(self, worker: str, message: str) -> None:
+        """Sends a message to a worker."""
+        await self.rows("SELECT pg_notify($1, $2)", f"{self.channels}{worker}", message)
+
+    async def aclose(self) -> None:
+        """Closes all connections."""
+        if self._listen_task is not None:
+            await cancel_and_wait([self._listen_task])
+        if self._pool is not None:
+            try:
+                async with asyncio.timeout(self._patience):
+                    await self._pool.close()
+            except FAILURES:
+                self._pool.terminate()
+
+    async def _open(self) -> Pool:
+        async with self._opening:
+            if self._pool is None:
+                pool = await asyncpg.create_pool(self._url, min_size=1, max_size=STATEMENTS_AT_ONCE, **_OPTIONS)
+                try:
+                    await _in_pool(pool, self._make_tables)
+                    await self._begin_to_listen(pool)
+                except BaseException:
+                    pool.terminate()
+                    raise
+                self._pool = pool
+            return self._pool
+
+    async def _make_tables(self, connection: Connection) -> None:
+        if await connection.fetchval(statements.named(statements.TABLES, self._prefix)):
+            return
+        try:
+            async with connection.transaction():
+                await connection.execute(statements.named(statements.SCHEMA, self._prefix))
+        except (asyncpg.InsufficientPrivilegeError, asyncpg.InvalidSchemaNameError) as error:
+            raise RunLogError(f"{self._where}: the tables {self._prefix}_… cannot be made: {_reason(error)}") from error
+
+    async def _begin_to_listen(self, pool: Pool) -> None:
+        """Listens, and finds out whether messages arrive: a pooler may give the connection to others."""
+        if self._listen_task is None:
+            await self._listen()
+            self._listen_task = asyncio.create_task(self._keep_listening(), context=Context())
+        await pool.execute("SELECT pg_notify($1, $2)", self._channel, CHECK)
+        try:
+            async with asyncio.timeout(self._patience / 2):
+                await self._checked.wait()
+        except TimeoutError:
+            raise RunLogError(
+                f"{self._where}: NOTIFY does not arrive: is a pooler in transaction mode between? "
+                "It takes the address of the server itself"
+            ) from None
+
+    async def _listen(self) -> None:
+        connection: Connection = await asyncpg.connect(self._url, timeout=self._patience, **_OPTIONS)
+        self._listening = connection
+        await connection.add_listener(self._channel, self._receive)
+
+    def _receive(self, _connection: object, _pid: int, _channel: str, message: object) -> None:
+        if message == CHECK:
+            self._checked.set()
+        else:
+            self._on_message(str(message))
+
+    async def _keep_listening(self) -> None:
+        try:
+            while True:
+                try:
+                    if self._listening is None:
+                        await self._listen()
+                        self._on_gap()
+                    await self._until_lost()
+                except FAILURES as error:
+                    logger.warning(
+                        "%s: messages of other workers are not received just now: %s", self._where, _reason(error)
+                    )
+                if self._listening is not None:
+                    self._listening.terminate()
+                    self._listening = None
+                await asyncio.sleep(RETRY_SECONDS)
+        finally:
+            if self._listening is not None:
+                self._listening.terminate()
+
+    async def _until_lost(self) -> None:
+        assert self._listening is not None
+        lost = asyncio.Event()
+        self._listening.add_termination_listener(lambda _: lost.set())
+        while not lost.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    await lost.wait()
+                    break
+            await self._listening.execute("SELECT 1", timeout=self._patience)
+
+
+_OPTIONS: Final[dict[str, Any]] = {"server_settings": {"application_name": "adk-ui-stream"}}
+
+
+async def _in_pool(pool: Pool, work: Callable[[Connection], Awaitable[Result]]) -> Result:
+    """Does this with a connection. One that is still busy afterwards, since nobody waits any more, is closed."""
+    connection = await pool.acquire()
+    try:
+        return await work(connection)
+    except (TimeoutError, asyncio.CancelledError):
+        connection.terminate()
+        raise
+    finally:
+        await pool.release(connection)
+
+
+def _reason(error: BaseException) -> str:
+    """One line that says why PostgreSQL cannot be reached."""
+    if isinstance(error, asyncpg.exceptions.ClientConfigurationError):  # its text may hold a part of the password
+        return "the URL must be like postgresql://user:password@host:5432/database"
+    line = next(iter(str(error).splitlines()), "")
+    return line or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)

@@ -1,0 +1,243 @@
+"""The leases and logs in PostgreSQL. The SQL is in ``_statements``, and what it leaves in which table."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from contextlib import suppress
+from contextvars import Context
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
+from stream_protocol.serving.run_logs._run_store import (
+    Entry,
+    Head,
+    LeaseTimes,
+    OtherRunError,
+    Piece,
+    Renewal,
+    RunIdentity,
+    Watched,
+    chat_key,
+)
+from stream_protocol.serving.run_logs.postgres import _statements as statements
+from stream_protocol.serving.run_logs.postgres._batches import Batches
+from stream_protocol.serving.run_logs.postgres._connections import Connections
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from stream_protocol.serving.run_logs._run_log import Phase
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_PREFIX: Final = statements.PREFIX
+
+ENTRIES_AT_ONCE: Final = 16
+"""The most entries of one run in one reply."""
+
+SWEEP_SECONDS: Final = 30.0
+"""How often a worker removes what is no longer kept; oftener if it is kept for less."""
+
+SWEEP_ROWS: Final = 1000
+"""The most rows of a table that are removed in one statement, and the entries of so many logs."""
+
+
+class _Append(NamedTuple):
+    run: RunIdentity
+    token: int
+    piece: Piece
+
+
+class PostgresStore:
+    """The connection of one worker. A ``RunStore``.
+
+    ``patience``: the seconds that a statement may take. Raises ``StreamProtocolError`` for an unusable URL or prefix.
+    """
+
+    def __init__(self, url: str, *, prefix: str, patience: float, times: LeaseTimes) -> None:
+        self.worker = uuid4().hex
+        self._times = times
+        self._connections = Connections(
+            url,
+            prefix=prefix,
+            worker=self.worker,
+            patience=patience,
+            on_message=self._receive,
+            on_gap=self._receive_gap,
+        )
+        self._appends = Batches(self._append_all, size=lambda item: len(item.piece.entry.events))
+        self._reads = Batches(self._read_all, size=lambda _: 0)
+        self._news: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
+        """By run: set when there is more to read of it, for those who wait for that."""
+        self._requests: asyncio.Queue[str | None] = asyncio.Queue()
+        """See ``renewal_requests``."""
+        self._sweep_task: asyncio.Task[None] | None = None
+
+    async def ping(self) -> None:
+        """Writes a row."""
+        await self._connections.rows(statements.PING)
+
+    async def aclose(self) -> None:
+        """Ends all tasks, and closes the connections."""
+        tasks = [self._sweep_task] if self._sweep_task is not None else []
+        await cancel_and_wait(tasks)
+        await self._connections.aclose()
+
+    async def claim(self, run: RunIdentity) -> int:
+        """Gives the chat to a run, and the run its token."""
+        arguments = (chat_key(run.chat), run.run_id, run.worker, run.request)
+        lifetimes = (self._times.lease_ms, self._times.token_ms)
+        while True:
+            claimed = await self._connections.row(statements.CLAIM, *arguments, *lifetimes)
+            if claimed is not None:
+                self._begin_to_sweep()
+                return int(claimed["token"])
+            for other in await self._connections.rows(statements.PEEK, [chat_key(run.chat)]):
+                raise OtherRunError(self._run_info(other), other["worker"], other["renewals"])
+
+    async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
+        """The runs that hold the leases: in one statement."""
+        if not chats:
+            return []
+        keys = [chat_key(chat) for chat in chats]
+        found = {row["chat"]: self._run_info(row) for row in await self._connections.rows(statements.PEEK, keys)}
+        return [found.get(key) for key in keys]
+
+    async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
+        """Renews a lease."""
+        arguments = (chat_key(run.chat), run.run_id, run.worker, run.request, phase, token)
+        lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
+        renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes)
+        return None if renewed is None else Renewal(stop=renewed["stop"], readers=renewed["readers"])
+
+    async def append(self, run: RunIdentity, token: int, piece: Piece) -> int | None:
+        """Adds a piece to the run's log, in one statement with those of other runs."""
+        return await self._appends.add(_Append(run, token, piece))
+
+    async def replace(self, run: RunIdentity, token: int, head: Head) -> int | None:
+        """Replaces the first entries by joined events."""
+        arguments = (chat_key(run.chat), run.run_id, token, head.joined, head.events, head.past)
+        replaced = await self._connections.row(statements.REPLACE, *arguments, self._times.log_ttl_ms)
+        return None if replaced is None else int(replaced["stored"])
+
+    async def free(self, run: RunIdentity) -> None:
+        """Frees the chat."""
+        arguments = (chat_key(run.chat), run.run_id, self._connections.channels, self._times.log_retention_ms)
+        await self._connections.rows(statements.FREE, *arguments)
+
+    async def watch(self, chat: str, run_id: str, *, reads: bool) -> Watched:
+        """Notes who reads a run."""
+        until_ms = self._times.lease_ms if reads else 0
+        row = await self._connections.row(statements.WATCH, chat_key(chat), run_id, self.worker, until_ms)
+        if row is None:
+            raise RunLogError("PostgreSQL says nothing")
+        return Watched(row["holder"], row["worker"], row["token"], row["available"])
+
+    async def head(self, chat: str, run_id: str) -> Head:
+        """What is before the first entry."""
+        row = await self._connections.row(statements.HEAD, run_id)
+        return Head(0, b"", b"") if row is None else Head(row["joined"], row["events"], row["past"])
+
+    async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
+        """The entries of the run, in one statement with those of other runs."""
+        news = self._news.setdefault(run_id, asyncio.Event())
+        news.clear()
+        entries = await self._reads.add((run_id, after))
+        if not entries and wait:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await news.wait()
+            entries = await self._reads.add((run_id, after))
+        return entries
+
+    async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
+        """Asks a run to stop."""
+        row = await self._connections.row(statements.STOP, chat_key(chat), run_id)
+        return None if row is None else (row["run"], row["worker"])
+
+    async def request_renewal(self, worker: str, run_id: str) -> None:
+        """Sends a message to a worker."""
+        await self._connections.send(worker, f"renew {run_id}")
+
+    async def renewal_requests(self) -> AsyncGenerator[str | None]:
+        """Yields the ids of runs; ``None`` when the connection that listens was lost and is there again."""
+        while True:
+            yield await self._requests.get()
+
+    def _receive(self, message: str) -> None:
+        kind, _, run_id = message.partition(" ")
+        if kind == "renew":
+            self._requests.put_nowait(run_id)
+        elif (news := self._news.get(run_id)) is not None:
+            news.set()
+
+    def _receive_gap(self) -> None:
+        self._requests.put_nowait(None)
+        for news in list(self._news.values()):
+            news.set()
+
+    async def _append_all(self, appends: Sequence[_Append]) -> list[int | None]:
+        columns = zip(
+            *(
+                (
+                    chat_key(run.chat),
+                    run.run_id,
+                    token,
+                    piece.entry.after,
+                    piece.entry.count,
+                    piece.entry.events,
+                    piece.entry.end,
+                    b"" if piece.entry.after else piece.past,
+                )
+                for run, token, piece in appends
+            ),
+            strict=True,
+        )
+        settings = (self._connections.channels, self._times.log_ttl_ms)
+        rows = await self._connections.rows(statements.APPEND, *columns, *settings)
+        stored = {row["run"]: row["stored"] for row in rows}
+        return [stored.get(each.run.run_id) for each in appends]
+
+    async def _read_all(self, wanted: Sequence[tuple[str, int]]) -> list[list[Entry]]:
+        runs, positions = zip(*wanted, strict=True)
+        found: list[list[Entry]] = [[] for _ in wanted]
+        for row in await self._connections.rows(statements.ENTRIES, runs, positions, ENTRIES_AT_ONCE):
+            found[row["item"] - 1] += _entries(row)
+        return found
+
+    def _run_info(self, row: Any) -> RunInfo:
+        healthy = row["left_ms"] > self._times.healthy_ms
+        return RunInfo(run_id=row["run"], request=row["request"], phase=_PHASES[row["phase"]], healthy=healthy)
+
+    def _begin_to_sweep(self) -> None:
+        if self._sweep_task is None:
+            self._sweep_task = asyncio.create_task(self._sweep(), context=Context())
+
+    async def _sweep(self) -> None:
+        """Removes what is no longer kept, in all chats of the deployment. Each worker does so, at times of its own."""
+        interval = min(SWEEP_SECONDS, self._times.log_retention)
+        while True:
+            await asyncio.sleep(interval * random.uniform(0.5, 1))  # noqa: S311 - no secret
+            try:
+                while (await self._connections.rows(statements.SWEEP, SWEEP_ROWS))[0][0] == SWEEP_ROWS:
+                    pass
+            except RunLogError as error:
+                logger.warning("Old logs are not removed just now: %s", error)
+
+
+_PHASES: Final[Mapping[str, Phase]] = MappingProxyType({"claimed": "claimed", "open": "open", "closed": "closed"})
+
+
+def _entries(row: Any) -> list[Entry]:
+    """A row as entries: its events, and the end of the log if it has that, too."""
+    after, count, events, end = row["after"], row["count"], row["events"], row["ending"]
+    return [
+        *([Entry(after, count, events)] if count > after else ()),
+        *([Entry(count, count, end=end)] if end else ()),
+    ]

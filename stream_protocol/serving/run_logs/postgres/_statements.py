@@ -1,0 +1,271 @@
+"""The SQL of the run log in PostgreSQL. Each statement is one transaction, and safe to repeat.
+
+``adk_ui_stream`` begins the names of all tables; ``named`` puts another prefix in its place. The tables:
+
+``leases``: a row for each chat that has a run or had one lately. ``run`` is empty when the chat is free. The greatest
+``token`` that the chat has given (a fencing token) outlives the lease: by it a worker whose lease is gone sees whether
+a newer run has taken the chat.
+``logs``: a row for each run, with what comes before its entries: the first events, joined, and ``past``.
+``entries``: the events of a run, several a row, numbered by how many are before them.
+``readers``: the other workers that read a run.
+
+All but the leases are UNLOGGED: what they hold is in the memory of the worker that writes it, and is written again
+after a crash of the server, which empties them. So the text of an answer costs no write-ahead log, and a commit of it
+waits for no disk; neither do replicas and archives get it.
+"""
+
+from typing import Final
+
+PREFIX: Final = "adk_ui_stream"
+"""What begins the names in the statements below."""
+
+TABLES: Final = """
+SELECT count(to_regclass(name)) = 4
+FROM unnest(ARRAY['adk_ui_stream_leases', 'adk_ui_stream_logs', 'adk_ui_stream_entries', 'adk_ui_stream_readers'])
+    AS _ (name)
+"""
+"""Whether the tables are there."""
+
+SCHEMA: Final = """
+SELECT pg_advisory_xact_lock(hashtext('adk_ui_stream'));
+CREATE TABLE IF NOT EXISTS adk_ui_stream_leases (
+    chat text PRIMARY KEY,
+    run text NOT NULL,
+    worker text NOT NULL,
+    request text NOT NULL,
+    phase text NOT NULL,
+    token bigint NOT NULL,
+    stop boolean NOT NULL,
+    renewals integer NOT NULL,
+    held_until timestamptz NOT NULL,
+    kept_until timestamptz NOT NULL
+) WITH (fillfactor = 50);
+CREATE UNLOGGED TABLE IF NOT EXISTS adk_ui_stream_logs (
+    run text PRIMARY KEY,
+    past bytea NOT NULL,
+    joined integer NOT NULL,
+    events bytea NOT NULL,
+    kept_until timestamptz NOT NULL
+) WITH (fillfactor = 50);
+CREATE UNLOGGED TABLE IF NOT EXISTS adk_ui_stream_entries (
+    run text,
+    after integer,
+    count integer NOT NULL,
+    events bytea NOT NULL,
+    ending text NOT NULL,
+    PRIMARY KEY (run, after)
+);
+CREATE UNLOGGED TABLE IF NOT EXISTS adk_ui_stream_readers (
+    run text,
+    worker text,
+    until timestamptz NOT NULL,
+    PRIMARY KEY (run, worker)
+) WITH (fillfactor = 50);
+ALTER TABLE adk_ui_stream_logs ALTER past SET STORAGE EXTERNAL, ALTER events SET STORAGE EXTERNAL;
+ALTER TABLE adk_ui_stream_entries ALTER events SET STORAGE EXTERNAL;
+"""
+"""Makes the tables. Workers that start at once wait for each other. Half-filled pages have room for the next version of
+a row that is updated, so that its index stays as it is; large texts are not compressed, which would cost more than it
+saves in their minute."""
+
+PING: Final = """
+INSERT INTO adk_ui_stream_leases AS lease VALUES ('', '', '', '', '', 0, false, 0, now(), now())
+ON CONFLICT (chat) DO UPDATE SET kept_until = now()
+"""
+"""Writes a row that belongs to no chat."""
+
+CLAIM: Final = """
+-- chat, run, worker, request, lease ms, token ms
+INSERT INTO adk_ui_stream_leases AS lease VALUES (
+    $1, $2, $3, $4, 'claimed', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, false, 0,
+    clock_timestamp() + $5 * interval '1 ms', clock_timestamp() + $6 * interval '1 ms')
+ON CONFLICT (chat) DO UPDATE SET
+    run = excluded.run, worker = excluded.worker, request = excluded.request, phase = excluded.phase,
+    token = CASE WHEN lease.run = excluded.run THEN lease.token ELSE greatest(lease.token + 1, excluded.token) END,
+    stop = false, renewals = 0, held_until = excluded.held_until, kept_until = excluded.kept_until
+WHERE lease.run IN ('', excluded.run) OR lease.held_until <= clock_timestamp()
+RETURNING token
+"""
+"""Gives the chat to a run, and returns the run's token; no row if another run holds its lease."""
+
+PEEK: Final = """
+-- chats
+SELECT chat, run, worker, request, renewals,
+    CASE WHEN stop AND phase = 'open' THEN 'closed' ELSE phase END AS phase,
+    (extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 AS left_ms
+FROM adk_ui_stream_leases WHERE chat = ANY($1::text[]) AND run <> '' AND held_until > clock_timestamp()
+"""
+"""The runs that hold the leases of these chats."""
+
+RENEW: Final = """
+-- chat, run, worker, request, phase, token, lease ms, token ms, log ms
+WITH renewed AS (
+    INSERT INTO adk_ui_stream_leases AS lease VALUES (
+        $1, $2, $3, $4, $5, $6, false, 1,
+        clock_timestamp() + $7 * interval '1 ms', clock_timestamp() + $8 * interval '1 ms')
+    ON CONFLICT (chat) DO UPDATE SET
+        run = excluded.run, worker = excluded.worker, request = excluded.request, phase = excluded.phase,
+        token = excluded.token, stop = lease.stop AND lease.run = excluded.run, renewals = lease.renewals + 1,
+        held_until = excluded.held_until, kept_until = excluded.kept_until
+    WHERE lease.token <= excluded.token
+    RETURNING stop
+), kept AS (
+    UPDATE adk_ui_stream_logs SET kept_until = clock_timestamp() + $9 * interval '1 ms'
+    WHERE run = $2 AND EXISTS (SELECT FROM renewed)
+)
+SELECT stop, (SELECT count(*) FROM adk_ui_stream_readers WHERE run = $2 AND until > clock_timestamp()) AS readers
+FROM renewed
+"""
+"""Renews a lease; no row if a newer run has taken the chat. Returns whether the run was asked to stop, and how many
+other workers read it. A lease that was lost in a fail-over is written again, also over the lease of an older run."""
+
+APPEND: Final = """
+-- arrays: chat, run, token, after, count, events, ending, past; channel, log ms
+WITH given AS (
+    SELECT * FROM unnest(
+        $1::text[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[], $7::text[], $8::bytea[]
+    ) AS _ (chat, run, token, after, count, events, ending, past)
+), held AS (
+    SELECT given.*, log.run IS NULL AS is_new, coalesce(greatest(log.joined, (
+        SELECT entry.count FROM adk_ui_stream_entries AS entry
+        WHERE entry.run = given.run ORDER BY entry.after DESC LIMIT 1
+    )), 0) AS stored
+    FROM given JOIN adk_ui_stream_leases AS lease USING (chat, run, token)
+    LEFT JOIN adk_ui_stream_logs AS log ON log.run = given.run
+), begun AS (
+    INSERT INTO adk_ui_stream_logs
+    SELECT run, past, 0, '', clock_timestamp() + $10 * interval '1 ms' FROM held WHERE is_new AND stored = after
+    ON CONFLICT DO NOTHING
+), added AS (
+    INSERT INTO adk_ui_stream_entries SELECT run, after, count, events, ending FROM held WHERE stored = after
+    ON CONFLICT DO NOTHING
+    RETURNING run
+), closed AS (
+    UPDATE adk_ui_stream_leases AS lease SET phase = 'closed' FROM held
+    WHERE (lease.chat, lease.run, lease.token) = (held.chat, held.run, held.token) AND held.ending <> ''
+        AND held.stored = held.after
+), told AS (
+    SELECT pg_notify($9 || reader.worker, 'more ' || reader.run)
+    FROM added JOIN adk_ui_stream_readers AS reader USING (run) WHERE reader.until > clock_timestamp()
+)
+SELECT run, CASE WHEN stored = after THEN count ELSE stored END AS stored, (SELECT count(*) FROM told) AS told
+FROM held
+"""
+"""Appends entries to the logs of several runs. Returns how many events each log has then; no row for a run that does
+not hold the lease. Appends nothing unless the log has the expected number of events. Tells those who read."""
+
+REPLACE: Final = """
+-- chat, run, token, joined, events, past, log ms
+WITH lease AS (
+    SELECT FROM adk_ui_stream_leases WHERE chat = $1 AND run = $2 AND token = $3
+), begun AS (
+    INSERT INTO adk_ui_stream_logs AS log
+    SELECT $2, $6::bytea, $4::integer, $5::bytea, clock_timestamp() + $7 * interval '1 ms' FROM lease
+    ON CONFLICT (run) DO UPDATE SET joined = excluded.joined, events = excluded.events, past = excluded.past
+), gone AS (
+    DELETE FROM adk_ui_stream_entries
+    WHERE run = $2 AND count <= $4::integer AND ending = '' AND EXISTS (SELECT FROM lease)
+)
+SELECT greatest($4::integer, (
+    SELECT count FROM adk_ui_stream_entries WHERE run = $2 ORDER BY after DESC LIMIT 1
+)) AS stored FROM lease
+"""
+"""Replaces the first entries by joined events. Returns how many events the log has then; no row for a run that does not
+hold the lease."""
+
+FREE: Final = """
+-- chat, run, channel, log ms
+WITH freed AS (
+    UPDATE adk_ui_stream_leases SET run = '', stop = false, token = token + 1 WHERE chat = $1 AND run = $2
+    RETURNING chat
+), last AS (
+    SELECT count, ending FROM adk_ui_stream_entries WHERE run = $2 ORDER BY after DESC LIMIT 1
+), kept AS (
+    UPDATE adk_ui_stream_logs SET kept_until = clock_timestamp() + $4 * interval '1 ms'
+    WHERE run = $2 AND EXISTS (SELECT FROM freed)
+    RETURNING run, greatest(joined, (SELECT count FROM last)) AS stored
+), ended AS (
+    INSERT INTO adk_ui_stream_entries
+    SELECT run, stored, stored, '', 'broken' FROM kept WHERE NOT EXISTS (SELECT FROM last WHERE ending <> '')
+    ON CONFLICT DO NOTHING
+    RETURNING run
+)
+SELECT pg_notify($3 || reader.worker, 'more ' || reader.run) FROM ended JOIN adk_ui_stream_readers AS reader USING (run)
+"""
+"""Frees the chat. A log without an end gets the end ``broken``. The token grows, so that a renewal that the server sees
+only now does not take the chat again: it was under way on another connection."""
+
+WATCH: Final = """
+-- chat, run, worker, ms (0: no longer)
+WITH lease AS (
+    SELECT run, worker, token FROM adk_ui_stream_leases WHERE chat = $1 AND run <> '' AND held_until > clock_timestamp()
+), noted AS (
+    INSERT INTO adk_ui_stream_readers AS reader
+    SELECT $2, $3, clock_timestamp() + $4 * interval '1 ms' FROM lease WHERE run = $2 AND $4 > 0
+    ON CONFLICT (run, worker) DO UPDATE SET until = excluded.until
+), left_off AS (
+    DELETE FROM adk_ui_stream_readers WHERE run = $2 AND worker = $3 AND $4 = 0
+)
+SELECT coalesce(lease.run, '') AS holder, coalesce(lease.worker, '') AS worker, coalesce(lease.token, 0) AS token, (
+    SELECT greatest(log.joined, (
+        SELECT count FROM adk_ui_stream_entries AS entry WHERE entry.run = $2 ORDER BY entry.after DESC LIMIT 1
+    )) FROM adk_ui_stream_logs AS log WHERE log.run = $2
+) AS available
+FROM (VALUES (1)) AS one LEFT JOIN lease ON true
+"""
+"""Notes that a worker reads a run, for so many milliseconds, or no longer. Returns the run that holds the lease, its
+worker and token, and how many events the log of the given run has; NULL if there is none."""
+
+HEAD: Final = """
+-- run
+SELECT joined, events, past FROM adk_ui_stream_logs WHERE run = $1
+"""
+"""What comes before a log's first entry."""
+
+ENTRIES: Final = """
+-- arrays: run, position; limit
+SELECT wanted.item, entry.after, entry.count, entry.events, entry.ending
+FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY AS wanted (run, position, item) CROSS JOIN LATERAL (
+    SELECT * FROM adk_ui_stream_entries AS entry
+    WHERE entry.run = wanted.run AND entry.after >= coalesce((
+        SELECT max(first.after) FROM adk_ui_stream_entries AS first
+        WHERE first.run = wanted.run AND first.after <= wanted.position
+    ), 0) AND (entry.count > wanted.position OR entry.ending <> '')
+    ORDER BY entry.after LIMIT $3
+) AS entry
+ORDER BY wanted.item, entry.after
+"""
+"""The next entries of several logs, each beginning with the one in which the position is. ``item`` counts from 1."""
+
+STOP: Final = """
+-- chat, run
+UPDATE adk_ui_stream_leases SET stop = true
+WHERE chat = $1 AND run <> '' AND held_until > clock_timestamp() AND $2 IN ('', run)
+RETURNING run, worker
+"""
+"""Asks the run that holds the lease to stop: the given run, or any if none is given. Its worker sees the flag when it
+renews the lease."""
+
+SWEEP: Final = """
+-- limit
+WITH old AS (
+    DELETE FROM adk_ui_stream_logs WHERE run IN (
+        SELECT run FROM adk_ui_stream_logs WHERE kept_until < clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED)
+    RETURNING run
+), entries AS (
+    DELETE FROM adk_ui_stream_entries AS entry USING old WHERE entry.run = old.run
+), leases AS (
+    DELETE FROM adk_ui_stream_leases WHERE chat IN (
+        SELECT chat FROM adk_ui_stream_leases WHERE kept_until < clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED)
+), readers AS (
+    DELETE FROM adk_ui_stream_readers WHERE (run, worker) IN (
+        SELECT run, worker FROM adk_ui_stream_readers WHERE until < clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED)
+)
+SELECT count(*) FROM old
+"""
+"""Removes what is no longer kept, as far as nobody else does so just now. Returns how many logs these were."""
+
+
+def named(statement: str, prefix: str) -> str:
+    """The statement, for tables whose names begin with this prefix: lower-case letters, digits and underscores."""
+    return statement.replace(PREFIX, prefix)
