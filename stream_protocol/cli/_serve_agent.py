@@ -92,8 +92,8 @@ class AgentServer:
     session_service_uri: str | None
     history_cut: HistoryCut
     disconnect_grace: float | None
-    redis_url: str | None
-    redis_prefix: str
+    run_log_url: str | None
+    run_log_prefix: str | None
     lease: float
     limits: ServiceLimits
     max_connections: int
@@ -123,7 +123,7 @@ class AgentServer:
             service = ChatService(
                 target,
                 session_service=load_session_service(self.session_service_uri) if self.session_service_uri else None,
-                run_log=_run_log(self.redis_url, self.redis_prefix, self.lease) if self.redis_url else None,
+                run_log=self._run_log(self.run_log_url) if self.run_log_url else None,
                 disconnect_grace=self.disconnect_grace,
                 limits=self.limits,
                 history_cut=self.history_cut,
@@ -141,6 +141,12 @@ class AgentServer:
         if self.workers > 1 and self._each_process_has_its_own_chats(service):
             refuse("--workers needs chats that all of them have: --session-service-uri, a file or a database")
         return Loaded(service, inspector)
+
+    def _run_log(self, url: str) -> RunLog:
+        try:
+            return load_run_log(url, prefix=self.run_log_prefix, lease=self.lease)
+        except (ImportError, RunLogError) as error:  # an extra may not be installed
+            refuse(str(error))
 
     def _each_process_has_its_own_chats(self, service: ChatService) -> bool:
         in_memory = isinstance(service.runner.session_service, InMemorySessionService)
@@ -228,7 +234,7 @@ class AgentServer:
             "Chats": self._place_of_chats(service),
             "Chat API": f"{url}/api/chat" + ("" if self.page else ", without a page"),
             "Workers": f"{self.workers} processes" if self.workers > 1 else "",
-            "Runs": f"shared by the workers of {without_password(self.redis_url)}" if self.redis_url else "",
+            "Runs": f"shared by the workers of {without_password(self.run_log_url)}" if self.run_log_url else "",
             "Recorded": f"into {self.record_folder}" if self.record_folder else "",
             "Audited": f"into {self.audit_file}" if self.audit_file else "",
         }
@@ -256,10 +262,3 @@ def _audit_file(path: str) -> AuditFile:
         return AuditFile(path)
     except OSError as error:
         refuse(f"cannot write {path}: {error.strerror}")
-
-
-def _run_log(url: str, prefix: str, lease: float) -> RunLog:
-    try:
-        return load_run_log(url, prefix=prefix, lease=lease)
-    except (ImportError, RunLogError) as error:  # an extra may not be installed
-        refuse(str(error))

@@ -137,15 +137,21 @@ _EXAMPLES: Final = {
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Processes that serve at one address; one that dies is replaced. Several need --redis and a store of chats.",
+    help="Processes that serve at one address; one that dies is replaced. Several need --run-log and a store of chats.",
 )
-@click.option("--redis", "redis_url", help="Keep what runs where all workers find it: redis://host:6379/0.")
 @click.option(
+    "--run-log",
+    "--redis",
+    "run_log_url",
+    metavar="URL",
+    help="Keep what runs where all workers find it: redis://host:6379/0, postgresql://user@host/db, …",
+)
+@click.option(
+    "--run-log-prefix",
     "--redis-prefix",
     metavar="TEXT",
-    default="adk-ui-stream",
-    show_default=True,
-    help="Begins all keys in Redis. Deployments that share a Redis need one each.",
+    help="Begins all names there. Deployments that share a Redis or a database need one each."
+    "  [default: adk-ui-stream, in PostgreSQL adk_ui_stream]",
 )
 @click.option(
     "--lease",
@@ -244,9 +250,9 @@ def serve(
     history_cut: HistoryCut,
     session_service_uri: str | None,
     workers: int,
-    redis_url: str | None,
+    run_log_url: str | None,
     lease: float,
-    redis_prefix: str,
+    run_log_prefix: str | None,
     user_header: str | None,
     record_folder: str | None,
     audit_file: str | None,
@@ -286,8 +292,8 @@ def serve(
     if target is None or recordings is not None:
         refuse("serve takes a TARGET or --replay, one of them")
     refuse_without("--replay", {"session", "pace"})
-    if redis_url is None:
-        refuse_without("--redis", {"lease", "redis_prefix", *({"workers"} if workers > 1 else ())})
+    if run_log_url is None:
+        refuse_without("--run-log", {"lease", "run_log_prefix", *({"workers"} if workers > 1 else ())})
     if log_format == "text":
         refuse_without("--log-format json", {"log_whole"})
     if workers > 1 and metrics:
@@ -309,8 +315,8 @@ def serve(
         session_service_uri=session_service_uri,
         history_cut=history_cut,
         disconnect_grace=disconnect_grace,
-        redis_url=redis_url,
-        redis_prefix=redis_prefix,
+        run_log_url=run_log_url,
+        run_log_prefix=run_log_prefix,
         lease=lease,
         limits=ServiceLimits(
             max_runs=max_runs, max_runs_per_user=max_runs_per_user, max_requests_per_minute=requests_per_minute

@@ -257,12 +257,16 @@ def test_the_page_has_the_cause_and_the_terminal_the_traceback_if_they_are_asked
     assert "Traceback (most recent call last):" in log
 
 
-def test_a_redis_that_cannot_be_reached_is_told_in_one_line_without_its_password(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("option", "scheme"), [("--redis", "redis"), ("--run-log", "postgresql")])
+def test_a_store_that_cannot_be_reached_is_told_in_one_line_without_its_password(
+    tmp_path: Path, option: str, scheme: str
+) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    done = cli("serve", "agent:root_agent", "--redis", f"redis://:s3cret@127.0.0.1:{free_port()}/0", cwd=tmp_path)
+    url = f"{scheme}://ann:s3cret@127.0.0.1:{free_port()}/0"
+    done = cli("serve", "agent:root_agent", option, url, cwd=tmp_path)
     assert (done.exit_code, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
-    assert "redis://127.0.0.1" in done.stderr
+    assert f"{scheme}://127.0.0.1" in done.stderr
     assert "s3cret" not in done.stderr
 
 
@@ -273,6 +277,11 @@ def test_a_redis_that_cannot_be_reached_is_told_in_one_line_without_its_password
             ("--redis", "redis://127.0.0.1:1/0", "--redis-prefix", "a{b}"),
             "The prefix in Redis must be 1 to 64 of these: ASCII letters, digits, and . _ : / @ -",
         ),
+        (
+            ("--run-log", "postgresql://127.0.0.1:1/db", "--run-log-prefix", "a-b"),
+            "The prefix in PostgreSQL must be 1 to 24 of these: a to z, _ and, but first, digits",
+        ),
+        (("--run-log", "mysql://127.0.0.1:1/db"), "The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db."),
         (("--audit", "nowhere/audit.jsonl"), "cannot write nowhere/audit.jsonl: No such file or directory"),
         (("--audit", "."), "cannot write .: Is a directory"),
     ],

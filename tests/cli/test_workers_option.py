@@ -23,7 +23,8 @@ REDIS = ("--redis", "redis://127.0.0.1:1/0")
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((), "--workers means nothing without --redis"),
+        ((), "--workers means nothing without --run-log"),
+        (("--run-log", "postgresql://127.0.0.1:1/db", "--reload"), "--reload takes one worker"),
         ((*REDIS, "--reload"), "--reload takes one worker"),
         ((*REDIS, "--inspect"), "--inspect takes one worker"),
     ],
@@ -64,7 +65,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Age
             main, ["serve", "several_agent:root_agent", "--workers", "2", "--port", "0", *REDIS, *options]
         )
         assert done.exit_code == 0, done.output
-        return replace(given[0], redis_url=None)
+        return replace(given[0], run_log_url=None)
 
     return told
 

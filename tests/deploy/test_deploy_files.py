@@ -59,7 +59,7 @@ def workers() -> dict[str, list[str]]:
 def test_serve_takes_the_command_of_a_worker(command: list[str]) -> None:
     options = serve_options(command)
     assert (options["target"], options["host"], options["port"]) == ("my_package", "0.0.0.0", PORT)
-    assert options["redis_url"]
+    assert options["run_log_url"]
     assert options["session_service_uri"]
     assert options["log_format"] == "json"
 
@@ -172,7 +172,7 @@ def test_nginx_goes_round_the_workers_of_compose() -> None:
 def test_compose_waits_for_what_a_worker_needs() -> None:
     services = compose()["services"]
     options = serve_options(workers()["compose, first"])
-    hosts = re.findall(r"(?://|@)([\w-]+)(?::\d+)?/", options["redis_url"] + options["session_service_uri"])
+    hosts = re.findall(r"(?://|@)([\w-]+)(?::\d+)?/", options["run_log_url"] + options["session_service_uri"])
     assert sorted(hosts) == sorted(services["worker-1"]["depends_on"])
     for name in services["worker-1"]["depends_on"]:
         assert "healthcheck" in services[name]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from stream_protocol.wire import StreamProtocolError
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
     from stream_protocol.serving.run_logs.postgres import PostgresRunLog
     from stream_protocol.serving.run_logs.redis import RedisRunLog
+
+REDIS: Final = ("redis", "unix:")
+POSTGRES: Final = ("postgres",)
+"""How the URLs of each kind begin."""
 
 
 def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
@@ -24,7 +30,9 @@ def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
 
 
 def _make(url: str, prefix: str | None, lease: float) -> SharedRunLog:
-    kind = _postgres() if url.startswith("postgres") else _redis()
+    if not url.startswith((*REDIS, *POSTGRES)):
+        raise StreamProtocolError("The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db.")
+    kind = _postgres() if url.startswith(POSTGRES) else _redis()
     return kind(url, lease=lease) if prefix is None else kind(url, prefix=prefix, lease=lease)
 
 

@@ -38,16 +38,17 @@ Pool: TypeAlias = Any
 
 logger = logging.getLogger(__name__)
 
-FAILURES: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
-"""What asyncpg raises. (``TimeoutError`` is an ``OSError``.)"""
-
 LOST: Final = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # of a connection that was told of its end just now
     ConnectionError,
 )
-"""Of these, what says that a connection has died: perhaps while nobody used it."""
+"""What asyncpg raises when a connection has died: perhaps while nobody used it."""
+
+FAILURES: Final = (*LOST, asyncpg.PostgresError, OSError)
+"""All that asyncpg raises. (``TimeoutError`` is an ``OSError``.)"""
 
 STATEMENTS_AT_ONCE: Final = 4
 """The connections of a worker, besides the one that listens. A server has 100 by default, for all that use it."""
@@ -62,6 +63,8 @@ _PREFIX: Final = re.compile(rf"[a-z_][a-z0-9_]{{0,{MAX_PREFIX_LENGTH - 1}}}")
 
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+asyncpg")
 """The last is SQLAlchemy's, and so that of ADK's ``DatabaseSessionService``."""
+
+LIKE: Final = "The URL of PostgreSQL must be like postgresql://user:password@host:5432/database"
 
 CHECK: Final = "check"
 """The message by which a worker finds out whether messages arrive."""
@@ -90,9 +93,7 @@ class Connections:
             )
         scheme, separator, rest = url.partition("://")
         if scheme not in _SCHEMES or not separator:
-            raise StreamProtocolError(
-                "The URL of PostgreSQL must be like postgresql://user:password@host:5432/database."
-            )
+            raise StreamProtocolError(f"{LIKE}.")
         self._url = f"postgresql://{rest}"
         self._where = f"postgresql://{rest.rpartition('@')[2]}".partition("?")[0]
         self._prefix = prefix
@@ -153,7 +154,10 @@ class Connections:
     async def _open(self) -> Pool:
         async with self._opening:
             if self._pool is None:
-                pool = await asyncpg.create_pool(self._url, min_size=1, max_size=STATEMENTS_AT_ONCE, **_OPTIONS)
+                try:
+                    pool = await asyncpg.create_pool(self._url, min_size=1, max_size=STATEMENTS_AT_ONCE, **_OPTIONS)
+                except (ValueError, OverflowError):  # what is no port, or no option; its text may hold a password
+                    raise RunLogError(f"{self._where}: {LIKE}") from None
                 try:
                     await _in_pool(pool, self._make_tables)
                     await self._begin_to_listen(pool)
@@ -234,11 +238,11 @@ _OPTIONS: Final[dict[str, Any]] = {"server_settings": {"application_name": "adk-
 
 
 async def _in_pool(pool: Pool, work: Callable[[Connection], Awaitable[Result]]) -> Result:
-    """Does this with a connection. One that is still busy afterwards, since nobody waits any more, is closed."""
+    """Does this with a connection. One that has died, or is busy with what nobody waits for any more, is closed."""
     connection = await pool.acquire()
     try:
         return await work(connection)
-    except (TimeoutError, asyncio.CancelledError):
+    except (*LOST, asyncio.CancelledError):
         connection.terminate()
         raise
     finally:
@@ -247,7 +251,5 @@ async def _in_pool(pool: Pool, work: Callable[[Connection], Awaitable[Result]]) 
 
 def _reason(error: BaseException) -> str:
     """One line that says why PostgreSQL cannot be reached."""
-    if isinstance(error, asyncpg.exceptions.ClientConfigurationError):  # its text may hold a part of the password
-        return "the URL must be like postgresql://user:password@host:5432/database"
     line = next(iter(str(error).splitlines()), "")
     return line or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
