@@ -1,4 +1,4 @@
-"""What it costs to keep a response in a run log, per chunk: in memory, and in a Redis on this machine."""
+"""What it costs to keep a response in a run log, per chunk: in memory, and in a Redis or PostgreSQL on this machine."""
 
 import asyncio
 import shutil
@@ -6,7 +6,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from statistics import median
 from time import perf_counter
@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from bench.conversation import conversation
 from stream_protocol import iter_sse
-from stream_protocol.serving import MemoryRunLog, RedisRunLog
+from stream_protocol.serving import MemoryRunLog, PostgresRunLog, RedisRunLog
 from stream_protocol.serving.run_logs import EventBuffer, RunLog, RunReader
+from tests.postgres import postgres_binaries, postgres_server
 
 ROUNDS = 15
 WARM_UP = 3
@@ -30,24 +31,35 @@ class Cost(NamedTuple):
 
 
 async def run_log_costs() -> list[Cost]:
-    """Returns a row per run log; the one in memory alone if there is no ``redis-server``."""
+    """Returns a row for the run log in memory, and two for each store that is installed here."""
     events = list(chain.from_iterable(iter_sse(turn) for turn in conversation()))
-    if shutil.which("redis-server") is None:
-        memory = MemoryRunLog()
-        return _rows({"memory": [await _time(memory, memory, events) for _ in range(ROUNDS)]})
-    with local_redis() as url:
-        return _rows(await _compare(url, events))
+    memory = MemoryRunLog()
+    logs: dict[str, tuple[RunLog, RunLog]] = {"memory": (memory, memory)}
+    with ExitStack() as servers:
+        if shutil.which("redis-server") is not None:
+            url = servers.enter_context(local_redis())
+            logs |= _pairs("Redis", RedisRunLog(url), RedisRunLog(url))
+        if postgres_binaries() is not None:
+            url = servers.enter_context(postgres_server()).new_database()
+            logs |= _pairs("PostgreSQL", PostgresRunLog(url), PostgresRunLog(url))
+        try:
+            return _rows(await _compare(logs, events))
+        finally:
+            for pair in logs.values():
+                for log in pair:
+                    await log.aclose()
 
 
-async def _compare(url: str, events: list[bytes]) -> dict[str, list[float]]:
-    memory, redis, elsewhere = MemoryRunLog(), RedisRunLog(url), RedisRunLog(url)
-    times: dict[str, list[float]] = {"memory": [], "Redis": [], "Redis, read by another worker": []}
+def _pairs(name: str, one: RunLog, other: RunLog) -> dict[str, tuple[RunLog, RunLog]]:
+    """What is measured -> who writes, and who reads."""
+    return {name: (one, one), f"{name}, read by another worker": (one, other)}
+
+
+async def _compare(logs: dict[str, tuple[RunLog, RunLog]], events: list[bytes]) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {name: [] for name in logs}
     for _ in range(WARM_UP + ROUNDS):
-        times["memory"].append(await _time(memory, memory, events))
-        times["Redis"].append(await _time(redis, redis, events))
-        times["Redis, read by another worker"].append(await _time(redis, elsewhere, events))
-    await redis.aclose()
-    await elsewhere.aclose()
+        for name, (log, read_by) in logs.items():
+            times[name].append(await _time(log, read_by, events))
     return {name: rounds[WARM_UP:] for name, rounds in times.items()}
 
 

@@ -45,7 +45,7 @@ class Postgres:
 @contextmanager
 def postgres_server() -> Iterator[Postgres]:
     """Runs a server on a free port of loopback. Skips the test where PostgreSQL is not installed."""
-    binaries = _binaries()
+    binaries = postgres_binaries() or missing("PostgreSQL is not installed")
     with tempfile.TemporaryDirectory(prefix="postgres-") as folder:
         if os.geteuid() == 0:
             shutil.chown(folder, UNPRIVILEGED)
@@ -78,9 +78,8 @@ def _run(command: Sequence[str | Path], folder: str) -> None:
         assert done.returncode == 0, output.read()
 
 
-def _binaries() -> Path:
+def postgres_binaries() -> Path | None:
+    """The folder of its commands; ``None`` where PostgreSQL is not installed."""
     folders = [Path(found).resolve().parent] if (found := shutil.which("pg_ctl")) else []
     folders += sorted(DEBIAN_BINARIES.glob("*/bin"), reverse=True)
-    return next((folder for folder in folders if (folder / "initdb").is_file()), None) or missing(
-        "PostgreSQL is not installed"
-    )
+    return next((folder for folder in folders if (folder / "initdb").is_file()), None)

@@ -154,7 +154,12 @@ def test_every_example_sends_what_a_request_is_about_and_not_the_whole_chat() ->
 
 def test_the_services_for_many_workers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     install_my_package(monkeypatch, LlmAgent(name="assistant"))
-    for code in (block("docs/durable.md", "RedisRunLog("), block("docs/redis.md", "RedisRunLog(")):
+    codes = (
+        block("docs/durable.md", "RedisRunLog("),
+        block("docs/redis.md", "RedisRunLog("),
+        block("docs/postgresql.md", "PostgresRunLog("),
+    )
+    for code in codes:
         names: dict[str, Any] = {}
         exec(compile(code, "page", "exec"), names)  # the page is ours
         assert isinstance(names["service"], ChatService)

@@ -281,7 +281,10 @@ def test_a_store_that_cannot_be_reached_is_told_in_one_line_without_its_password
             ("--run-log", "postgresql://127.0.0.1:1/db", "--run-log-prefix", "a-b"),
             "The prefix in PostgreSQL must be 1 to 24 of these: a to z, _ and, but first, digits",
         ),
-        (("--run-log", "mysql://127.0.0.1:1/db"), "The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db."),
+        (
+            ("--run-log", "mysql://127.0.0.1:1/db"),
+            "The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db.",
+        ),
         (("--audit", "nowhere/audit.jsonl"), "cannot write nowhere/audit.jsonl: No such file or directory"),
         (("--audit", "."), "cannot write .: Is a directory"),
     ],
