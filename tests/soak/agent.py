@@ -1,12 +1,13 @@
 """The fleet's agent in a worker that tells how it is: twice a second a line of JSON in a file of the fleet's folder.
 
-A line has ``lag``, the longest that the event loop was late since the last one, in seconds, and ``tasks``, how many
-asyncio tasks there are of each name.
+A line has ``lag``, the longest that the event loop was late since the last one, in seconds; ``tasks``, how many asyncio
+tasks there are of each name; and ``blocks``, how many pieces of memory Python's objects take.
 """
 
 import asyncio
 import json
 import os
+import sys
 from collections import Counter
 from contextvars import Context
 from typing import Any, Final
@@ -40,7 +41,8 @@ class LoopWatch:
                     await asyncio.sleep(LOOK_SECONDS)
                     lag = max(lag, now() - due)
                 tasks = Counter(_name(task) for task in asyncio.all_tasks())
-                lines.write(json.dumps({"lag": round(lag, 4), "tasks": tasks}) + "\n")
+                told = {"lag": round(lag, 4), "tasks": tasks, "blocks": sys.getallocatedblocks()}
+                lines.write(json.dumps(told) + "\n")
 
 
 def _name(task: asyncio.Task[Any]) -> str:

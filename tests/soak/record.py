@@ -19,7 +19,10 @@ WINDOWS: Final = 5
 MAX_GROWTH: Final = 10.0
 """MiB from the first window to the last."""
 
-NUMBERS: Final = ("memory", "clients", "stores", "files", "threads", "lag")
+MAX_MORE_BLOCKS: Final = 0.05
+"""The part by which Python's objects may become more from the first window to the last."""
+
+NUMBERS: Final = ("memory", "blocks", "clients", "stores", "files", "threads", "lag")
 """What there is of a worker in each moment: see ``Look``."""
 
 Column = Sequence[float | None]
@@ -38,26 +41,34 @@ class Record:
     workers: Sequence[Mapping[str, Column]]
     deaths: Sequence[float]
 
-    def windows(self) -> list[float]:
-        """The medians of the memory of the worker that stays, in MiB."""
-        memory = [each for each in self.workers[0]["memory"] if each is not None]
-        judged = memory[int(len(memory) * WARM_UP) :]
-        bounds = [len(judged) * number // WINDOWS for number in range(WINDOWS + 1)]
+    def windows(self, number: str) -> list[float]:
+        """The medians of a number of the worker that stays."""
+        column = [each for each in self.workers[0][number] if each is not None]
+        judged = column[int(len(column) * WARM_UP) :]
+        bounds = [len(judged) * window // WINDOWS for window in range(WINDOWS + 1)]
         return [median(judged[begin:end]) for begin, end in pairwise(bounds)]
 
     @property
     def growth(self) -> float:
         """MiB from the first window to the last."""
-        first, *_, last = self.windows()
+        first, *_, last = self.windows("memory")
         return last - first
+
+    @property
+    def more_blocks(self) -> float:
+        """The part by which Python's objects have become more from the first window to the last."""
+        first, *_, last = self.windows("blocks")
+        return last / first - 1
 
     def summary(self) -> str:
         """For who has started it."""
         lags = [each for worker in self.workers for each in worker["lag"] if each is not None]
-        memory = ", ".join(f"{each:.1f}" for each in self.windows())
+        memory = ", ".join(f"{each:.1f}" for each in self.windows("memory"))
+        blocks = ", ".join(f"{each / 1000:.0f}" for each in self.windows("blocks"))
         return (
             f"{self.chats[-1]:,} chats in {self.seconds[-1] / 60:.1f} minutes, {len(self.deaths)} deaths of a worker.\n"
             f"Memory of the worker that stays, MiB, medians of {WINDOWS} windows after the warm-up: {memory}.\n"
+            f"Its Python objects, thousands of pieces of memory: {blocks}.\n"
             f"Loop late by, in the worst moment of each second, ms: median {median(lags):.0f}, most {max(lags):.0f}.\n"
             f"Load of the machine: median {median(self.load):.1f}. Worst lag above {BUSY:.0f} ms, when broken promises"
             f" are not counted: in {sum(each > BUSY for each in lags) / len(lags):.0%} of the seconds."

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.record import MAX_GROWTH, WARM_UP, Record, left_behind, load_record, recorded
+from tests.soak.record import MAX_GROWTH, MAX_MORE_BLOCKS, WARM_UP, Record, left_behind, load_record, recorded
 from tests.soak.watch import Look, Moment
 from website import soak
 
@@ -13,14 +13,15 @@ SECONDS = 600
 
 
 def look(**changed: object) -> Look:
-    numbers: dict[str, object] = {"memory": 150.0, "clients": 0, "stores": 9, "files": 16, "threads": 3, "lag": 5.0}
+    numbers: dict[str, object] = {"memory": 150.0, "blocks": 10**6, "clients": 0, "stores": 9, "files": 16}
+    numbers |= {"threads": 3, "lag": 5.0}
     return Look(**{**numbers, "tasks": {"main": 1}, **changed})  # type: ignore[arg-type]  # what a test says is right
 
 
-def record(memory: Callable[[int], float]) -> Record:
+def record(number: str, of: Callable[[int], float]) -> Record:
     """Of ten minutes in which a worker has so much."""
     moments = [
-        Moment(float(second), second * 5, 2.0, 300, [look(memory=memory(second)), None]) for second in range(SECONDS)
+        Moment(float(second), second * 5, 2.0, 300, [look(**{number: of(second)}), None]) for second in range(SECONDS)
     ]
     return recorded(moments, deaths=[60.0])
 
@@ -35,7 +36,18 @@ def record(memory: Callable[[int], float]) -> Record:
     ],
 )
 def test_memory_that_grows_with_the_chats_is_found(memory: Callable[[int], float], passes: bool) -> None:
-    assert (record(memory).growth <= MAX_GROWTH) is passes
+    assert (record("memory", memory).growth <= MAX_GROWTH) is passes
+
+
+@pytest.mark.parametrize(
+    ("blocks", "passes"),
+    [
+        pytest.param(lambda second: 10**6 + 50_000 * (second % 2), True, id="more when more runs go on"),
+        pytest.param(lambda second: 10**6 + 50 * 5 * second, False, id="50 for each chat"),
+    ],
+)
+def test_objects_that_become_more_with_the_chats_are_found(blocks: Callable[[int], float], passes: bool) -> None:
+    assert (record("blocks", blocks).more_blocks <= MAX_MORE_BLOCKS) is passes
 
 
 @pytest.mark.parametrize(
@@ -53,7 +65,7 @@ def test_what_is_left_behind_is_named(after: Look, said: list[str]) -> None:
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    whole = record(lambda second: 150.0)
+    whole = record("memory", lambda second: 150.0)
     whole.write(tmp_path / "record.json")
     assert load_record(tmp_path / "record.json") == whole
 

@@ -25,7 +25,7 @@ from tests.fleet.workers import LEASE, Fleet, fleet
 from tests.postgres import Postgres
 from tests.served import served
 from tests.soak.crowd import USER, Crowd, RealClient
-from tests.soak.record import MAX_GROWTH, Record, left_behind, recorded
+from tests.soak.record import MAX_GROWTH, MAX_MORE_BLOCKS, Record, left_behind, recorded
 from tests.soak.watch import Look, Watch
 
 MINUTES: Final = float(os.environ.get("SOAK_MINUTES", "10"))
@@ -111,7 +111,11 @@ async def soak(house: Fleet, rng: Random) -> Outcome:
     record = recorded(watch.moments, deaths)
     wrong = [*crowd.broken, *await at_rest(watch, first)]
     if record.growth > MAX_GROWTH:
-        wrong.append(f"memory has grown by {record.growth:.1f} MiB, of at most {MAX_GROWTH}: {record.windows()}")
+        wrong.append(
+            f"memory has grown by {record.growth:.1f} MiB, of at most {MAX_GROWTH}: {record.windows('memory')}"
+        )
+    if record.more_blocks > MAX_MORE_BLOCKS:
+        wrong.append(f"Python's objects are {record.more_blocks:.0%} more: {record.windows('blocks')}")
     return Outcome(record, wrong)
 
 

@@ -24,17 +24,28 @@ MIB: Final = 2**20
 
 @dataclass(frozen=True)
 class Look:
-    """One worker at one moment. ``memory``: resident, in MiB. ``clients``: its connections to clients; ``stores``:
+    """One worker at one moment. ``memory``: resident, in MiB. ``blocks``: how many pieces of memory Python's objects
+    take, each of some 100 bytes. ``clients``: its connections to clients; ``stores``:
     those to Redis and to PostgreSQL; ``files``: descriptors that are no such connection. ``lag``: the longest that its
     loop was late since the last look, in milliseconds. ``tasks``: how many there are of each name."""
 
     memory: float
+    blocks: int
     clients: int
     stores: int
     files: int
     threads: int
     lag: float
     tasks: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a worker has told of itself: see ``tests.soak.agent``."""
+
+    lag: float = 0.0
+    tasks: Mapping[str, int] = field(default_factory=dict)
+    blocks: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class Watch:
     moments: list[Moment] = field(default_factory=list)
     _read: dict[int, int] = field(default_factory=dict)
     """How much was read of what a worker has told, by process id."""
-    _last: dict[int, tuple[float, Mapping[str, int]]] = field(default_factory=dict)
+    _last: dict[int, Told] = field(default_factory=dict)
     """And what that was."""
     begun: float = field(default_factory=time.monotonic)
 
@@ -103,19 +114,20 @@ class Watch:
             return None  # it was killed, and its successor is not there yet
         if not memory:  # it has been killed just now
             return None
-        lag, tasks = self._told(process.pid)
+        told = self._told(process.pid)
         return Look(
             memory=round(memory / MIB, 1),
+            blocks=told.blocks,
             clients=len(clients),
             stores=len(others),
             files=files - len(clients) - len(others),
             threads=threads,
-            lag=round(lag * 1000, 1),
-            tasks=tasks,
+            lag=round(told.lag * 1000, 1),
+            tasks=told.tasks,
         )
 
-    def _told(self, pid: int) -> tuple[float, Mapping[str, int]]:
-        """The longest lag in what is new, and the tasks of the last line."""
+    def _told(self, pid: int) -> Told:
+        """The longest lag in what is new, and the rest of the last line."""
         file = told_by(pid, self.fleet.ledger.folder)
         told: list[dict[str, Any]] = []
         if file.exists():  # else nothing has run yet
@@ -124,5 +136,5 @@ class Watch:
                 told = [json.loads(line) for line in lines]
                 self._read[pid] = lines.tell()
         if told:
-            self._last[pid] = max(line["lag"] for line in told), told[-1]["tasks"]
-        return self._last.get(pid, (0.0, {}))
+            self._last[pid] = Told(max(line["lag"] for line in told), told[-1]["tasks"], told[-1]["blocks"])
+        return self._last.get(pid, Told())
