@@ -28,6 +28,7 @@ class TestRedisRunLog(RunLogConformance):
         await second.aclose()
 
 
+@pytest.mark.fleet  # each test makes a database: seconds, of which `make test` has none left
 class TestPostgresRunLog(RunLogConformance):
     @pytest.fixture
     async def workers(self, postgres: Postgres) -> AsyncIterator[Workers]:
