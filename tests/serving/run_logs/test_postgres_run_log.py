@@ -10,7 +10,7 @@ import pytest
 
 from stream_protocol.serving import LogBounds, PostgresRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _copier, _run_store
-from stream_protocol.serving.run_logs._run_store import Entry, Piece, RunIdentity
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, Entry, Piece, RunIdentity
 from stream_protocol.serving.run_logs.postgres import _batches, _connections
 from stream_protocol.serving.run_logs.postgres._batches import Batches
 from stream_protocol.serving.run_logs.postgres._connections import STATEMENTS_AT_ONCE
@@ -356,6 +356,24 @@ async def test_a_server_that_answers_nobody_is_not_waited_for(url: str, admin: A
             return await two.current(CHAT) is None
 
         await eventually(free)
+
+
+async def test_a_server_that_is_away_is_told_of_once_and_listened_to_again(
+    url: str, admin: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = url.rpartition("/")[2]
+    async with logs(url, lease=10 * HANG) as [one, two]:
+        owner, lease = await begin(one)
+        await admin.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+        await end(admin)
+        await asyncio.sleep(5 * RETRY_SECONDS)
+        await admin.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+        assert await two.stop(CHAT)
+        async with asyncio.timeout(HANG):
+            await owner.stopped.wait()
+        owner.finish()
+        lease.release()
+    assert sum("are not received just now" in message for message in caplog.messages) == 2, "once by each"
 
 
 async def test_a_server_that_cannot_be_written_is_not_ready(url: str, admin: Any) -> None:

@@ -203,17 +203,20 @@ class Connections:
             self._on_message(str(message))
 
     async def _keep_listening(self) -> None:
+        failing = False
         try:
             while True:
                 try:
                     if self._listening is None:
                         await self._listen()
+                        failing = False
                         self._on_gap()
                     await self._until_lost()
                 except FAILURES as error:
-                    logger.warning(
-                        "%s: messages of other workers are not received just now: %s", self._where, _reason(error)
-                    )
+                    if not failing:
+                        text = "%s: messages of other workers are not received just now: %s"
+                        logger.warning(text, self._where, _reason(error))
+                    failing = True
                 if self._listening is not None:
                     self._listening.terminate()
                     self._listening = None
