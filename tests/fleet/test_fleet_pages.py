@@ -190,7 +190,8 @@ async def test_a_worker_that_is_killed_frees_its_chat_and_its_readers_are_told(
     first = await pages.page(chat, worker=0)
     await first.send(f"dig {chat}")
     await first.until(**running)
-    second = await pages.reloaded(chat, worker=1)
+    second = await pages.page(chat, worker=1)  # with nothing: what it shows has come to the other worker
+    await second.resume()
     await second.until(**running)
     house.workers[0].kill()
     assert (await first.settled()).status == "error"

@@ -18,7 +18,7 @@ from tests.fleet.browser import Browser, browser
 from tests.fleet.ledger import Ledger
 from tests.fleet.nginx import Nginx, nginx
 from tests.fleet.test_fleet_pages import asks_again, shows_what_is_stored
-from tests.fleet.workers import Fleet, Worker
+from tests.fleet.workers import AGENT, Fleet, Worker
 from tests.postgres import Postgres
 from tests.processes import HANG
 from tests.redis_server import redis_server
@@ -66,9 +66,10 @@ def house(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Itera
             "redis://redis:6379/0": redis.url,
         }
         own = [
-            name + "=" + places.get(value, value) for name, _, value in (option.partition("=") for option in options)
+            name + equals + places.get(value, value)
+            for name, equals, value in (option.partition("=") for option in options)
         ]
-        whole = Fleet((Worker(folder, *own), Worker(folder, *own)), redis, Ledger(folder), 7, database)
+        whole = Fleet((Worker(folder, AGENT, *own), Worker(folder, AGENT, *own)), redis, Ledger(folder), 7, database)
         try:
             whole.mend()
             yield whole

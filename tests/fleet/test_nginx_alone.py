@@ -14,7 +14,7 @@ from tests.documents import block
 from tests.fleet.ledger import Ledger
 from tests.fleet.nginx import BEGIN_OF_SERVER, Nginx, nginx
 from tests.fleet.test_nginx import asking, client, read, until
-from tests.fleet.workers import Worker
+from tests.fleet.workers import AGENT, Worker
 from tests.serving.support import chat as chat_body, said, text
 
 pytestmark = pytest.mark.fleet
@@ -38,7 +38,7 @@ class Lone:
 @contextmanager
 def worker(folder: Path, *options: str) -> Iterator[Lone]:
     """One that keeps all in memory."""
-    process = Worker(folder, *options)
+    process = Worker(folder, AGENT, *options)
     process.start()
     try:
         process.ready()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE, Entry, Head, Piece
 
@@ -40,8 +40,8 @@ class Copier:
     """Copies ``log`` to the store.
 
     A piece is all that was appended while the last one was sent, so a slow store gets fewer and larger pieces.
-    ``renew_lease`` is called when the store does not know the run's lease. ``read_elsewhere``: whether the run has
-    readers at other workers now.
+    ``renew_lease`` is called when the store does not know the run's lease. ``read_elsewhere``: set while the run has
+    readers at other workers.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Copier:
         *,
         bounds: LogBounds,
         renew_lease: Callable[[], None],
-        read_elsewhere: Callable[[], bool],
+        read_elsewhere: asyncio.Event,
     ) -> None:
         self._store = store
         self._run = run
@@ -90,10 +90,12 @@ class Copier:
     async def _gather(self) -> None:
         """Waits until the next piece is worth a command, or somebody waits for it."""
         await asyncio.sleep(GATHER_SECONDS)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(UNREAD_GATHER_SECONDS):
-                while not self._read_elsewhere() and not self._log.closed:
-                    await self._log.changed(self._log.count)
+        if not self._read_elsewhere.is_set():
+            urgent = [asyncio.create_task(self._read_elsewhere.wait()), asyncio.create_task(self._log.wait_closed())]
+            try:
+                await asyncio.wait(urgent, timeout=UNREAD_GATHER_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                await cancel_and_wait(urgent)
 
     async def _send(self) -> bool:
         """Sends the next piece. Returns whether it was the last."""

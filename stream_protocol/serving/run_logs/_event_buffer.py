@@ -183,6 +183,11 @@ class EventBuffer:
         while self.count <= position and not self._closed:
             await self._next_wake()
 
+    async def wait_closed(self) -> None:
+        """Waits until the log is closed."""
+        while not self._closed:
+            await self._next_wake()
+
     async def _next_wake(self) -> None:
         future = asyncio.get_running_loop().create_future()
         self._waiting.append(future)

@@ -35,7 +35,7 @@ class SharedLease:
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: Owner, times: LeaseTimes) -> None:
         self.owner = owner
-        self.read_elsewhere = False
+        self._read_elsewhere = asyncio.Event()
         self._store = store
         self._run = run
         self._times = times
@@ -56,6 +56,11 @@ class SharedLease:
     def run_id(self) -> str:
         """The id of the run."""
         return self._run.run_id
+
+    @property
+    def read_elsewhere(self) -> bool:
+        """Whether somebody reads the response through another worker."""
+        return self._read_elsewhere.is_set()
 
     @property
     def held(self) -> bool:
@@ -104,7 +109,7 @@ class SharedLease:
             self.owner.log,
             bounds=bounds,
             renew_lease=self.renew_now,
-            read_elsewhere=lambda: self.read_elsewhere,
+            read_elsewhere=self._read_elsewhere,
         )
         tasks = [asyncio.create_task(copier.copy()), asyncio.create_task(self._renew())]
         try:
@@ -156,7 +161,10 @@ class SharedLease:
             self._lose()
         else:
             self._note_renewal(sent_at)
-            self.read_elsewhere = renewal.readers > 0
+            if renewal.readers:
+                self._read_elsewhere.set()
+            else:
+                self._read_elsewhere.clear()
             if renewal.stop:
                 self.owner.stop()
 

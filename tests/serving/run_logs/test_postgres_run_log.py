@@ -361,13 +361,16 @@ async def test_a_server_that_answers_nobody_is_not_waited_for(url: str, admin: A
 async def test_a_server_that_is_away_is_told_of_once_and_listened_to_again(
     url: str, admin: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    database = url.rpartition("/")[2]
+    server, _, database = url.rpartition("/")
+    elsewhere = await asyncpg.connect(f"{server}/postgres")  # nobody closes the database that he is in
     async with logs(url, lease=10 * HANG) as [one, two]:
         owner, lease = await begin(one)
-        await admin.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+        await running(two)
+        await elsewhere.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
         await end(admin)
         await asyncio.sleep(5 * RETRY_SECONDS)
-        await admin.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+        await elsewhere.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+        await elsewhere.close()
         assert await two.stop(CHAT)
         async with asyncio.timeout(HANG):
             await owner.stopped.wait()
