@@ -6,7 +6,7 @@ It reads what ``python -m bench.workers FILE`` has measured. Assumptions are arg
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from math import ceil
 from pathlib import Path
 from typing import Any, Final
@@ -66,25 +66,31 @@ class Assumptions:
 
 @dataclass(frozen=True)
 class Turns:
-    """Of what kind: see ``Load``. ``past``: events that are stored when a turn begins, on average."""
+    """Of what kind: see ``Load``. ``seconds``: how long one takes. ``new``: the share that begins a chat. ``past``:
+    events that are stored when one begins, on average."""
 
+    seconds: float
     chunks: float
     tools: float
+    new: float
     past: float
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Of one turn without text, tools and past; and of each chunk, tool and past event on top."""
+    """Of one turn; and on top, of each of its seconds, chunks and tools, of a chat that it begins, and of each event
+    that is stored before it."""
 
     turn: float
+    second: float
     chunk: float
     tool: float
+    chat: float
     past: float
 
     def of(self, turns: Turns) -> float:
         """Of one such turn."""
-        return self.turn + turns.chunks * self.chunk + turns.tools * self.tool + turns.past * self.past
+        return sum((cost * count for cost, count in zip(astuple(self), (1, *astuple(turns)), strict=True)), 0.0)
 
 
 class Model:
@@ -92,32 +98,52 @@ class Model:
 
     def __init__(self, told: Mapping[str, Any]) -> None:
         self.told = told
-        self._loads = {each["load"]["name"]: each for each in told["loads"]}
         self.costs = {name: self._costs(name) for name in (*told["loads"][0]["use"], "egress")}
 
     def _costs(self, resource: str) -> Costs:
-        def compared(name: str) -> tuple[float, Turns]:
-            return per_turn(self._loads[name], resource), kind_of(self._loads[name]["load"])
+        equations = [[1.0, *astuple(kind_of(each)), per_turn(each, resource)] for each in self.told["loads"]]
+        # Noise may make a cost negative that is hardly there.
+        return Costs(*(max(0.0, cost) for cost in solved(equations)))
 
-        (short, plain), (long, texts), (tools, calls), (past, chats) = map(compared, ("short", "long", "tools", "past"))
-        # Noise may make a difference negative that is hardly there.
-        chunk = max(0.0, (long - short) / (texts.chunks - plain.chunks))
-        tool = max(0.0, (tools - short) / calls.tools)
-        return Costs(short - chunk * plain.chunks, chunk, tool, max(0.0, (past - short) / chats.past))
+
+def solved(equations: list[list[float]]) -> list[float]:
+    """The unknowns of as many linear equations, each of which is its factors and its result."""
+    for at in range(len(equations)):
+        pivot = max(range(at, len(equations)), key=lambda row: abs(equations[row][at]))
+        equations[at], equations[pivot] = equations[pivot], equations[at]
+        equations[at] = [each / equations[at][at] for each in equations[at]]
+        for row in range(len(equations)):
+            if row != at:
+                factor = equations[row][at]
+                equations[row] = [
+                    one - factor * other for one, other in zip(equations[row], equations[at], strict=True)
+                ]
+    return [equation[-1] for equation in equations]
 
 
 def per_turn(measured: Mapping[str, Any], resource: str) -> float:
     """What one turn of a load has used."""
-    load = measured["load"]
     used: float = measured["egress"] if resource == "egress" else measured["use"][resource]
+    return used / turns_of(measured["load"])
+
+
+def turns_of(load: Mapping[str, Any]) -> int:
+    """How many turns a load has."""
     turns: int = load["people"] * load["chats"] * load["turns"]
-    return used / turns
+    return turns
 
 
-def kind_of(load: Mapping[str, Any]) -> Turns:
-    """The turns of a load."""
+def kind_of(measured: Mapping[str, Any]) -> Turns:
+    """The turns of a load, which took as long as they took."""
+    load = measured["load"]
     events = EVENTS_PER_TURN * (1 + load["tools"])
-    return Turns(load["chunks"], load["tools"], events * (load["turns"] - 1) / 2)
+    return Turns(
+        seconds=measured["turn_seconds"] / turns_of(load),
+        chunks=load["chunks"],
+        tools=load["tools"],
+        new=1 / load["turns"],
+        past=events * (load["turns"] - 1) / 2,
+    )
 
 
 @dataclass(frozen=True)
@@ -146,7 +172,13 @@ def needs(model: Model, assumed: Assumptions, chats: float) -> Needs:
     """The arithmetic."""
     turns = chats / (assumed.busy + assumed.pause)
     events = EVENTS_PER_TURN * (1 + assumed.tools)
-    kind = Turns(assumed.answer_chunks, assumed.tools, events * assumed.turns_before)
+    kind = Turns(
+        seconds=assumed.busy,
+        chunks=assumed.answer_chunks,
+        tools=assumed.tools,
+        new=1 / (2 * assumed.turns_before + 1),
+        past=events * assumed.turns_before,
+    )
 
     def each_second(resource: str) -> float:
         return turns * model.costs[resource].of(kind)
@@ -236,6 +268,7 @@ CHECKED: Final[Mapping[str, str]] = {
     "worker_cpu": "processor time of the workers, s",
     "redis_cpu": "processor time of Redis, s",
     "redis_commands": "commands of Redis",
+    "postgres_cpu": "processor time of PostgreSQL, s",
     "transactions": "transactions",
     "egress": "egress, bytes",
 }
@@ -245,14 +278,13 @@ def checks_table(model: Model) -> str:
     """What two workers used, against what the model says of them."""
     lines = ["| Two workers, load | | Predicted | Measured | Deviation |", "|---|---|---:|---:|---:|"]
     for measured in model.told["checks"]:
-        load = measured["load"]
-        turns = load["people"] * load["chats"] * load["turns"]
+        load, kind, turns = measured["load"], kind_of(measured), turns_of(measured["load"])
         for resource, label in CHECKED.items():
-            predicted = turns * model.costs[resource].of(kind_of(load))
+            predicted = turns * model.costs[resource].of(kind)
             lines.append(_compared(load["name"], label, predicted, turns * per_turn(measured, resource)))
         # The workers have not the machine for themselves: what they could do follows from the time that they got.
         share = measured["use"]["worker_cpu"] / measured["seconds"]
-        possible = share / model.costs["worker_cpu"].of(kind_of(load)) * load["chunks"]
+        possible = share / model.costs["worker_cpu"].of(kind) * load["chunks"]
         label = f"chunks a second, with {share:.1f} cores"
         lines.append(_compared(load["name"], label, possible, measured["chunks"] / measured["seconds"]))
     return "\n".join(lines)
@@ -264,7 +296,7 @@ def _compared(name: str, label: str, predicted: float, measured: float) -> str:
 
 def costs_table(model: Model) -> str:
     """What the model is made of."""
-    lines = ["| | Turn | Chunk | Tool | Stored event |", "|---|---:|---:|---:|---:|"]
+    lines = ["| | Turn | Second | Chunk | Tool | New chat | Stored event |", "|---|" + "---:|" * len(fields(Costs))]
     for resource, label, unit in (
         ("worker_cpu", "worker, ms", 1e3),
         ("redis_cpu", "Redis, ms", 1e3),

@@ -1,7 +1,7 @@
 """What turns cost in real workers, their Redis and their PostgreSQL: ``python -m bench.workers FILE`` measures it.
 
-Each load differs from the first in one thing, so their differences are the cost of that thing. ``bench/capacity.py``
-reads the file, which is JSON.
+Loads of one worker have more of one thing each, so what that thing costs can be told apart. ``bench/capacity.py`` reads
+the file, which is JSON.
 """
 
 import argparse
@@ -63,11 +63,13 @@ class Load:
 
 LOADS: Final = (
     Load("short", workers=1, people=8, chats=20, turns=1, tools=0, chunks=1, rate=0),
+    Load("slow", workers=1, people=30, chats=1, turns=1, tools=0, chunks=40, rate=2),
     Load("long", workers=1, people=30, chats=1, turns=1, tools=0, chunks=400, rate=20),
     Load("tools", workers=1, people=8, chats=8, turns=1, tools=4, chunks=1, rate=0),
+    Load("talk", workers=1, people=8, chats=4, turns=5, tools=0, chunks=1, rate=0),
     Load("past", workers=1, people=6, chats=1, turns=25, tools=0, chunks=1, rate=0),
 )
-"""The first is what the others are compared with."""
+"""As many as there are costs: of a turn, a second, a chunk, a tool, a chat, a stored event."""
 
 CHECKS: Final = (
     Load("at a pace", workers=2, people=40, chats=1, turns=4, tools=1, chunks=100, rate=15),
@@ -100,12 +102,13 @@ class Use:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a load used. ``seconds``: from the first request to the last byte. ``chunks``: those with text that clients
-    got. ``egress``: bytes, all that workers sent to clients."""
+    """What a load used. ``seconds``: from the first request to the last byte; ``turn_seconds``: the same of each turn,
+    added up. ``chunks``: those with text that clients got. ``egress``: bytes, all that workers sent to clients."""
 
     load: Load
     use: Use
     seconds: float
+    turn_seconds: float
     chunks: int
     egress: int
 
@@ -153,19 +156,23 @@ async def measured(house: Fleet, load: Load) -> Measured:
     seconds = time.monotonic() - start
     await asyncio.sleep(SETTLING)
     use = (await used(house, load.workers)).since(begun)
-    return Measured(load, use, round(seconds, 2), sum(chunks for chunks, _ in got), sum(size for _, size in got))
+    chunks, size, turn_seconds = (sum(column) for column in zip(*got, strict=True))
+    return Measured(load, use, round(seconds, 2), round(turn_seconds, 2), int(chunks), int(size))
 
 
-async def _person(port: int, who: int, load: Load) -> tuple[int, int]:
-    """Chats, a moment after the one before. Returns how many chunks with text came, and how many bytes."""
+async def _person(port: int, who: int, load: Load) -> tuple[int, int, float]:
+    """Chats, a moment after the one before. Returns how many chunks with text came, how many bytes, and the seconds
+    that the turns took together."""
     await asyncio.sleep(who * BETWEEN)
-    chunks = size = 0
+    chunks, size, seconds = 0, 0, 0.0
     for chat in range(load.chats):
         for turn in range(load.turns):
+            begun = time.monotonic()
             came = await _turn(port, f"{load.name}-{who}-{chat}", turn, load)
+            seconds += time.monotonic() - begun
             chunks += came[0]
             size += came[1]
-    return chunks, size
+    return chunks, size, seconds
 
 
 async def _turn(port: int, chat: str, turn: int, load: Load) -> tuple[int, int]:

@@ -10,10 +10,17 @@ from typing import Any
 
 from stream_protocol.wire import AiSdkVersion
 from tests.conformance.fixtures import PROJECT
+from tests.conformance.test_resume_against_client import without_approvals
 from tests.processes import HANG
 from tests.tools import require_node_project
 
 LINE_BYTES = 2**24
+
+LOOKS = 50
+"""How often what a worker knows of a chat may be looked at until it is what the other knows."""
+
+PAUSE_SECONDS = 0.1
+"""Between two looks."""
 
 Json = dict[str, Any]
 
@@ -74,6 +81,16 @@ class Page:
     async def stored(self) -> list[Json]:
         messages: list[Json] = await self._do("stored")
         return messages
+
+    async def stored_as(self, shown: Shown) -> bool:
+        """Whether what is stored is what is shown. For a moment the worker that is asked may not know yet that the
+        response has ended."""
+        expected = without_approvals(shown.messages)
+        for _ in range(LOOKS):
+            if without_approvals(await self.stored()) == expected:
+                return True
+            await asyncio.sleep(PAUSE_SECONDS)
+        return False
 
     async def _do(self, what: str, **command: Any) -> Any:
         return await self._browser.ask(do=what, page=self._name, **command)

@@ -14,6 +14,9 @@ from tests.processes import HANG
 
 SETTLED: Final = frozenset({"output-available", "output-error", "output-denied"})
 
+ENDING: Final = 0.1
+"""Seconds that ADK may take to end a run whose response has ended, on a busy machine: a few turns of the event loop."""
+
 
 def judge(person: Person, gremlin: Gremlin, deeds: Sequence[Deed]) -> Iterator[str]:
     """What is wrong with what was read, and with what ran."""
@@ -30,7 +33,7 @@ def judge(person: Person, gremlin: Gremlin, deeds: Sequence[Deed]) -> Iterator[s
     }
     for deed in deeds:
         end = ends.get(deed.key.rpartition(".")[0]) if deed.tool == "note" else None
-        if end is not None and deed.at > end.ended:
+        if end is not None and deed.at > end.ended + ENDING:
             yield f"{person.chat}: {deed.tool} {deed.key} began when its response had ended: {told(end)}"
 
 

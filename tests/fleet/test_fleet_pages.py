@@ -22,9 +22,6 @@ pytestmark = [
 
 MASKED = "An error occurred."
 
-LOOKS = 50
-"""How often what a worker knows of a chat may be looked at until it is what the other knows."""
-
 
 @pytest.fixture
 async def pages(house: Fleet) -> AsyncIterator[Browser]:
@@ -41,16 +38,10 @@ def chat() -> str:
 
 
 async def shows_what_is_stored(page: Page) -> Shown:
-    """At rest, without an error. For a moment the other worker may not know yet that the response has ended."""
+    """At rest, without an error."""
     shown = await page.settled()
     assert (shown.status, shown.error) == ("ready", None)
-    expected = without_approvals(shown.messages)
-    for _ in range(LOOKS):
-        stored = without_approvals(await page.stored())
-        if stored == expected:
-            break
-        await asyncio.sleep(0.1)
-    assert stored == expected
+    assert await page.stored_as(shown), f"{shown.messages} is not {await page.stored()}"
     return shown
 
 

@@ -10,7 +10,6 @@ from typing import Final
 
 import httpx
 
-from tests.conformance.test_resume_against_client import without_approvals
 from tests.fleet.browser import Browser, Page, Shown, browser
 from tests.fleet.gremlin import Gremlin
 from tests.fleet.person import REST, Person
@@ -135,7 +134,7 @@ class RealClient:
         await page.settled()
         await page.send(f"say {chat}.last")
         shown = await page.settled()
-        if shown.status != "ready" or without_approvals(shown.messages) != without_approvals(await page.stored()):
+        if shown.status != "ready" or not await page.stored_as(shown):
             self._complain(f"{chat}: {shown} is not what is stored", begun)
 
     async def _answered(self, page: Page, shown: Shown) -> Shown:

@@ -6,21 +6,22 @@ from typing import Any, Final
 import pytest
 
 from bench import capacity
-from bench.capacity import Assumptions, Model, kind_of, load_model, needs
+from bench.capacity import Assumptions, Costs, Model, kind_of, load_model, needs, turns_of
 from bench.workers import CHECKS, LOADS, Load, Measured, Use
 from tests.processes import ROOT
 
 PAGE: Final = ROOT / "docs" / "capacity.md"
-TURN, CHUNK, TOOL, PAST = 0.04, 0.0005, 0.02, 0.0001
+COSTS: Final = Costs(turn=0.04, second=0.003, chunk=0.0005, tool=0.02, chat=0.01, past=0.0001)
 """Processor seconds of a world in which the model holds."""
 
 
 def used_in_that_world(load: Load) -> dict[str, Any]:
-    turns = load.people * load.chats * load.turns
-    kind = kind_of(asdict(load))
-    cost = turns * (TURN + kind.chunks * CHUNK + kind.tools * TOOL + kind.past * PAST)
+    turns = turns_of(asdict(load))
+    turn_seconds = turns * (0.1 + 0.05 * load.tools + (load.chunks / load.rate if load.rate else 0.0))
+    cost = turns * COSTS.of(kind_of({"load": asdict(load), "turn_seconds": turn_seconds}))
     use = Use(**dict.fromkeys(Use.__dataclass_fields__, cost))
-    return asdict(Measured(load, use, seconds=cost, chunks=turns * load.chunks, egress=turns))
+    chunks = turns * load.chunks
+    return asdict(Measured(load, use, seconds=cost, turn_seconds=turn_seconds, chunks=chunks, egress=turns))
 
 
 @pytest.fixture
@@ -45,9 +46,7 @@ def test_the_page_has_what_follows_from_it(print_table: str) -> None:
 
 
 def test_the_model_finds_the_costs_from_which_the_loads_were_made(model: Model) -> None:
-    assert asdict(model.costs["worker_cpu"]) == pytest.approx(
-        {"turn": TURN, "chunk": CHUNK, "tool": TOOL, "past": PAST}, rel=1e-6
-    )
+    assert asdict(model.costs["worker_cpu"]) == pytest.approx(asdict(COSTS), rel=1e-6)
     assert capacity.checks_table(model).count("+0%") >= len(CHECKS) * len(capacity.CHECKED)
 
 
