@@ -117,8 +117,8 @@ class SharedLease:
             if self.owner.log.closed and not self._lost:
                 await asyncio.wait(tasks[:1], timeout=self._times.lease)
         finally:
-            self._cancel_timer()
             await cancel_and_wait(tasks)
+            self._cancel_timer()  # only now: a renewal that was under way has started it again
         await self.free_in_store()
 
     async def free_in_store(self) -> None:

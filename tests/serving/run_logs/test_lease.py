@@ -1,0 +1,65 @@
+"""A lease that is released leaves nothing behind in its worker."""
+
+import asyncio
+import gc
+import weakref
+from typing import Any, cast
+
+from stream_protocol.serving.run_logs import EventBuffer, LogBounds
+from stream_protocol.serving.run_logs._lease import SharedLease
+from stream_protocol.serving.run_logs._run_store import LeaseTimes, Renewal, RunIdentity, RunStore
+
+TIMES = LeaseTimes(lease=60, log_retention=60)
+
+
+class Run:
+    """The owner of the lease."""
+
+    def __init__(self) -> None:
+        self.log = EventBuffer()
+
+    def stop(self) -> None:
+        raise AssertionError("nobody has stopped it")
+
+    def lease_lost(self) -> None:
+        raise AssertionError("nobody has taken it")
+
+
+class Store:
+    """Its answer to a renewal has arrived when the renewal is cancelled."""
+
+    def __init__(self) -> None:
+        self.renewing = asyncio.Event()
+
+    async def claim(self, _run: RunIdentity) -> int:
+        return 1
+
+    async def renew(self, *_: Any) -> Renewal:
+        self.renewing.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return Renewal(stop=False, readers=0)
+        raise AssertionError
+
+    async def append(self, *_: Any) -> int:
+        return 0
+
+    async def free(self, _run: RunIdentity) -> None:
+        """Done."""
+
+
+async def test_a_renewal_that_arrives_while_the_lease_is_given_back_keeps_no_run() -> None:
+    store = Store()
+    run = Run()
+    freed = weakref.ref(run)
+    lease = SharedLease(cast(RunStore, store), RunIdentity(chat="c", run_id="r", worker="w", request=""), run, TIMES)
+    await lease.claim()
+    keeping = asyncio.create_task(lease.keep_until_released(LogBounds()))
+    lease.renew_now()
+    await store.renewing.wait()
+    lease.release()
+    await keeping
+    del run, lease, keeping
+    gc.collect()
+    assert freed() is None
