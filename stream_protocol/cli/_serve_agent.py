@@ -38,6 +38,7 @@ from stream_protocol.serving.adk_runner import (
     used_models,
     without_password,
 )
+from stream_protocol.serving.engine import Engine
 from stream_protocol.serving.http import (
     AddressError,
     MetricsPage,
@@ -94,6 +95,8 @@ class AgentServer:
     disconnect_grace: float | None
     run_log_url: str | None
     run_log_prefix: str | None
+    durable_url: str | None
+    idempotent_tools: tuple[str, ...]
     lease: float
     limits: ServiceLimits
     max_connections: int
@@ -124,6 +127,7 @@ class AgentServer:
                 target,
                 session_service=load_session_service(self.session_service_uri) if self.session_service_uri else None,
                 run_log=self._run_log(self.run_log_url) if self.run_log_url else None,
+                engine=self._engine(self.durable_url) if self.durable_url else None,
                 disconnect_grace=self.disconnect_grace,
                 limits=self.limits,
                 history_cut=self.history_cut,
@@ -147,6 +151,13 @@ class AgentServer:
             return load_run_log(url, prefix=self.run_log_prefix, lease=self.lease)
         except (ImportError, RunLogError) as error:  # an extra may not be installed
             refuse(str(error))
+
+    def _engine(self, url: str) -> Engine:
+        try:
+            from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - an extra
+        except ImportError:
+            refuse("--durable needs DBOS: pip install 'adk-ui-stream[durable]'")
+        return DbosEngine(url, idempotent_tools=self.idempotent_tools)
 
     def _each_process_has_its_own_chats(self, service: ChatService) -> bool:
         in_memory = isinstance(service.runner.session_service, InMemorySessionService)
@@ -235,6 +246,7 @@ class AgentServer:
             "Chat API": f"{url}/api/chat" + ("" if self.page else ", without a page"),
             "Workers": f"{self.workers} processes" if self.workers > 1 else "",
             "Runs": f"shared by the workers of {without_password(self.run_log_url)}" if self.run_log_url else "",
+            "Durable": f"by {without_password(self.durable_url)}" if self.durable_url else "",
             "Recorded": f"into {self.record_folder}" if self.record_folder else "",
             "Audited": f"into {self.audit_file}" if self.audit_file else "",
         }

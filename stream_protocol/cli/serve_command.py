@@ -154,6 +154,19 @@ _EXAMPLES: Final = {
     "  [default: adk-ui-stream, in PostgreSQL adk_ui_stream]",
 )
 @click.option(
+    "--durable",
+    "durable_url",
+    metavar="URL",
+    help="Execute again what a dead worker has left, kept by DBOS: postgresql://user@host/db, sqlite:///runs.db.",
+)
+@click.option(
+    "--idempotent-tool",
+    "idempotent_tools",
+    multiple=True,
+    metavar="NAME",
+    help="With --durable: a tool that may run again if it began and did not end. Can be given several times.",
+)
+@click.option(
     "--lease",
     type=Seconds(min_open=True),
     default=15.0,
@@ -253,6 +266,8 @@ def serve(
     run_log_url: str | None,
     lease: float,
     run_log_prefix: str | None,
+    durable_url: str | None,
+    idempotent_tools: tuple[str, ...],
     user_header: str | None,
     record_folder: str | None,
     audit_file: str | None,
@@ -294,6 +309,8 @@ def serve(
     refuse_without("--replay", {"session", "pace"})
     if run_log_url is None:
         refuse_without("--run-log", {"lease", "run_log_prefix", *({"workers"} if workers > 1 else ())})
+    if durable_url is None:
+        refuse_without("--durable", {"idempotent_tools"})
     if log_format == "text":
         refuse_without("--log-format json", {"log_whole"})
     if workers > 1 and metrics:
@@ -317,6 +334,8 @@ def serve(
         disconnect_grace=disconnect_grace,
         run_log_url=run_log_url,
         run_log_prefix=run_log_prefix,
+        durable_url=durable_url,
+        idempotent_tools=idempotent_tools,
         lease=lease,
         limits=ServiceLimits(
             max_runs=max_runs, max_runs_per_user=max_runs_per_user, max_requests_per_minute=requests_per_minute

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpack
@@ -47,6 +48,7 @@ from stream_protocol.serving.chats import (
     restore_session,
     rewind_session,
 )
+from stream_protocol.serving.engine import LeftRuns, ResumedSessions
 from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunReader
 from stream_protocol.serving.runs import (
     DELETION,
@@ -78,17 +80,19 @@ from stream_protocol.session import (
     plan,
     transcript_to_messages,
 )
-from stream_protocol.wire import ChatRequestError, StreamProtocolError
+from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine
 
     from google.adk.agents.run_config import RunConfig
+    from google.adk.events import Event
     from google.adk.runners import Runner
     from google.adk.sessions import BaseSessionService, Session
     from google.genai import types
 
+    from stream_protocol.serving.engine import Engine, RunRecord
     from stream_protocol.serving.run_logs import RunLog
     from stream_protocol.session import HistoryCut, HistoryMode
     from stream_protocol.wire import AnyChunk, ChatRequest, UIMessage
@@ -158,6 +162,8 @@ class ChatService:
     ``on_audit``: gets a record of each approval, denial, answer, sign-in, stop and deletion, refused ones as well: see
     ``AuditRecord``. The logger ``stream_protocol.audit`` gets them, too.
     ``recorder``: records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``.
+    ``engine``: executes a run again whose worker is dead: a ``DbosEngine`` of ``stream_protocol.durable``. It needs
+    ``history="server"``, and agents of ADK's own classes. The service closes it.
 
     Further options are the converter's. ``hidden_tools`` are hidden besides the calls of task-mode sub-agents.
     Raises ``StreamProtocolError`` for invalid options.
@@ -182,6 +188,7 @@ class ChatService:
         on_finish: OnFinish | None = None,
         on_audit: OnAudit | None = None,
         recorder: Recorder | None = None,
+        engine: Engine | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
         self.runner = as_runner(target, session_service)
@@ -217,6 +224,7 @@ class ChatService:
         self._audit = AuditTrail(self.runner.app_name, on_audit, timeout=hook_timeout)
         self._readiness = Readiness(self.runner, self._run_log)
         self._loop_lag = LoopLag()
+        self._left_runs = self._watched_by(engine)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._draining = False
 
@@ -231,6 +239,12 @@ class ChatService:
         For a probe, at most a second: they are asked once a second, however many ask here.
         """
         return await self._readiness.missing()
+
+    async def launch(self) -> None:
+        """Takes up the runs of workers that are dead, from now on, if there is an ``engine``. ``create_app`` calls it
+        when its server starts; else it is called by the first run. Later calls do nothing."""
+        if self._left_runs is not None:
+            await self._left_runs.launch()
 
     def count_request(self, user_id: str) -> None:
         """Counts a request of this user, of whatever kind. Raises ``ChatRequestError`` (429) if there were too many.
@@ -315,6 +329,10 @@ class ChatService:
                 was_busy = True
             waiting.free()
             held.callback(self._runs.release, claimed)
+            if self._left_runs is not None:
+                await self._left_runs.launch()
+                if await self._left_runs.settle(key, digest, claimed, held):
+                    return claimed.log.read()
             was_busy = was_busy or claimed.chat_was_busy
             planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=was_busy)
             planned = await self._in_time(planning)
@@ -341,7 +359,12 @@ class ChatService:
         For a page that has nothing of the message: the earlier content of the message comes after ``start``. ``None``
         also for a chat of another user.
         """
-        return await self._runs.resume(chat_key(user_id, chat_id))
+        key = chat_key(user_id, chat_id)
+        reader = await self._runs.resume(key)
+        if reader is None and self._left_runs is not None:
+            await self._left_runs.wait_until_taken_up(key)
+            reader = await self._runs.resume(key)
+        return reader
 
     async def history(self, chat_id: str, *, user_id: str, artifact_base: str | None = None) -> list[UIMessage] | None:
         """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
@@ -423,7 +446,10 @@ class ChatService:
         """
         with self._audit.acting(user_id, chat_id, "stop"):
             key = chat_key(user_id, chat_id)
-            if not await self._runs.stop(key) and await self._in_time(self._find_session(key)) is None:
+            stopped = await self._runs.stop(key)
+            if self._left_runs is not None:
+                stopped = await self._left_runs.cancel(key) or stopped
+            if not stopped and await self._in_time(self._find_session(key)) is None:
                 raise ChatRequestError("There is no such chat.", status=404)
 
     async def delete(self, chat_id: str, *, user_id: str) -> None:
@@ -443,6 +469,8 @@ class ChatService:
                     await waiting.take()
                     await self._runs.interrupt(key, claimed)
                 claim.callback(self._runs.release, claimed)
+                if self._left_runs is not None:
+                    await self._left_runs.cancel(key)
                 if (session := await self._in_time(self._find_session(key))) is not None:
                     return await self._in_time(delete_session(self.runner, session))
             raise ChatRequestError("There is no such chat.", status=404)
@@ -470,6 +498,8 @@ class ChatService:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
             self._tasks.clear()  # a second `aclose` does not wait again
         await self._audit.aclose()
+        if self._left_runs is not None:
+            await self._left_runs.aclose()
         await self._run_log.aclose()
 
     async def _plan_beside(
@@ -612,11 +642,77 @@ class ChatService:
                 outcome=lambda: run.outcome,
             ),
         ):
-            try:
-                await run.run_agent(job.events(run.abort_signal, run.request), job.start_response, job.recorder)
-            finally:
-                await self._complete_session(run, job)
-                await self._notify(run, job)
+            if self._left_runs is None:
+                await self._run_agent(run, job, job.events(run.abort_signal, run.request))
+            else:
+                await self._left_runs.execute(run, job, self._run_agent)
+
+    async def _run_agent(self, run: Run, job: Job, events: AsyncGenerator[Event]) -> None:
+        try:
+            await run.run_agent(events, job.start_response, job.recorder)
+        finally:
+            await self._complete_session(run, job)
+            await self._notify(run, job)
+
+    def _watched_by(self, engine: Engine | None) -> LeftRuns | None:
+        """What becomes of runs that are left by their worker; ``None`` if nothing does."""
+        if engine is None:
+            return None
+        if self._history != "server":
+            raise StreamProtocolError('`engine` needs `history="server"`: else nothing is stored.')
+        if not engine.holds(self.runner):
+            logger.warning("Runs are not executed again: the engine cannot keep what these agents do.")
+            return None
+        self._run_log.recovers = True
+        return LeftRuns(engine, self.runner, self._runs, self._run_limits, self._take_up)
+
+    async def _take_up(self, run: Run, record: RunRecord, claim: ExitStack) -> bool:
+        """Goes on with a run that another worker has left. ``run`` has claimed its chat, until ``claim`` ends.
+
+        Returns ``False`` if there is nothing to go on with: the chat is gone, or its request was answered.
+        """
+        session = await self._in_time(self._find_session((record.user_id, record.chat_id)))
+        if session is None:
+            return False
+        sessions = ResumedSessions(self.runner.session_service, session, record)
+        await sessions.fence()
+        request = parse_chat_request(record.request)
+        turn = plan(
+            request,
+            Transcript(sessions.found.events),
+            resumed_agent=partial(resumed_agent, self.runner),
+            chat_was_busy=record.chat_was_busy,
+            digest=record.digest,
+        )
+        if isinstance(turn, NothingToRun):
+            return False
+        if isinstance(turn, NewUserTurn):
+            loaded = await load_saved_files(self.runner, sessions.found, turn.texts_and_files)
+            turn = replace(turn, texts_and_files=loaded)
+        overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
+        runner = copy(self.runner)
+        runner.session_service = sessions
+        job = self._job(request, turn, sessions.found, overrides, runner)
+        run.open()
+        self._keep(asyncio.create_task(self._run_again(run, job, record, sessions, claim.pop_all())))
+        return True
+
+    async def _run_again(
+        self, run: Run, job: Job, record: RunRecord, sessions: ResumedSessions, claim: ExitStack
+    ) -> None:
+        assert self._left_runs is not None
+        with (
+            claim,
+            self._loop_lag.measured(),
+            run.observer.observed(
+                user_id=record.user_id,
+                chat_id=record.chat_id,
+                run_id=run.id,
+                agent=job.runner.agent.name,
+                outcome=lambda: run.outcome,
+            ),
+        ):
+            await self._left_runs.execute_again(run, job, record, sessions, self._run_agent)
 
     async def _complete_session(self, run: Run, job: Job) -> None:
         """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease."""

@@ -71,6 +71,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        await service.launch()
         yield
         await service.aclose()
 

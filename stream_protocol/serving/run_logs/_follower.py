@@ -36,10 +36,13 @@ class Follower:
 
     If a run has no lease and its log has no end, its worker is dead, or a fail-over has lost the lease. So the worker
     has ``times.valid_without_renewal`` seconds to renew it. The store has the same time to be reachable again. After
-    that the response ends in an error. If a newer run holds the chat's lease, it ends in an error at once.
+    that the response ends in an error. If a newer run holds the chat's lease, it ends in an error at once. With
+    ``recovers`` the readers are cut off instead: another worker is about to go on with the run.
     """
 
-    def __init__(self, store: RunStore, *, chat: str, run_id: str, times: LeaseTimes, bounds: LogBounds) -> None:
+    def __init__(
+        self, store: RunStore, *, chat: str, run_id: str, times: LeaseTimes, bounds: LogBounds, recovers: bool
+    ) -> None:
         self.buffer = EventBuffer(bounds, on_readers=self._count_readers)
         self._unwanted = asyncio.Event()
         """Set when nobody has read for ``LINGER_SECONDS``, or when the readers cannot get the next events."""
@@ -47,6 +50,7 @@ class Follower:
         self._chat = chat
         self._run_id = run_id
         self._times = times
+        self._recovers = recovers
         self._timer: asyncio.TimerHandle | None = None
         self._received = 0
         """How many of the run's events are in ``buffer``."""
@@ -161,6 +165,13 @@ class Follower:
         """Notes that the lease is gone, or the store away. Ends the response if that has lasted too long."""
         self._missing_since = self._missing_since or _now()
         if self._superseded or _now() - self._missing_since > self._times.valid_without_renewal:
+            self._end_lost()
+
+    def _end_lost(self) -> None:
+        """The worker is dead."""
+        if self._recovers:
+            self._cut_off_readers("its worker is lost, and another one takes it up")
+        else:
             self._end_in_error()
 
     def _end_in_error(self) -> None:
@@ -187,6 +198,20 @@ class Follower:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+async def written_events(store: RunStore, chat: str, run_id: str) -> list[bytes]:
+    """The events that the store has of a run which writes no more."""
+    head = await store.head(chat, run_id)
+    events = _split_events(head.events)
+    count = head.joined
+    while entries := await store.entries(chat, run_id, count, 0):
+        for entry in entries:
+            if entry.end or entry.after > count:
+                return events
+            events += _split_events(entry.events)[count - entry.after :]
+            count = max(count, entry.count)
+    return events
 
 
 def _split_events(joined: bytes) -> list[bytes]:

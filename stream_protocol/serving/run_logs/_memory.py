@@ -24,6 +24,7 @@ class MemoryRunLog:
 
     def __init__(self, bounds: LogBounds | None = None) -> None:
         self.bounds = bounds or LogBounds()
+        self.recovers = False
         self._leases: dict[str, _MemoryLease] = {}
 
     async def claim(self, chat: str, request: str, owner: Owner) -> _MemoryLease:
@@ -46,6 +47,10 @@ class MemoryRunLog:
         """Reads a run's response; ``None`` if the run has released its chat."""
         lease = self._leases.get(chat)
         return None if lease is None or lease.run_id != run_id else lease.owner.log.read(rebuild=rebuild)
+
+    async def written(self, chat: str, run_id: str) -> list[bytes]:
+        """Nothing: what another process has written is gone."""
+        return []
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Asks the run of this chat to stop; ``run_id``: only this run. Returns whether there was one."""

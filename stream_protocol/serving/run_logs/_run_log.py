@@ -92,6 +92,10 @@ class RunLog(Protocol):
     raise ``RunLogError`` if the log's store cannot be reached.
     """
 
+    recovers: bool
+    """Whether a run whose worker dies is taken up by another one. Its readers are cut off then, so that they come back;
+    else their response ends in an error. ``False`` at first; a ``ChatService`` with an engine sets it."""
+
     @property
     def bounds(self) -> LogBounds:
         """How large the log of one response may become."""
@@ -114,6 +118,10 @@ class RunLog(Protocol):
         ``rebuild`` as in ``EventBuffer.read``. If the worker that writes the response dies, the open parts of the
         message are closed and the response ends in an error.
         """
+
+    async def written(self, chat: str, run_id: str) -> list[bytes]:
+        """Returns the SSE events that the log has of a run whose worker is dead; none if it does not have them any
+        more. Only asked by the worker that takes the run up."""
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Asks the run of this chat to stop, whichever worker runs it. Returns whether there was one.

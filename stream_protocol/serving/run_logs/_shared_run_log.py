@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._event_buffer import LogBounds
-from stream_protocol.serving.run_logs._follower import Follower
+from stream_protocol.serving.run_logs._follower import Follower, written_events
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
 from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, OtherRunError, RunIdentity
@@ -48,6 +48,7 @@ class SharedRunLog:
 
     def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None) -> None:
         self.bounds = bounds or LogBounds()
+        self.recovers = False
         self._times = times
         self._store = store
         self._leases: dict[str, SharedLease] = {}
@@ -106,6 +107,10 @@ class SharedRunLog:
             return own.owner.log.read(rebuild=rebuild)
         follower = self._follower(run_id) or await self._follow(chat, run_id)
         return None if follower is None else follower.buffer.read(rebuild=rebuild)
+
+    async def written(self, chat: str, run_id: str) -> list[bytes]:
+        """Returns what the store has of the response of a run whose worker is dead."""
+        return await written_events(self._store, chat, run_id)
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Asks the run of this chat to stop, whichever worker runs it; ``run_id``: only this run.
@@ -193,7 +198,9 @@ class SharedRunLog:
                 del self._chats[chat]
 
     async def _follow(self, chat: str, run_id: str) -> Follower | None:
-        follower = Follower(self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds)
+        follower = Follower(
+            self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds, recovers=self.recovers
+        )
         if not await follower.begin():
             return None
         if (current := self._follower(run_id)) is not None:  # another reader has come first

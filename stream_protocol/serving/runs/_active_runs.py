@@ -140,6 +140,25 @@ class ActiveRuns:
                 raise _not_ended_refusal()
 
     @_refuse_if_unreachable()
+    async def claim_free(self, key: ChatKey, request: str, limits: RunLimits) -> Run | None:
+        """Returns a new run; ``None`` if another one holds the chat.
+
+        Raises ``ChatRequestError`` (503) after ``close``.
+        """
+        try:
+            return await self._claim(key, request, limits, chat_was_busy=False)
+        except ChatTakenError:
+            return None
+
+    async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
+        """The SSE events of a run whose worker is dead; none if its log is gone, or cannot be reached."""
+        try:
+            return await self._run_log.written(self._name(key), run_id)
+        except RunLogError as error:
+            logger.warning("What a page was shown before is not known: the run log cannot be reached: %s", error)
+            return []
+
+    @_refuse_if_unreachable()
     async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
         """Stops this run, whichever worker runs it, and waits until it has ended and is stored.
 
@@ -192,6 +211,12 @@ class ActiveRuns:
                 info = await self._wait_while(key, _is_changing, deadline)
         return None if info is None or info.phase == "claimed" else info.request
 
+    @_refuse_if_unreachable()
+    async def is_open(self, key: ChatKey) -> bool:
+        """Whether a response is being written in the chat, by a worker that lives."""
+        run = await self._run_log.current(self._name(key))
+        return run is not None and run.phase == "open" and run.healthy
+
     async def running(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
         """Returns those of these chats in which a response is being written, whichever worker runs it.
 
@@ -227,10 +252,14 @@ class ActiveRuns:
         return bool(self._runs)
 
     def close(self) -> None:
-        """Stops all runs of this worker; later claims are refused."""
+        """Stops all runs of this worker, but leaves those to another worker that it can take up; later claims are
+        refused."""
         self._closed = True
         for run in self._runs:
-            run.stop()
+            if run.can_be_taken_up:
+                run.leave()
+            else:
+                run.stop()
 
     async def _claim(self, key: ChatKey, request: str, limits: RunLimits, *, chat_was_busy: bool) -> Run:
         run = Run(limits, self._run_log.bounds, chat_was_busy=chat_was_busy)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -57,11 +58,19 @@ class Job:
     run_config: RunConfig
     options: ConverterOptions
     recorder: TurnRecorder
+    invocation_id: str | None = None
+    """What ADK shall call the invocation of new words; ``None``: ADK names it."""
 
     @cached_property
     def transcript(self) -> Transcript:
         """The conversation before the run."""
         return Transcript(self.session.events)
+
+    def with_runner(self, runner: Runner) -> Job:
+        """The same turn, run by another runner for the same sessions."""
+        other = copy(runner)
+        other.session_service = self.runner.session_service
+        return replace(self, runner=other)
 
     def read_session(self) -> None:
         """Reads what the response needs of the session. That may take long: see ``long_work``."""
@@ -120,10 +129,11 @@ class Job:
                 opening = Event(author="user", invocation_id=invocation_id)
                 await self.runner.session_service.append_event(session, opening)
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
+        named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
         events = self.runner.run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
-            invocation_id=invocation_id,
+            invocation_id=invocation_id or named,
             new_message=content,
             state_delta={**title_delta(self.session, self.transcript, self.turn), **self.overrides.state()} or None,
             run_config=run_config_for_turn(self.turn, run_config, request),
@@ -140,7 +150,7 @@ class Job:
             return None
         if isinstance(self.turn, AnsweredCalls):
             return self.turn.past[0].invocation_id if self.turn.past else None
-        return new_invocation_context_id()
+        return self.invocation_id or new_invocation_context_id()
 
     def _needs_event(self) -> bool:
         """Whether the session needs an event before an invocation can be given an id.

@@ -124,6 +124,9 @@ class Run:
         self._continued: UIMessage | None = None
         """The message that the response continues, as the client sent it."""
         self.observer = RunObserver()
+        self.can_be_taken_up = False
+        """Whether another worker could go on with the run."""
+        self._left = False
         self._task: asyncio.Task[object] | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
@@ -181,9 +184,15 @@ class Run:
         except Exception as error:  # noqa: BLE001 - whatever the agent raises
             self._end_failed(error)
         finally:
-            self.stop()  # if this task was cancelled, the response is still open
+            if not self._left:
+                self.stop()  # if this task was cancelled, the response is still open
             for timer in self._timers.values():
                 timer.cancel()
+
+    @property
+    def was_left(self) -> bool:
+        """Whether the run is left to another worker."""
+        return self._left
 
     async def _read(self, events: AsyncGenerator[Event]) -> None:
         async with aclosing(events):
@@ -197,10 +206,19 @@ class Run:
         self._end(lambda response: response.abort())
         self._stop_agent()
 
+    def leave(self) -> None:
+        """Leaves the run to another worker: its response is not ended, and its readers come back."""
+        if not self.log.closed:
+            self._left = True
+            self.log.cut_off_readers()
+            self._cancel()
+
     def lease_lost(self) -> None:
         """Ends the response and the run at once: the lease is lost, so another run may hold it."""
         lease_losses.add(1)
         self.observer.error = LeaseLostError()
+        if self.can_be_taken_up:
+            self.leave()
         self._end(partial(_fail, self.observer.error))
         self.abort_signal.set()
         self._cancel()
@@ -270,7 +288,7 @@ class Run:
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
         """Writes the end of the response, one terminal chunk, and closes the log. Does nothing if it has ended."""
-        if self.log.closed:
+        if self.log.closed or self._left:
             return
         try:
             response = self._ended_response(write_end)

@@ -1,0 +1,202 @@
+"""``DbosEngine``: keeps in DBOS what the calls of runs gave, and which runs have not ended."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from dbos import DBOS
+from google.adk.agents import BaseAgent
+
+from stream_protocol.durable._held_agents import held_agents, shape, unheld_agents
+from stream_protocol.durable._kept_calls import KeptCalls
+from stream_protocol.durable._workflows import RUN, Workflows
+from stream_protocol.serving.adk_runner import runner_for
+from stream_protocol.serving.engine import OtherVersionError, RunRecord
+from stream_protocol.wire import StreamProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Sequence
+
+    from dbos import DBOSConfig, WorkflowStatus
+    from google.adk.runners import Runner
+
+    from stream_protocol.serving.engine import Execution
+
+FORMAT: Final = "1"
+"""Of what is kept, and of the names of calls. Another one is another version."""
+
+QUEUE_SECONDS: Final = 0.2
+"""Between two looks at this process's queue, in which only runs are that it takes up."""
+
+UNFINISHED: Final = ["PENDING", "ENQUEUED"]
+
+
+@dataclass(frozen=True)
+class _Execution:
+    runner: Runner
+    log_id: str | None
+    calls: KeptCalls
+
+    @property
+    def is_live(self) -> bool:
+        return self.calls.is_live
+
+
+class DbosEngine:
+    """Executes a run again whose worker is dead: ``ChatService(…, engine=DbosEngine("postgresql://…"))``.
+
+    ``url``: of the database in which DBOS keeps workflows: PostgreSQL for many workers, or ``sqlite:///runs.db`` for
+    one machine. ``None``: the DBOS that the app has constructed and launched itself.
+    ``idempotent_tools``: the names of tools that may be run again if they began and did not end. Others get an error in
+    place of their result, which the model reads.
+    ``version``: of the app's agents. A run is only executed again by a worker of the same version: change it when an
+    agent's tools or the order of its calls change. The names and classes of the agents count by themselves.
+    """
+
+    def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
+        if isinstance(idempotent_tools, str):
+            raise StreamProtocolError("`idempotent_tools` is a list of names.")
+        self._url = url
+        self._idempotent_tools = frozenset(idempotent_tools)
+        self._version = version
+        self._queue = f"adk-ui-stream-{os.getpid()}-{uuid4().hex[:8]}"
+        """Of this process alone: any process may take what is in DBOS's own."""
+        self._held: dict[int, tuple[Runner, Runner]] = {}
+        self._launching = asyncio.Lock()
+        self._workflows: Workflows | None = None
+
+    async def launch(self) -> None:
+        """Connects to the store, and makes its tables if they are missing."""
+        async with self._launching:
+            if self._workflows is None:
+                if self._url is not None:
+                    config: DBOSConfig = {
+                        "name": "adk-ui-stream",
+                        "system_database_url": self._url,
+                        "executor_id": self._queue,
+                        "application_version": f"adk-ui-stream-{FORMAT}",
+                        "console_log_level": "ERROR",
+                        "enable_otlp": False,
+                    }
+                    DBOS(config=config)
+                workflows = Workflows()
+                if self._url is not None:
+                    DBOS.launch()  # in this thread: workflows that are resumed run on this event loop
+                await DBOS.register_queue_async(self._queue, polling_interval_sec=QUEUE_SECONDS)
+                self._workflows = workflows
+
+    async def aclose(self) -> None:
+        """Leaves the store."""
+        if self._workflows is not None:
+            self._workflows = None
+            await DBOS.delete_queue_async(self._queue)
+            if self._url is not None:
+                await asyncio.to_thread(partial(DBOS.destroy, destroy_registry=True))
+
+    def holds(self, runner: Runner) -> bool:
+        """Whether all agents are ADK's own, and the app is not resumable in ADK's way."""
+        resumability = runner.resumability_config
+        resumable = resumability is not None and resumability.is_resumable
+        return isinstance(runner.agent, BaseAgent) and not resumable and not unheld_agents(runner.agent)
+
+    async def execute(
+        self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
+    ) -> None:
+        """See ``Engine``."""
+        workflow_id = _workflow_id(record)
+        calls = KeptCalls(self._here, workflow_id, again=False)
+        kept = json.dumps({"record": record.to_json(), "version": self._version_of(runner), "log": log_id})
+        await self._here.run(workflow_id, kept, self._do(runner, None, calls, work))
+
+    async def execute_again(
+        self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
+    ) -> None:
+        """See ``Engine``."""
+        workflow_id = _workflow_id(record)
+        status = await DBOS.get_workflow_status_async(workflow_id)
+        if status is None or status.input is None:
+            return
+        kept = _kept(status)
+        if kept["version"] != self._version_of(runner):
+            raise OtherVersionError
+        log = (status.attributes or {}).get("log", kept["log"])
+        await DBOS.update_workflow_attributes_async(workflow_id, {"log": log_id})
+        calls = KeptCalls(self._here, workflow_id, again=True)
+        await self._here.run_again(workflow_id, self._queue, self._do(runner, log, calls, work))
+
+    async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[RunRecord]:
+        """See ``Engine``."""
+        prefix = None if chat is None else _chat_prefix(*chat)
+        found = await DBOS.list_workflows_async(
+            name=RUN, status=UNFINISHED, workflow_id_prefix=prefix, load_output=False
+        )
+        return [
+            RunRecord(**_kept(status)["record"]) for status in found if status.workflow_id not in self._here.executed
+        ]
+
+    async def cancel(self, record: RunRecord) -> None:
+        """See ``Engine``."""
+        await self._delete(_workflow_id(record))
+
+    async def forget(self, user_id: str, chat_id: str) -> None:
+        """See ``Engine``."""
+        await self._delete(_chat_prefix(user_id, chat_id))
+
+    @property
+    def _here(self) -> Workflows:
+        if self._workflows is None:
+            raise StreamProtocolError("The engine was not launched.")
+        return self._workflows
+
+    def _do(
+        self,
+        runner: Runner,
+        log_id: str | None,
+        calls: KeptCalls,
+        work: Callable[[Execution], Awaitable[None]],
+    ) -> Callable[[], Awaitable[None]]:
+        async def do() -> None:
+            with calls.current():
+                await work(_Execution(self._held_runner(runner), log_id, calls))
+
+        return do
+
+    def _held_runner(self, runner: Runner) -> Runner:
+        """The runner with held agents, which are made once."""
+        if id(runner) not in self._held:
+            assert isinstance(runner.agent, BaseAgent)
+            held = runner_for(held_agents(runner.agent, self._idempotent_tools), runner)
+            self._held[id(runner)] = runner, held
+        return self._held[id(runner)][1]
+
+    def _version_of(self, runner: Runner) -> str:
+        assert runner.agent is not None
+        return json.dumps([FORMAT, self._version, shape(runner.agent)])
+
+    async def _delete(self, prefix: str) -> None:
+        found = await DBOS.list_workflows_async(workflow_id_prefix=prefix, load_input=False, load_output=False)
+        if found:
+            await DBOS.delete_workflows_async([status.workflow_id for status in found])
+
+
+def _workflow_id(record: RunRecord) -> str:
+    return f"{_chat_prefix(record.user_id, record.chat_id)}{record.id}"
+
+
+def _chat_prefix(user_id: str, chat_id: str) -> str:
+    """How the ids of a chat's workflows begin. As a hash: they are in logs, and a user's id may be an address."""
+    digest = hashlib.sha256(json.dumps([user_id, chat_id]).encode()).hexdigest()
+    return f"adk-ui-stream/{digest[:32]}/"
+
+
+def _kept(status: WorkflowStatus) -> dict[str, Any]:
+    assert status.input is not None
+    kept: dict[str, Any] = json.loads(status.input["args"][0])
+    return kept

@@ -1,0 +1,105 @@
+"""The DBOS workflows of this process: what each of them does, by its id.
+
+A workflow's function cannot be given a closure, since another process may have to begin it. So it looks up its work by
+its id, where the process that holds the chat's lease has put it before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from dbos import DBOS, SetWorkflowID, WorkflowSerializationFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+RUN: Final = "adk_ui_stream.run"
+CALL: Final = "adk_ui_stream.call"
+"""The names of the workflow functions: a run, and a call of a model or a tool."""
+
+
+class Workflows:
+    """Begins workflows and waits for them. At most one object in a process: DBOS keeps the functions' names."""
+
+    def __init__(self) -> None:
+        self._work: dict[str, Callable[[], Awaitable[str]]] = {}
+        self._tasks: dict[str, asyncio.Task[object]] = {}
+
+        @DBOS.workflow(name=RUN, serialization_type=WorkflowSerializationFormat.PORTABLE)
+        async def run(record: str) -> str:  # noqa: ARG001 - kept as the workflow's input
+            return await self._do()
+
+        @DBOS.workflow(name=CALL, serialization_type=WorkflowSerializationFormat.PORTABLE)
+        async def call() -> str:
+            return await self._do()
+
+        self._run_function, self._call_function = run, call
+
+    @property
+    def executed(self) -> frozenset[str]:
+        """The ids of the workflows that this process executes."""
+        return frozenset(self._work)
+
+    async def call(self, workflow_id: str, work: Callable[[], Awaitable[str]]) -> str:
+        """Does a call and returns its result once that is kept."""
+        self._work[workflow_id] = work
+        try:
+            with SetWorkflowID(workflow_id):
+                handle = await DBOS.start_workflow_async(self._call_function)
+            return await handle.get_result()
+        finally:
+            self._leave(workflow_id)
+
+    async def run(self, workflow_id: str, record: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Does the work of a run, which is kept as unfinished meanwhile, and stays so if this is cancelled."""
+        ended = asyncio.Event()
+        self._work[workflow_id] = _until(ended)
+        try:
+            with SetWorkflowID(workflow_id):
+                handle = await DBOS.start_workflow_async(self._run_function, record)
+            await work()
+            ended.set()
+            await handle.get_result()
+        finally:
+            self._leave(workflow_id)
+
+    async def run_again(self, workflow_id: str, queue: str, work: Callable[[], Awaitable[None]]) -> None:
+        """``run`` for a workflow that another process has begun. ``queue``: this process's own, so that no other one
+        begins it."""
+        begun, ended = asyncio.Event(), asyncio.Event()
+        self._work[workflow_id] = _until(ended, begun)
+        try:
+            handle = await DBOS.resume_workflow_async(workflow_id, queue_name=queue)
+            await begun.wait()
+            await work()
+            ended.set()
+            await handle.get_result()
+        finally:
+            self._leave(workflow_id)
+
+    async def _do(self) -> str:
+        workflow_id = DBOS.workflow_id
+        task = asyncio.current_task()
+        assert workflow_id is not None
+        assert task is not None
+        self._tasks[workflow_id] = task
+        return await self._work[workflow_id]()
+
+    def _leave(self, workflow_id: str) -> None:
+        del self._work[workflow_id]
+        task = self._tasks.pop(workflow_id, None)
+        if task is not None:
+            task.cancel()  # does nothing if it has ended; else it stays unfinished in DBOS
+
+
+def _until(ended: asyncio.Event, begun: asyncio.Event | None = None) -> Callable[[], Awaitable[str]]:
+    """Work that lasts until then. A run's own work is done outside of its workflow: see ``KeptCalls``."""
+
+    async def work() -> str:
+        if begun is not None:
+            begun.set()
+        await ended.wait()
+        return ""
+
+    return work

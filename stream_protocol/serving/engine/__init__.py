@@ -1,0 +1,16 @@
+"""Runs that are executed again when their worker is dead: what an engine must do, and what is done with it."""
+
+from stream_protocol.serving.engine._engine import Engine, Execution, OtherVersionError, RunRecord
+from stream_protocol.serving.engine._left_runs import LeftRuns
+from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
+from stream_protocol.serving.engine._shown import shown_and_not_said
+
+__all__ = [
+    "Engine",
+    "Execution",
+    "LeftRuns",
+    "OtherVersionError",
+    "ResumedSessions",
+    "RunRecord",
+    "shown_and_not_said",
+]

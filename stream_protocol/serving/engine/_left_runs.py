@@ -1,0 +1,256 @@
+"""The runs that workers have left: finds them, and sees that one worker takes each of them up."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import ExitStack, aclosing, suppress
+from contextvars import Context
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from google.adk.agents.invocation_context import new_invocation_context_id
+from google.adk.events import Event
+from pydantic_core import to_jsonable_python
+
+from stream_protocol.convert import RunLimitError
+from stream_protocol.serving.engine._engine import OtherVersionError, RunRecord
+from stream_protocol.serving.engine._shown import shown_and_not_said
+from stream_protocol.wire import ChatRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+
+    from google.adk.runners import Runner
+
+    from stream_protocol.serving._overrides import RunOverrides
+    from stream_protocol.serving.engine._engine import Engine, Execution
+    from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
+    from stream_protocol.serving.runs import ActiveRuns, ChatKey, Job, Run, RunLimits
+    from stream_protocol.wire import ChatRequest
+
+    Work: TypeAlias = Callable[[Run, Job, AsyncGenerator[Event]], Awaitable[None]]
+    """Runs the agent of a job, whose events these are, and stores the end."""
+
+logger = logging.getLogger(__name__)
+
+OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone on with. Ask again."
+"""What the page is told of a run that got secrets, an agent or a run config from ``prepare``: these are not kept."""
+
+OTHER_VERSION_TEXT: Final = "The server was updated, and this answer cannot be gone on with. Ask again."
+"""What it is told of a run that another version of the agents began."""
+
+LOOK_SECONDS: Final = 1.0
+"""Between two looks for runs that were left."""
+
+TAKING_UP_SECONDS: Final = 30.0
+"""How long a page that resumes waits for a run to be taken up: its lease must expire first."""
+
+
+class LeftRuns:
+    """The runs of dead workers.
+
+    ``take_up``: goes on with a run, whose chat is claimed until the stack ends. Returns ``False`` if there is nothing
+    to go on with.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        runner: Runner,
+        runs: ActiveRuns,
+        limits: RunLimits,
+        take_up: Callable[[Run, RunRecord, ExitStack], Awaitable[bool]],
+    ) -> None:
+        self._engine = engine
+        self._runner = runner
+        self._runs = runs
+        self._limits = limits
+        self._take_up = take_up
+        self._watching: asyncio.Task[None] | None = None
+
+    async def launch(self) -> None:
+        """Connects to the engine, and looks for runs from now on. Later calls do nothing."""
+        await self._engine.launch()
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch(), context=Context())
+
+    async def aclose(self) -> None:
+        """Looks no more, and leaves the engine."""
+        if self._watching is not None:
+            self._watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watching
+        await self._engine.aclose()
+
+    async def of_chat(self, key: ChatKey) -> Sequence[RunRecord]:
+        """The chat's runs that have not ended and do not go on in this worker: their worker may be dead."""
+        return await self._engine.unfinished(key)
+
+    async def settle(self, key: ChatKey, digest: str, run: Run, claim: ExitStack) -> bool:
+        """Called when a request has claimed its chat: runs that were left there are over, unless one of them answers
+        just this request. Returns whether that is so; then it has been taken up with this claim."""
+        taken_up = False
+        for record in await self.of_chat(key):
+            if record.digest == digest and not taken_up and await self._take_up(run, record, claim):
+                taken_up = True
+            else:
+                await self._engine.cancel(record)
+        return taken_up
+
+    async def cancel(self, key: ChatKey) -> bool:
+        """Ends the runs that were left in the chat. Returns whether there were any."""
+        records = await self.of_chat(key)
+        for record in records:
+            await self._engine.cancel(record)
+        return bool(records)
+
+    async def wait_until_taken_up(self, key: ChatKey) -> None:
+        """Waits until the chat has no run that was left, for a page that resumes."""
+        deadline = asyncio.get_running_loop().time() + TAKING_UP_SECONDS
+        while asyncio.get_running_loop().time() < deadline and await self.of_chat(key):
+            if await self._runs.is_open(key):
+                return
+            await asyncio.sleep(LOOK_SECONDS / 4)
+
+    async def execute(self, run: Run, job: Job, work: Work) -> None:
+        """Does the work of a new run, so that another worker can go on with it."""
+        refusal = OVERRIDDEN_TEXT if _is_overridden(job.overrides) else None
+        if job.invocation_id is None:
+            job = replace(job, invocation_id=new_invocation_context_id())
+        record = _record_of(run, job, refusal)
+        begun = False
+
+        async def held(execution: Execution) -> None:
+            nonlocal begun
+            begun = True
+            held_job = job if refusal else job.with_runner(execution.runner)
+            await work(run, held_job, held_job.events(run.abort_signal, run.request))
+
+        run.can_be_taken_up = True
+        try:
+            await self._executed(run, record, self._engine.execute(record, self._runner, run.id, held))
+        except Exception:
+            if begun:
+                raise
+            logger.exception("A run could not be noted in the engine: it ends with its worker.")
+            run.can_be_taken_up = False
+            await work(run, job, job.events(run.abort_signal, run.request))
+
+    async def execute_again(self, run: Run, job: Job, record: RunRecord, sessions: ResumedSessions, work: Work) -> None:
+        """Does the work of a run that another worker has left."""
+        job = replace(job, invocation_id=record.invocation_id)
+
+        async def held(execution: Execution) -> None:
+            log = await self._runs.written((record.user_id, record.chat_id), execution.log_id or "")
+            held_job = job.with_runner(execution.runner)
+            events = held_job.events(run.abort_signal, run.request)
+            await work(run, held_job, _with_shown(events, log, run, execution, sessions))
+
+        run.can_be_taken_up = True
+        try:
+            if record.refusal is not None:
+                raise RunLimitError(record.refusal)  # noqa: TRY301 - as an engine does
+            await self._executed(run, record, self._engine.execute_again(record, self._runner, run.id, held))
+        except (RunLimitError, OtherVersionError) as error:
+            run.can_be_taken_up = False
+            reason = error if isinstance(error, RunLimitError) else RunLimitError(OTHER_VERSION_TEXT)
+            await work(run, job, _raising(job, reason))
+            await self._engine.cancel(record)
+
+    async def _executed(self, run: Run, record: RunRecord, execution: Coroutine[None, None, None]) -> None:
+        """Waits for the execution. A run that is stopped is over at once, whatever becomes of this worker."""
+        stopping = asyncio.create_task(self._forget_when_stopped(run, record))
+        try:
+            await execution
+        finally:
+            stopping.cancel()
+            if not run.was_left:
+                await asyncio.shield(self._forget(record))
+
+    async def _forget_when_stopped(self, run: Run, record: RunRecord) -> None:
+        await run.abort_signal.wait()
+        if not run.was_left:
+            await self._forget(record)
+
+    async def _forget(self, record: RunRecord) -> None:
+        try:
+            await self._engine.cancel(record)
+        except Exception:
+            logger.exception("A run that has ended could not be forgotten by the engine: it may be executed again.")
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                for record in await self._engine.unfinished():
+                    await self._claim(record)
+            except Exception:
+                logger.exception("Runs that were left by their worker could not be looked for.")
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _claim(self, record: RunRecord) -> None:
+        """Takes the run up if its chat is free: its worker has lost the lease, or given it back."""
+        with ExitStack() as claim, suppress(ChatRequestError):
+            key = (record.user_id, record.chat_id)
+            run = await self._runs.claim_free(key, record.digest, self._limits)
+            if run is not None:
+                claim.callback(self._runs.release, run)
+                # Another worker may have taken it up, and ended it, since it was found.
+                left = any(left.id == record.id for left in await self.of_chat(key))
+                if left and not await self._take_up(run, record, claim):
+                    await self._engine.cancel(record)
+
+
+def _is_overridden(overrides: RunOverrides) -> bool:
+    return bool(overrides.secrets) or overrides.agent is not None or overrides.run_config is not None
+
+
+def _record_of(run: Run, job: Job, refusal: str | None) -> RunRecord:
+    assert job.invocation_id is not None
+    return RunRecord(
+        id=run.id,
+        user_id=job.session.user_id,
+        chat_id=job.session.id,
+        request=_body_of(job.request),
+        digest=run.request,
+        chat_was_busy=run.chat_was_busy,
+        invocation_id=job.invocation_id,
+        found_events=len(job.session.events),
+        state=to_jsonable_python(job.session.state, fallback=str),
+        state_delta=to_jsonable_python(dict(job.overrides.state_delta), fallback=str),
+        artifact_base=job.overrides.artifact_base,
+        refusal=refusal,
+    )
+
+
+def _body_of(request: ChatRequest) -> dict[str, Any]:
+    """What ``parse_chat_request`` makes the same request of, but for the messages that it is not about."""
+    body: dict[str, Any] = {"id": request.id, "messages": [request.target]}
+    if request.has_trigger:
+        body["trigger"] = request.trigger
+    if request.message_id is not None:
+        body["messageId"] = request.message_id
+    return body
+
+
+async def _with_shown(
+    events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
+) -> AsyncGenerator[Event]:
+    """The events, and before the first that is new the text that a page was shown and no model has said."""
+    told = False
+    async with aclosing(events):
+        async for event in events:
+            if execution.is_live and not told:
+                told = True
+                said = [*run.log.events()]
+                half = shown_and_not_said(log, said, author=event.author, invocation_id=event.invocation_id)
+                if half is not None:
+                    await sessions.append_shown(half)
+                    yield half
+            yield event
+
+
+async def _raising(job: Job, error: Exception) -> AsyncGenerator[Event]:
+    """The events of a run that fails: the one that names its invocation, then the error."""
+    yield Event(author="user", invocation_id=job.invocation_id or "")
+    raise error

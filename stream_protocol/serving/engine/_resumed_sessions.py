@@ -1,0 +1,108 @@
+"""The session of a run that is executed again: as the run found it, while the store has what was stored since."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from google.adk.events import Event
+from google.adk.sessions import BaseSessionService, Session
+from google.adk.sessions.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
+
+    from stream_protocol.serving.engine._engine import RunRecord
+
+
+class ResumedSessions(BaseSessionService):
+    """A session service for one session, whose run is executed again.
+
+    It gives the session as it was when the run began. An event that an earlier execution has stored is recognised by
+    what it says, and is not stored twice; it keeps its id.
+
+    ``stored``: the session as it stands.
+    """
+
+    def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:
+        self._sessions = sessions
+        self._stored = stored
+        found = list(stored.events[: record.found_events])
+        self._found = stored.model_copy(update={"events": found, "state": record.state})
+        self._earlier = list(stored.events[record.found_events :])
+        """What earlier executions have stored, and this one has not come to."""
+
+    @property
+    def found(self) -> Session:
+        """The session as the run found it."""
+        return self._copy()
+
+    async def fence(self) -> None:
+        """Stores an event without content. A worker that was only paused has an outdated session from now on, and every
+        session service refuses what it would append to that."""
+        await self._sessions.append_event(self._stored, Event(author="user"))
+
+    async def append_shown(self, event: Event) -> None:
+        """Stores what the page was shown, and no model has said in this execution."""
+        await self._sessions.append_event(self._stored, event)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Stores the event, unless it is stored."""
+        if event.partial:
+            return event
+        same = next((earlier for earlier in self._earlier if _said(earlier) == _said(event)), None)
+        if same is None:
+            await self._sessions.append_event(self._stored, event)
+        else:
+            self._earlier.remove(same)
+            event.id, event.timestamp = same.id, same.timestamp
+        return await super().append_event(session, event)
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """The session as the run found it; any other as it stands."""
+        if session_id == self._stored.id:
+            return self._copy()
+        return await self._sessions.get_session(
+            app_name=app_name, user_id=user_id, session_id=session_id, config=config
+        )
+
+    async def create_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        state: dict[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        """As the session service does."""
+        return await self._sessions.create_session(
+            app_name=app_name, user_id=user_id, state=state, session_id=session_id
+        )
+
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        """As the session service does."""
+        return await self._sessions.list_sessions(app_name=app_name, user_id=user_id)
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """As the session service does."""
+        await self._sessions.delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
+
+    def _copy(self) -> Session:
+        return self._found.model_copy(update={"events": list(self._found.events), "state": dict(self._found.state)})
+
+
+def _said(event: Event) -> str:
+    """What an event says and does, without what differs from one execution to the next."""
+    actions = event.actions.model_copy(update={"state_delta": _lasting(event.actions.state_delta)})
+    content = event.content and event.content.model_dump(mode="json", exclude_none=True)
+    does = actions.model_dump(mode="json", exclude_defaults=True, fallback=str)
+    return json.dumps([event.author, event.branch, content, does], sort_keys=True)
+
+
+def _lasting(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what no session service stores."""
+    return {name: value for name, value in state.items() if not name.startswith(State.TEMP_PREFIX)}

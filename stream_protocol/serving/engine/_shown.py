@@ -1,0 +1,41 @@
+"""What a page was shown of an answer that its model had not ended when the worker died."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from google.adk.events import Event
+from google.genai import types
+
+from stream_protocol.wire.client import parse_sse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def shown_and_not_said(log: Sequence[bytes], said: Sequence[bytes], *, author: str, invocation_id: str) -> Event | None:
+    """An event with the text that the log of a dead worker ends with, and no model has said since.
+
+    ``log``: its SSE events. ``said``: those of the response so far, in which everything is said again that was kept.
+    """
+    shown, again = _texts(log), _texts(said)
+    half = next((text for text in reversed(shown) if not any(whole.startswith(text) for whole in again)), "")
+    if not half or half != shown[-1]:
+        return None
+    content = types.Content(role="model", parts=[types.Part(text=half)])
+    return Event(author=author, invocation_id=invocation_id, content=content)
+
+
+def _texts(events: Sequence[bytes]) -> list[str]:
+    """The texts of a response, in their order."""
+    texts: list[list[str]] = []
+    open_texts: dict[str, list[str]] = {}
+    for chunk in parse_sse(events):
+        match chunk:
+            case {"type": "text-start", "id": str(part)}:
+                texts.append(open_texts.setdefault(part, []))
+            case {"type": "text-delta", "id": str(part), "delta": str(delta)}:
+                open_texts[part].append(delta)
+            case {"type": "text-end", "id": str(part)}:
+                open_texts.pop(part)
+    return ["".join(text) for text in texts if any(text)]
