@@ -52,29 +52,29 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run(self, workflow_id: str, record: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Does the work of a run, which is kept as unfinished meanwhile, and stays so if this is cancelled."""
-        ended = asyncio.Event()
-        self._work[workflow_id] = _until(ended)
+        """Does the work of a run, which is kept as unfinished. Whoever ends it deletes it."""
+        self._work[workflow_id] = _wait_for_ever
         try:
             with SetWorkflowID(workflow_id):
-                handle = await DBOS.start_workflow_async(self._run_function, record)
+                await DBOS.start_workflow_async(self._run_function, record)
             await work()
-            ended.set()
-            await handle.get_result()
         finally:
             self._leave(workflow_id)
 
     async def run_again(self, workflow_id: str, queue: str, work: Callable[[], Awaitable[None]]) -> None:
         """``run`` for a workflow that another process has begun. ``queue``: this process's own, so that no other one
         begins it."""
-        begun, ended = asyncio.Event(), asyncio.Event()
-        self._work[workflow_id] = _until(ended, begun)
+        begun = asyncio.Event()
+
+        async def begin() -> str:
+            begun.set()
+            return await _wait_for_ever()
+
+        self._work[workflow_id] = begin
         try:
-            handle = await DBOS.resume_workflow_async(workflow_id, queue_name=queue)
+            await DBOS.resume_workflow_async(workflow_id, queue_name=queue)
             await begun.wait()
             await work()
-            ended.set()
-            await handle.get_result()
         finally:
             self._leave(workflow_id)
 
@@ -93,13 +93,7 @@ class Workflows:
             task.cancel()  # does nothing if it has ended; else it stays unfinished in DBOS
 
 
-def _until(ended: asyncio.Event, begun: asyncio.Event | None = None) -> Callable[[], Awaitable[str]]:
-    """Work that lasts until then. A run's own work is done outside of its workflow: see ``KeptCalls``."""
-
-    async def work() -> str:
-        if begun is not None:
-            begun.set()
-        await ended.wait()
-        return ""
-
-    return work
+async def _wait_for_ever() -> str:
+    """What the workflow of a run does: the run's work is done outside of it, since what is begun inside is numbered."""
+    await asyncio.Event().wait()
+    return ""
