@@ -24,6 +24,8 @@ BIN := .venv/bin
 PYTHON_READY := .venv/.ready
 COMPILE := $(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --quiet \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+# DBOS wants a newer SQLAlchemy than the rest.
+COMPILE_OLDEST := $(subst --all-extras,--extra otlp --extra postgres --extra prometheus --extra redis,$(COMPILE))
 OLDEST := .venv-oldest/bin
 OLDEST_READY := .venv-oldest/.ready
 VERSIONS ?= $(shell sed -n 's/.*:: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml)
@@ -175,8 +177,8 @@ lock: $(PYTHON_READY)  ## resolve the ranges of pyproject.toml anew into require
 	$(BIN)/uv pip compile --group deploy --constraint requirements/ci.txt --generate-hashes --no-annotate --quiet --universal \
 		--python-version 3.11 --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--output-file requirements/deploy.txt
-	$(COMPILE) --group dev --upgrade --generate-hashes --no-annotate --output-file requirements/oldest.txt --constraint \
-		<($(COMPILE) --resolution lowest-direct --no-header --no-annotate | grep -v ^click==)
+	$(COMPILE_OLDEST) --group dev --upgrade --generate-hashes --no-annotate --output-file requirements/oldest.txt --constraint \
+		<($(COMPILE_OLDEST) --resolution lowest-direct --no-header --no-annotate | grep -v ^click==)
 
 page: $(NODE_READY)  ## build server/page into stream_protocol/page
 	cd server/page && npm run build
