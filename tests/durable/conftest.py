@@ -1,0 +1,11 @@
+from importlib.util import find_spec
+
+import pytest
+
+from tests.tools import missing
+
+
+@pytest.fixture(autouse=True)
+def _dbos_is_there() -> None:
+    if find_spec("dbos") is None:
+        missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")

@@ -1,0 +1,307 @@
+"""A server that ends leaves its runs, and the next one goes on with them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools.tool_context import ToolContext
+
+from stream_protocol.serving import ChatService, RunOverrides
+from stream_protocol.serving._overrides import NO_OVERRIDES
+from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT, OVERRIDDEN_TEXT
+from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
+from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
+from stream_protocol.wire.client import parse_sse
+from tests.serving.support import HANG, chat, said, soon
+
+USER = "somebody"
+
+
+class World:
+    """What servers that come one after the other share: files, and what has happened."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.gate = asyncio.Event()
+        """Opened, models and tools go on."""
+        self.reached = asyncio.Event()
+        """Set when one waits at the gate."""
+        self.asked = 0
+        """How many requests the model got."""
+        self.ran: Counter[str] = Counter()
+        """How often each tool began."""
+
+    async def wait(self) -> None:
+        self.reached.set()
+        await self.gate.wait()
+
+    @asynccontextmanager
+    async def service(
+        self, agent: BaseAgent, *, version: str = "", launched: bool = True
+    ) -> AsyncIterator[ChatService]:
+        """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on."""
+        from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+        engine = DbosEngine(f"sqlite:///{self.folder / 'runs.db'}", idempotent_tools=["look"], version=version)
+        sessions = SqliteSessionService(str(self.folder / "chats.db"))
+        service = ChatService(agent, session_service=sessions, engine=engine)
+        if launched:
+            await service.launch()
+        try:
+            yield service
+        finally:
+            await service.aclose()
+
+    def agent(self, *turns: Turn) -> LlmAgent:
+        """Answers with these turns, one for each response of tools."""
+
+        def respond(request: Any) -> Turn:
+            self.asked += 1
+            answered = sum(
+                part.function_response is not None for content in request.contents for part in content.parts or []
+            )
+            return turns[answered]
+
+        return LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[self.book, self.look, self.quick])
+
+    async def book(self) -> str:
+        """Books, once the gate is open."""
+        self.ran["book"] += 1
+        await self.wait()
+        return "booked"
+
+    async def look(self) -> str:
+        """Looks, once the gate is open."""
+        self.ran["look"] += 1
+        await self.wait()
+        return "seen"
+
+    async def quick(self, tool_context: ToolContext) -> str:
+        """Notes that it ran."""
+        self.ran["quick"] += 1
+        tool_context.state["noted"] = self.ran["quick"]
+        return "noted"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+class Gate(asyncio.Event):
+    """In a model's answer: waits at the gate of the world."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    async def wait(self) -> Any:
+        await self._world.wait()
+        return True
+
+
+async def begin(service: ChatService, overrides: RunOverrides = NO_OVERRIDES) -> asyncio.Task[list[dict[str, Any]]]:
+    """Says something. Returns who reads, whose chunks end where the server does."""
+    events = await service.respond(parse_chat_request(chat(said("go"))), user_id=USER, overrides=overrides)
+    return asyncio.create_task(read(events))
+
+
+async def read(events: AsyncIterator[bytes]) -> list[dict[str, Any]]:
+    pieces: list[bytes] = []
+    with suppress(Exception):  # a reader that is cut off
+        async for piece in events:
+            pieces.append(piece)  # noqa: PERF401 - those before the cut count
+    return [dict(chunk) for chunk in parse_sse(b"".join(pieces))]
+
+
+async def history(service: ChatService) -> Sequence[dict[str, Any]]:
+    messages = await service.history("c1", user_id=USER)
+    assert messages is not None
+    return [dict(message) for message in messages]
+
+
+def outline(message: dict[str, Any]) -> list[Any]:
+    """Its texts, and its calls with what they gave."""
+    return [
+        part.get("text") or (part["type"], part["state"], part.get("output") or part.get("errorText"))
+        for part in message["parts"]
+        if part["type"] != "step-start"
+    ]
+
+
+async def taken_up(service: ChatService) -> list[dict[str, Any]]:
+    """What a page reads that resumes."""
+    async with asyncio.timeout(HANG):
+        events = await service.resume("c1", user_id=USER)
+        return [] if events is None else await read(events)
+
+
+async def ended(service: ChatService) -> None:
+    """Waits until nothing runs."""
+    async with asyncio.timeout(HANG):
+        await taken_up(service)
+        while await service.resume("c1", user_id=USER) is not None:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.05)
+
+
+async def test_a_run_goes_on_in_the_next_server(world: World) -> None:
+    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
+    async with world.service(agent) as service:
+        first = await begin(service)
+        await soon(world.reached)
+        await asyncio.sleep(0.1)  # what the model has said is on its way to the reader
+    before = await first
+    assert before[-1]["type"] == "text-delta"
+    async with world.service(agent) as service:
+        resumed = asyncio.create_task(taken_up(service))
+        while world.asked < 2:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.01)
+        world.gate.set()
+        chunks = await resumed
+        assert chunks[0] == before[0]  # the message has the same id
+        assert chunks[-1]["type"] == "finish"
+        await ended(service)
+        question, answer = await history(service)
+        assert question["id"] == "u1"
+        assert answer["id"] == before[0]["messageId"]
+        assert outline(answer)[-1] == "Hello there."
+
+
+@pytest.mark.parametrize(
+    ("tool", "times", "result"),
+    [
+        ("look", 2, ("tool-look", "output-available", {"result": "seen"})),
+        ("book", 1, ("tool-book", "output-error", None)),
+    ],
+    ids=["idempotent", "not idempotent"],
+)
+async def test_a_tool_that_did_not_end_runs_again_only_if_it_may(
+    tool: str, times: int, result: tuple[Any, ...], world: World
+) -> None:
+    agent = world.agent(["First. ", Call("quick", {})], Call(tool, {}), "Done.")
+    async with world.service(agent) as service:
+        await begin(service)
+        await soon(world.reached)
+        world.gate.clear()
+    world.gate.set()
+    async with world.service(agent) as service:
+        await ended(service)
+        _, answer = await history(service)
+    first, quick, other, done = outline(answer)
+    assert (first, quick, done) == ("First. ", ("tool-quick", "output-available", {"result": "noted"}), "Done.")
+    assert other[:2] == result[:2]
+    if result[2] is None:
+        assert "broke down while this tool was running" in other[2]
+    else:
+        assert other[2] == result[2]
+    assert world.ran == {"quick": 1, tool: times}
+    assert world.asked == 3  # what a model has said is not asked again
+
+
+async def test_state_that_a_tool_has_set_is_there_once(world: World) -> None:
+    agent = world.agent(Call("quick", {}), Call("look", {}), "Done.")
+    async with world.service(agent) as service:
+        await begin(service)
+        await soon(world.reached)
+    world.gate.set()
+    async with world.service(agent) as service:
+        await ended(service)
+        session = await service.runner.session_service.get_session(
+            app_name=service.runner.app_name, user_id=USER, session_id="c1"
+        )
+    assert session is not None
+    assert session.state["noted"] == 1
+    said_by_model = [event for event in session.events if event.author == "root" and event.content]
+    assert len({event.id for event in session.events}) == len(session.events)
+    assert len(said_by_model) == 5  # two calls, two results, the end
+
+
+async def test_a_run_that_was_stopped_is_not_executed_again(world: World) -> None:
+    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
+    async with world.service(agent) as service:
+        await begin(service)
+        await soon(world.reached)
+        await service.stop("c1", user_id=USER)
+    async with world.service(agent) as service:
+        assert await taken_up(service) == []
+        _, answer = await history(service)
+    assert outline(answer) == ["Hello "]
+    assert world.asked == 1
+
+
+async def test_new_words_are_answered_in_place_of_a_run_that_was_left(world: World) -> None:
+    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
+    async with world.service(agent) as service:
+        await begin(service)
+        await soon(world.reached)
+    world.gate.set()
+    async with world.service(agent) as service:
+        body = chat(said("go"), {"id": "a1", "role": "assistant", "parts": []}, said("again", "u2"))
+        events = await service.respond(parse_chat_request(body), user_id=USER)
+        assert (await read(events))[-1]["type"] == "finish"
+        await ended(service)
+        words = [outline(message) for message in await history(service) if message["role"] == "user"]
+    assert words == [["go"], ["again"]]
+
+
+async def test_a_chat_that_is_deleted_leaves_no_run(world: World) -> None:
+    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
+    async with world.service(agent) as service:
+        await begin(service)
+        await soon(world.reached)
+        await service.delete("c1", user_id=USER)
+    async with world.service(agent) as service:
+        assert await taken_up(service) == []
+        with pytest.raises(ChatRequestError, match="no such chat"):
+            await service.stop("c1", user_id=USER)
+
+
+async def test_another_version_ends_the_run_with_an_error_that_says_so(world: World) -> None:
+    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
+    async with world.service(agent) as service:
+        await begin(service)
+        await soon(world.reached)
+    async with world.service(agent, version="2", launched=False) as service:
+        again = await begin(service)  # the retry takes the run up, before anybody else looks for it
+        assert (await again)[-1] == {"type": "error", "errorText": OTHER_VERSION_TEXT}
+        await ended(service)
+        assert [message["role"] for message in await history(service)] == ["user", "assistant"]
+    assert world.asked == 1
+
+
+async def test_a_run_with_secrets_is_not_executed_again_and_says_so(world: World) -> None:
+    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
+    async with world.service(agent) as service:
+        await begin(service, overrides=RunOverrides(secrets={"token": "t0p"}))
+        await soon(world.reached)
+    assert b"t0p" not in (world.folder / "runs.db").read_bytes()
+    async with world.service(agent, launched=False) as service:
+        again = await begin(service)
+        assert (await again)[-1] == {"type": "error", "errorText": OVERRIDDEN_TEXT}
+    assert world.asked == 1
+
+
+def test_an_engine_needs_the_servers_history() -> None:
+    from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."]))
+    with pytest.raises(StreamProtocolError, match="history"):
+        ChatService(agent, history="client", engine=DbosEngine("sqlite:///runs.db"))
+
+
+def test_agents_of_an_apps_own_class_run_as_without_an_engine(caplog: pytest.LogCaptureFixture) -> None:
+    from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+    class Own(BaseAgent):
+        pass
+
+    ChatService(Own(name="own"), engine=DbosEngine("sqlite:///runs.db"))
+    assert "Runs are not executed again" in caplog.text
