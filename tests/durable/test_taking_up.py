@@ -188,7 +188,7 @@ async def test_a_tool_that_did_not_end_runs_again_only_if_it_may(
 ) -> None:
     agent = world.agent(["First. ", Call("quick", {})], Call(tool, {}), "Done.")
     async with world.service(agent) as service:
-        await begin(service)
+        _ = await begin(service)
         await soon(world.reached)
         world.gate.clear()
     world.gate.set()
@@ -209,7 +209,7 @@ async def test_a_tool_that_did_not_end_runs_again_only_if_it_may(
 async def test_state_that_a_tool_has_set_is_there_once(world: World) -> None:
     agent = world.agent(Call("quick", {}), Call("look", {}), "Done.")
     async with world.service(agent) as service:
-        await begin(service)
+        _ = await begin(service)
         await soon(world.reached)
     world.gate.set()
     async with world.service(agent) as service:
@@ -227,7 +227,7 @@ async def test_state_that_a_tool_has_set_is_there_once(world: World) -> None:
 async def test_a_run_that_was_stopped_is_not_executed_again(world: World) -> None:
     agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
     async with world.service(agent) as service:
-        await begin(service)
+        _ = await begin(service)
         await soon(world.reached)
         await service.stop("c1", user_id=USER)
     async with world.service(agent) as service:
@@ -240,7 +240,7 @@ async def test_a_run_that_was_stopped_is_not_executed_again(world: World) -> Non
 async def test_new_words_are_answered_in_place_of_a_run_that_was_left(world: World) -> None:
     agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
     async with world.service(agent) as service:
-        await begin(service)
+        _ = await begin(service)
         await soon(world.reached)
     world.gate.set()
     async with world.service(agent) as service:
@@ -255,7 +255,7 @@ async def test_new_words_are_answered_in_place_of_a_run_that_was_left(world: Wor
 async def test_a_chat_that_is_deleted_leaves_no_run(world: World) -> None:
     agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
     async with world.service(agent) as service:
-        await begin(service)
+        _ = await begin(service)
         await soon(world.reached)
         await service.delete("c1", user_id=USER)
     async with world.service(agent) as service:
@@ -267,7 +267,7 @@ async def test_a_chat_that_is_deleted_leaves_no_run(world: World) -> None:
 async def test_another_version_ends_the_run_with_an_error_that_says_so(world: World) -> None:
     agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
     async with world.service(agent) as service:
-        await begin(service)
+        _ = await begin(service)
         await soon(world.reached)
     async with world.service(agent, version="2", launched=False) as service:
         again = await begin(service)  # the retry takes the run up, before anybody else looks for it
@@ -280,7 +280,7 @@ async def test_another_version_ends_the_run_with_an_error_that_says_so(world: Wo
 async def test_a_run_with_secrets_is_not_executed_again_and_says_so(world: World) -> None:
     agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
     async with world.service(agent) as service:
-        await begin(service, overrides=RunOverrides(secrets={"token": "t0p"}))
+        _ = await begin(service, overrides=RunOverrides(secrets={"token": "t0p"}))
         await soon(world.reached)
     assert b"t0p" not in (world.folder / "runs.db").read_bytes()
     async with world.service(agent, launched=False) as service:

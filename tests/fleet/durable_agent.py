@@ -1,0 +1,187 @@
+"""Agents whose worker dies at a boundary of their steps. Their users say ``KIND KEY BOUNDARY``.
+
+Each call of a model and each tool passes boundaries, which are counted in a file for each key, so that a run which is
+executed again counts on. At the one that the user named the worker kills itself.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from google.adk.agents import LlmAgent, LoopAgent
+from google.adk.models.llm_request import LlmRequest
+from google.adk.tools.exit_loop_tool import exit_loop
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
+
+from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
+
+FOLDER: Final = Path(os.environ["FLEET_FOLDER"])
+
+Steps = list[Any]
+"""Of an answer. ``None`` is a boundary."""
+
+ROUNDS: Final = 2
+"""Of the loop."""
+
+
+def pass_boundary(key: str, boundary: int) -> None:
+    """Counts one, and dies if it is the one."""
+    with (FOLDER / f"{key}.boundaries").open("ab", buffering=0) as file:
+        file.write(b".")
+        passed = file.tell()
+    if passed == boundary:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Boundary(asyncio.Event):
+    """In the middle of an answer."""
+
+    def __init__(self, key: str, boundary: int) -> None:
+        super().__init__()
+        self._at = key, boundary
+
+    async def wait(self) -> Any:
+        await asyncio.sleep(0.1)  # what was said before has reached the page
+        pass_boundary(*self._at)
+        return True
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a model is asked. ``answered``: how many tools have answered since the user's words. ``follows_tool``:
+    whether one of them has just done so."""
+
+    kind: str
+    key: str
+    boundary: int
+    answered: int
+    follows_tool: bool
+
+
+def asked(request: LlmRequest) -> Asked:
+    """Reads it from the last words of the user, and what came since."""
+    answered, last = 0, request.contents[-1].parts or []
+    for content in reversed(request.contents):
+        parts = content.parts or []
+        answered += sum(part.function_response is not None for part in parts)
+        for part in parts:
+            match (part.text or "").split():
+                case [kind, key, boundary] if content.role == "user" and kind in TURNS:
+                    follows_tool = any(part.function_response is not None for part in last)
+                    return Asked(kind, key, int(boundary), answered, follows_tool)
+    raise ValueError("nobody has said anything")
+
+
+def respond(request: LlmRequest, turn: Callable[[Asked], Steps] | None = None) -> Turn:
+    """The answer, with a boundary before it and some in its middle."""
+    told = asked(request)
+    pass_boundary(told.key, told.boundary)
+    steps = (turn or TURNS[told.kind])(told)
+    return [step if step is not None else Wait(Boundary(told.key, told.boundary)) for step in steps]
+
+
+def plain(told: Asked) -> Steps:
+    return ["Once ", None, f"and for all {told.key}."]
+
+
+def two(told: Asked) -> Steps:
+    turns: list[Steps] = [
+        ["I begin. ", None, Call("note", {"name": "one"})],
+        ["I go on. ", Call("note", {"name": "two"})],
+        [f"Done {told.key}."],
+    ]
+    return turns[told.answered]
+
+
+def parallel(told: Asked) -> Steps:
+    if told.answered:
+        return [f"Done {told.key}."]
+    return ["Both. ", None, Call("note", {"name": "fast"}), Call("slow_note", {"name": "slow"})]
+
+
+def pay(told: Asked) -> Steps:
+    return [f"Done {told.key}."] if told.answered else ["Shall I? ", Call("pay", {"name": "bill"})]
+
+
+def transfer(_told: Asked) -> Steps:
+    return ["Another knows. ", None, Call("transfer_to_agent", {"agent_name": "expert"})]
+
+
+def expert(told: Asked) -> Steps:
+    return [None, f"Done {told.key}."] if told.follows_tool else ["I know. ", Call("note", {"name": "fact"})]
+
+
+def loop(told: Asked) -> Steps:
+    if told.follows_tool:
+        return [f"Round {told.answered}. "]
+    if told.answered < ROUNDS:
+        return [Call("note", {"name": str(told.answered)})]
+    return [f"Done {told.key}.", Call("exit_loop", {})]
+
+
+TURNS: Final[Mapping[str, Callable[[Asked], Steps]]] = {
+    "plain": plain,
+    "two": two,
+    "parallel": parallel,
+    "pay": pay,
+    "transfer": transfer,
+    "loop": loop,
+}
+
+
+def run(tool: str, name: str, context: ToolContext) -> tuple[str, int]:
+    """Writes down that a tool begins. Returns where it may die."""
+    texts = [
+        part.text
+        for event in context.session.events
+        if event.author == "user" and event.content
+        for part in event.content.parts or []
+        if part.text
+    ]
+    _, key, boundary = texts[-1].split()
+    pass_boundary(key, int(boundary))
+    with (FOLDER / f"{key}.ran").open("ab", buffering=0) as ran:
+        ran.write(f"{tool} {name}\n".encode())
+    return key, int(boundary)
+
+
+async def note(name: str, tool_context: ToolContext) -> str:
+    """Writes a note, and may do so again."""
+    at = run("note", name, tool_context)
+    pass_boundary(*at)
+    return f"noted {name}"
+
+
+async def slow_note(name: str, tool_context: ToolContext) -> str:
+    """Takes its time, and must not be done twice."""
+    at = run("slow_note", name, tool_context)
+    await asyncio.sleep(0.5)
+    pass_boundary(*at)
+    return f"noted {name}"
+
+
+async def pay_bill(name: str, tool_context: ToolContext) -> str:
+    """Pays, if the user approves, and must not do so twice."""
+    at = run("pay", name, tool_context)
+    pass_boundary(*at)
+    return f"paid {name}"
+
+
+def agent(name: str, say: Callable[[LlmRequest], Turn] = respond, **more: Any) -> LlmAgent:
+    return LlmAgent(name=name, model=ScriptedLlm(respond=say), **more)
+
+
+pay_bill.__name__ = "pay"
+
+root_agent: Final = agent(
+    "root",
+    tools=[note, slow_note, FunctionTool(pay_bill, require_confirmation=True)],
+    sub_agents=[agent("expert", lambda request: respond(request, expert), tools=[note])],
+)
+
+loop_agent: Final = LoopAgent(name="loop", max_iterations=5, sub_agents=[agent("looped", tools=[note, exit_loop])])

@@ -1,0 +1,145 @@
+"""Workers that kill themselves at every boundary of the steps of a run: another one finishes it, before real pages."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+import pytest
+
+from tests.conformance.fixtures import VERSIONS
+from tests.fleet.browser import Browser, Page, Shown, browser
+from tests.fleet.proxy import Proxy
+from tests.fleet.workers import Fleet, fleet
+from tests.postgres import Postgres
+from tests.processes import HANG
+from tests.served import served
+from tests.tools import missing
+
+pytestmark = [pytest.mark.fleet, pytest.mark.node]
+
+LEASE: Final = "1.5"
+
+NEVER: Final = 0
+"""The boundary of a conversation in which no worker dies."""
+
+ONCE: Final = frozenset({"slow_note", "pay"})
+"""Tools that are not declared idempotent."""
+
+BROKE_DOWN: Final = "broke down while this tool was running"
+
+
+@pytest.fixture(scope="module", params=["root", "loop"])
+def durable_house(
+    request: pytest.FixtureRequest, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Fleet]:
+    if find_spec("dbos") is None:
+        missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
+    kept = postgres.new_database().replace("+asyncpg", "")
+    options = ("--durable", kept, "--idempotent-tool", "note", "--lease", LEASE)
+    agent = f"tests.fleet.durable_agent:{request.param}_agent"
+    with fleet(tmp_path_factory.mktemp("durable"), postgres.new_database(), 6, *options, agent=agent) as whole:
+        yield whole
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    ("durable_house", "kind"),
+    [("root", "plain"), ("root", "two"), ("root", "parallel"), ("root", "pay"), ("root", "transfer"), ("loop", "loop")],
+    indirect=["durable_house"],
+)
+async def test_another_worker_finishes_what_one_has_begun(durable_house: Fleet, kind: str) -> None:
+    house = durable_house
+    async with AsyncExitStack() as stack:
+        url = stack.enter_context(served(Proxy(house.ports).app))
+        pages = [await stack.enter_async_context(browser(url, version)) for version in VERSIONS]
+        desk = Desk(house, kind)
+        whole = await desk.conversation(pages[0], NEVER, worker=0)
+        for boundary in range(1, whole.boundaries + 1):
+            told = await desk.conversation(pages[boundary % 2], boundary, worker=boundary % 2)
+            assert not wrong(told, whole), "\n".join(
+                [f"{kind}, boundary {boundary}", *wrong(told, whole), house.said()]
+            )
+
+
+class Told:
+    """What has become of a conversation. ``ran``: how often each tool began, by its name and what it was given."""
+
+    def __init__(self, shown: Shown, folder: Path, key: str) -> None:
+        self.parts = [part for part in shown.messages[-1]["parts"] if part["type"] != "step-start"]
+        self.boundaries = len((folder / f"{key}.boundaries").read_bytes())
+        ran = folder / f"{key}.ran"
+        self.ran = Counter(ran.read_text().splitlines() if ran.exists() else [])
+        self.key = key
+
+    def outline(self) -> list[tuple[str, str]]:
+        """Its texts and calls."""
+        return [(part["type"], part.get("text", "").replace(self.key, "KEY")) for part in self.parts]
+
+
+def wrong(told: Told, whole: Told) -> Sequence[str]:
+    """What is not as it was when no worker died."""
+    found = []
+    rest = iter(told.outline())
+    if not all(part in rest for part in whole.outline()) or told.outline()[-1] != whole.outline()[-1]:
+        found.append(f"{told.outline()} is not {whole.outline()}, with half a text in it")
+    for part in told.parts:
+        if part["type"].startswith("tool-") and part["state"] != "output-available":
+            tool = part["type"].removeprefix("tool-")
+            if tool not in ONCE or BROKE_DOWN not in part.get("errorText", ""):
+                found.append(f"{tool} is {part['state']}: {part.get('errorText')}")
+    for run, times in told.ran.items():
+        if times > (1 if run.split()[0] in ONCE else 2):
+            found.append(f"{run} ran {times} times")
+    if sum(told.ran.values()) > sum(whole.ran.values()) + 1:
+        found.append(f"too much ran again: {told.ran}")
+    return found
+
+
+class Desk:
+    """Has conversations of one kind, in which a worker dies."""
+
+    def __init__(self, house: Fleet, kind: str) -> None:
+        self._house = house
+        self._kind = kind
+        self._numbers = count()
+
+    async def conversation(self, pages: Browser, boundary: int, *, worker: int) -> Told:
+        """Begins it at this worker, which dies at the boundary. ``NEVER``: it does not."""
+        key = f"{self._kind}{next(self._numbers)}{uuid4().hex[:6]}"
+        page = await pages.page(key, worker=worker)
+        await page.send(f"{self._kind} {key} {boundary}")
+        shown = await self._ended(pages, page, key, worker)
+        if asks(shown):
+            await asyncio.to_thread(self._house.mend)
+            page = await pages.reloaded(key, worker=worker)
+            await page.settled()
+            await page.approve("pay")
+            shown = await self._ended(pages, page, key, worker)
+        assert shown.status == "ready", (self._kind, boundary, shown, self._house.said())
+        return Told(shown, self._house.ledger.folder, key)
+
+    async def _ended(self, pages: Browser, page: Page, key: str, worker: int) -> Shown:
+        """What is shown at the end: if the worker has died, by the other one, to a page that comes back until it is not
+        cut off any more."""
+        shown = await page.settled()
+        if shown.status != "ready":
+            self._house.workers[worker].kill()  # it has killed itself
+            async with asyncio.timeout(HANG):
+                while shown.status != "ready":
+                    page = await pages.reloaded(key, worker=1 - worker)
+                    shown = await page.settled()
+            await asyncio.to_thread(self._house.mend)
+        assert await page.stored_as(shown), (shown.messages, await page.stored(), self._house.said())
+        return shown
+
+
+def asks(shown: Shown) -> bool:
+    """Whether the user has to approve."""
+    parts: list[Any] = shown.messages[-1]["parts"]
+    return any(part.get("state") == "approval-requested" for part in parts)
