@@ -157,7 +157,9 @@ class AgentServer:
             from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - an extra
         except ImportError:
             refuse("--durable needs DBOS: pip install 'adk-ui-stream[durable]'")
-        return DbosEngine(url, idempotent_tools=self.idempotent_tools)
+        engine = DbosEngine(url, idempotent_tools=self.idempotent_tools)
+        engine.prepare()
+        return engine
 
     def _each_process_has_its_own_chats(self, service: ChatService) -> bool:
         in_memory = isinstance(service.runner.session_service, InMemorySessionService)

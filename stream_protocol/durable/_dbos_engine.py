@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import os
 from dataclasses import dataclass
 from functools import partial
@@ -63,14 +64,29 @@ class DbosEngine:
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
         if isinstance(idempotent_tools, str):
             raise StreamProtocolError("`idempotent_tools` is a list of names.")
-        self._url = url
+        self._url = url and url.replace("postgresql+asyncpg:", "postgresql:")
         self._idempotent_tools = frozenset(idempotent_tools)
         self._version = version
         self._queue = f"adk-ui-stream-{os.getpid()}-{uuid4().hex[:8]}"
         """Of this process alone: any process may take what is in DBOS's own."""
+        self._records: dict[str, RunRecord] = {}
+        """Of the runs that were unfinished at the last look: a record is read once."""
         self._held: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None
+
+    def prepare(self) -> None:
+        """Makes the tables of the store if they are missing. Raises ``StreamProtocolError`` if it cannot be used.
+
+        ``launch`` does so, too; this says in one line what is wrong.
+        """
+        if self._url is not None:
+            _log_as_others()
+            try:
+                DBOS.migrate(self._url)
+            except Exception as error:
+                reason = str(error).strip().partition("\n")[0]
+                raise StreamProtocolError(f"The engine's store cannot be used: {reason}") from error
 
     async def launch(self) -> None:
         """Connects to the store, and makes its tables if they are missing."""
@@ -86,6 +102,7 @@ class DbosEngine:
                         "enable_otlp": False,
                     }
                     DBOS(config=config)
+                    _log_as_others()
                 workflows = Workflows()
                 if self._url is not None:
                     DBOS.launch()  # in this thread: workflows that are resumed run on this event loop
@@ -134,12 +151,15 @@ class DbosEngine:
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[RunRecord]:
         """See ``Engine``."""
         prefix = None if chat is None else _chat_prefix(*chat)
-        found = await DBOS.list_workflows_async(
-            name=RUN, status=UNFINISHED, workflow_id_prefix=prefix, load_output=False
-        )
-        return [
-            RunRecord(**_kept(status)["record"]) for status in found if status.workflow_id not in self._here.executed
-        ]
+        look = partial(DBOS.list_workflows_async, name=RUN, load_output=False)
+        found = await look(status=UNFINISHED, workflow_id_prefix=prefix, load_input=False)
+        ids = [status.workflow_id for status in found if status.workflow_id not in self._here.executed]
+        if new := [each for each in ids if each not in self._records]:
+            for status in await look(workflow_ids=new):
+                self._records[status.workflow_id] = RunRecord(**_kept(status)["record"])
+        if chat is None:
+            self._records = {each: self._records[each] for each in ids if each in self._records}
+        return [self._records[each] for each in ids if each in self._records]
 
     async def cancel(self, record: RunRecord) -> None:
         """See ``Engine``."""
@@ -184,6 +204,14 @@ class DbosEngine:
         found = await DBOS.list_workflows_async(workflow_id_prefix=prefix, load_input=False, load_output=False)
         if found:
             await DBOS.delete_workflows_async([status.workflow_id for status in found])
+
+
+def _log_as_others() -> None:
+    """DBOS's lines go where all others go, and not in a form of their own to the terminal."""
+    logger = logging.getLogger("dbos")
+    logger.handlers.clear()
+    logger.propagate = True
+    logger.setLevel(logging.ERROR)
 
 
 def _workflow_id(record: RunRecord) -> str:

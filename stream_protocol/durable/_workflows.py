@@ -84,7 +84,8 @@ class Workflows:
         assert workflow_id is not None
         assert task is not None
         self._tasks[workflow_id] = task
-        return await self._work[workflow_id]()
+        # An app's own DBOS begins what it finds when it starts: nothing is done then before the chat is claimed.
+        return await self._work.get(workflow_id, _wait_for_ever)()
 
     def _leave(self, workflow_id: str) -> None:
         del self._work[workflow_id]

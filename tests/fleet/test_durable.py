@@ -31,10 +31,12 @@ NEVER: Final = 0
 ONCE: Final = frozenset({"slow_note", "pay"})
 """Tools that are not declared idempotent."""
 
+LOOK_SECONDS: Final = 0.1
+
 BROKE_DOWN: Final = "broke down while this tool was running"
 
 
-@pytest.fixture(scope="module", params=["root", "loop"])
+@pytest.fixture(scope="module", params=["durable_agent:root_agent", "durable_agent:loop_agent", "agent:root_agent"])
 def durable_house(
     request: pytest.FixtureRequest, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Fleet]:
@@ -42,15 +44,22 @@ def durable_house(
         missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
     kept = postgres.new_database().replace("+asyncpg", "")
     options = ("--durable", kept, "--idempotent-tool", "note", "--lease", LEASE)
-    agent = f"tests.fleet.durable_agent:{request.param}_agent"
-    with fleet(tmp_path_factory.mktemp("durable"), postgres.new_database(), 6, *options, agent=agent) as whole:
+    agent, folder = f"tests.fleet.{request.param}", tmp_path_factory.mktemp("durable")
+    with fleet(folder, postgres.new_database(), 6, *options, agent=agent) as whole:
         yield whole
 
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
     ("durable_house", "kind"),
-    [("root", "plain"), ("root", "two"), ("root", "parallel"), ("root", "pay"), ("root", "transfer"), ("loop", "loop")],
+    [
+        ("durable_agent:root_agent", "plain"),
+        ("durable_agent:root_agent", "two"),
+        ("durable_agent:root_agent", "parallel"),
+        ("durable_agent:root_agent", "pay"),
+        ("durable_agent:root_agent", "transfer"),
+        ("durable_agent:loop_agent", "loop"),
+    ],
     indirect=["durable_house"],
 )
 async def test_another_worker_finishes_what_one_has_begun(durable_house: Fleet, kind: str) -> None:
@@ -65,6 +74,34 @@ async def test_another_worker_finishes_what_one_has_begun(durable_house: Fleet, 
             assert not wrong(told, whole), "\n".join(
                 [f"{kind}, boundary {boundary}", *wrong(told, whole), house.said()]
             )
+
+
+@pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
+@pytest.mark.parametrize("kind", ["slow", "dig"])
+async def test_a_worker_that_was_only_paused_writes_nothing(durable_house: Fleet, kind: str) -> None:
+    house, key = durable_house, uuid4().hex
+    with served(Proxy(house.ports).app) as url:
+        async with browser(url, 6) as pages:
+            page = await pages.page(key, worker=0)
+            await page.send(f"{kind} {key}")
+            await page.until(
+                **({"type": "text"} if kind == "slow" else {"type": "tool-dig", "state": "input-available"})
+            )
+            await asyncio.sleep(0.5)  # no transaction of its own is open: the database would wait for that
+            house.workers[0].freeze()
+            desk, lost = Desk(house, kind), house.said().count("is lost: the run ends")
+            coming = asyncio.create_task(desk.comes_back(pages, key, worker=1))
+            await asyncio.sleep(float(LEASE))
+            house.ledger.open(key)
+            page, shown = await coming
+            assert await page.stored_as(shown)
+            house.workers[0].thaw()
+            async with asyncio.timeout(HANG):
+                while house.said().count("is lost: the run ends") == lost:  # noqa: ASYNC110 - another process says so
+                    await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(1)
+            assert await page.stored_as(shown)
+            assert len(house.ledger.deeds(key)) == (kind == "dig")
 
 
 class Told:
@@ -130,13 +167,19 @@ class Desk:
         shown = await page.settled()
         if shown.status != "ready":
             self._house.workers[worker].kill()  # it has killed itself
-            async with asyncio.timeout(HANG):
-                while shown.status != "ready":
-                    page = await pages.reloaded(key, worker=1 - worker)
-                    shown = await page.settled()
+            page, shown = await self.comes_back(pages, key, worker=1 - worker)
             await asyncio.to_thread(self._house.mend)
         assert await page.stored_as(shown), (shown.messages, await page.stored(), self._house.said())
         return shown
+
+    async def comes_back(self, pages: Browser, key: str, *, worker: int) -> tuple[Page, Shown]:
+        """A page that is reloaded at this worker until it is not cut off any more."""
+        async with asyncio.timeout(HANG):
+            while True:
+                page = await pages.reloaded(key, worker=worker)
+                shown = await page.settled()
+                if shown.status == "ready":
+                    return page, shown
 
 
 def asks(shown: Shown) -> bool:

@@ -40,8 +40,11 @@ OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone 
 OTHER_VERSION_TEXT: Final = "The server was updated, and this answer cannot be gone on with. Ask again."
 """What it is told of a run that another version of the agents began."""
 
-LOOK_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 2.0
 """Between two looks for runs that were left."""
+
+WAIT_SECONDS: Final = 0.2
+"""Between two looks whether a run has been taken up."""
 
 TAKING_UP_SECONDS: Final = 30.0
 """How long a page that resumes waits for a run to be taken up: its lease must expire first."""
@@ -111,7 +114,7 @@ class LeftRuns:
         while asyncio.get_running_loop().time() < deadline and await self.of_chat(key):
             if await self._runs.is_open(key):
                 return
-            await asyncio.sleep(LOOK_SECONDS / 4)
+            await asyncio.sleep(WAIT_SECONDS)
 
     async def execute(self, run: Run, job: Job, work: Work) -> None:
         """Does the work of a new run, so that another worker can go on with it."""
@@ -182,8 +185,9 @@ class LeftRuns:
     async def _watch(self) -> None:
         while True:
             try:
-                for record in await self._engine.unfinished():
-                    await self._claim(record)
+                records = {(record.user_id, record.chat_id): record for record in await self._engine.unfinished()}
+                for key in await self._runs.without_run(list(records)) if records else ():
+                    await self._claim(records[key])
             except Exception:
                 logger.exception("Runs that were left by their worker could not be looked for.")
             await asyncio.sleep(LOOK_SECONDS)

@@ -150,6 +150,12 @@ class ActiveRuns:
         except ChatTakenError:
             return None
 
+    @_refuse_if_unreachable()
+    async def without_run(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
+        """Returns those of these chats whose lease no run holds. One round trip, however many they are."""
+        runs = await self._run_log.current_many([self._name(key) for key in keys])
+        return {key for key, run in zip(keys, runs, strict=True) if run is None}
+
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
         """The SSE events of a run whose worker is dead; none if its log is gone, or cannot be reached."""
         try:
