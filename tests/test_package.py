@@ -147,6 +147,10 @@ def runtime_ranges() -> list[Requirement]:
     return [*map(Requirement, [*PROJECT["project"]["dependencies"], *chain(*extras)])]
 
 
+NOT_OLDEST = {"dbos"}
+"""It wants a newer SQLAlchemy than all else."""
+
+
 @pytest.mark.parametrize("name", ["README.md", "docs/compatibility.md"])
 def test_what_each_dependency_is_for_is_said(name: str) -> None:
     page = (ROOT / name).read_text(encoding="utf-8")
@@ -159,7 +163,9 @@ def test_the_locked_versions_lie_in_the_declared_ranges(name: str, groups: list[
         *runtime_ranges(),
         *(Requirement(each) for group in groups for each in PROJECT["dependency-groups"][group]),
     ]
-    assert [r for r in ranges if not r.specifier.contains(locked(name)[r.name.lower()])] == []
+    left_out = NOT_OLDEST if name == "oldest.txt" else set()
+    versions = locked(name)
+    assert [r for r in ranges if r.name not in left_out and not r.specifier.contains(versions[r.name.lower()])] == []
 
 
 @pytest.mark.parametrize("name", ["ci.txt", "oldest.txt", "server.txt"])
@@ -180,5 +186,5 @@ def test_the_image_has_what_the_tests_had_and_nothing_of_the_tests() -> None:
 def test_the_oldest_versions_are_the_lower_ends_of_the_ranges() -> None:
     versions = locked("oldest.txt")
     ends = {r.name.lower(): end.version for r in runtime_ranges() for end in r.specifier if end.operator == ">="}
-    other = {name for name, end in ends.items() if Version(end) != Version(versions[name])}
+    other = {name for name in ends.keys() - NOT_OLDEST if Version(ends[name]) != Version(versions[name])}
     assert other == {"click"}, "which the tests want newer"

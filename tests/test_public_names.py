@@ -14,6 +14,7 @@ PACKAGE: Final = ROOT / "stream_protocol"
 PUBLIC_FRONTS: Final = {
     "stream_protocol",
     "stream_protocol.check",
+    "stream_protocol.durable",
     "stream_protocol.inspector",
     "stream_protocol.recording",
     "stream_protocol.replay_server",

@@ -3,7 +3,6 @@
 from stream_protocol.serving.engine._engine import Engine, Execution, OtherVersionError, RunRecord
 from stream_protocol.serving.engine._left_runs import LeftRuns
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
-from stream_protocol.serving.engine._shown import shown_and_not_said
 
 __all__ = [
     "Engine",
@@ -12,5 +11,4 @@ __all__ = [
     "OtherVersionError",
     "ResumedSessions",
     "RunRecord",
-    "shown_and_not_said",
 ]
