@@ -48,6 +48,7 @@ class WatchedLog:
 
     def __init__(self, log: RunLog) -> None:
         self._log = log
+        self.recovers = False
         self._running: dict[Owner, Lease] = {}
         self._free = asyncio.Event()
         self._free.set()
@@ -102,6 +103,9 @@ class WatchedLog:
 
     async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
         return await self._log.read(chat, run_id, rebuild=rebuild)
+
+    async def written(self, chat: str, run_id: str) -> list[bytes]:
+        return await self._log.written(chat, run_id)
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         return await self._log.stop(chat, run_id)
