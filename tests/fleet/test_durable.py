@@ -1,19 +1,25 @@
 """Workers that kill themselves at every boundary of the steps of a run: another one finishes it, before real pages."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 from uuid import uuid4
 
+import httpx
 import pytest
 
 from tests.conformance.fixtures import VERSIONS
 from tests.fleet.browser import Browser, Page, Shown, browser
+from tests.fleet.gremlin import Gremlin
+from tests.fleet.person import Person
+from tests.fleet.promises import asked_to_fail, at_rest, judge, told
 from tests.fleet.proxy import Proxy
 from tests.fleet.workers import Fleet, fleet
 from tests.postgres import Postgres
@@ -33,6 +39,9 @@ ONCE: Final = frozenset({"slow_note", "pay"})
 
 LOOK_SECONDS: Final = 0.1
 
+STORM_SECONDS: Final = 20
+CHATS: Final = 4
+
 BROKE_DOWN: Final = "broke down while this tool was running"
 
 
@@ -43,7 +52,8 @@ def durable_house(
     if find_spec("dbos") is None:
         missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
     kept = postgres.new_database().replace("+asyncpg", "")
-    options = ("--durable", kept, "--idempotent-tool", "note", "--lease", LEASE)
+    idempotent = ("--idempotent-tool", "note") if "durable_agent" in request.param else ()
+    options = ("--durable", kept, *idempotent, "--lease", LEASE)
     agent, folder = f"tests.fleet.{request.param}", tmp_path_factory.mktemp("durable")
     with fleet(folder, postgres.new_database(), 6, *options, agent=agent) as whole:
         yield whole
@@ -102,6 +112,29 @@ async def test_a_worker_that_was_only_paused_writes_nothing(durable_house: Fleet
             await asyncio.sleep(1)
             assert await page.stored_as(shown)
             assert len(house.ledger.deeds(key)) == (kind == "dig")
+
+
+@pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
+async def test_no_run_ends_in_an_error_because_a_worker_was_killed(durable_house: Fleet, rng: Random) -> None:
+    house = durable_house
+    house.mend()
+    gremlin = Gremlin(house, rng, kinds=["worker_is_killed"])
+    limits = httpx.Limits(max_keepalive_connections=0)
+    async with httpx.AsyncClient(timeout=HANG, limits=limits, trust_env=False) as http:
+        people = [Person(f"chat{n}", house.ports, http, Random(rng.getrandbits(64))) for n in range(CHATS)]
+        until = time.monotonic() + STORM_SECONDS
+        await asyncio.gather(gremlin.live(until), *(person.live(until) for person in people))
+        broken = [said for person in people for said in judge(person, gremlin, house.ledger.deeds(person.chat))]
+        broken += [
+            f"{person.chat}: ends in an error: {told(reading)}"
+            for person in people
+            for reading in person.readings
+            if reading.ends_in == "error" and not asked_to_fail(reading)
+        ]
+        for person in people:
+            broken += await at_rest(person, gremlin)
+    assert gremlin.faults
+    assert not broken, "\n".join([*broken, house.said()[-8000:]])
 
 
 class Told:
