@@ -8,6 +8,7 @@ from statistics import median
 from typing import Final
 
 from bench.conversation import EVENTS_PER_TURN, TURNS
+from bench.durable import RunCost, durable_costs
 from bench.growth import growths
 from bench.load import PAIRS, SLOW, Load, compare_loads, compare_workers, measure_slow
 from bench.memory import STREAMS, bytes_per_open_stream
@@ -99,6 +100,16 @@ def _print_workers() -> None:
     print(f"  {'streams that lack chunks':<32}{sum(load.errors for pair in pairs for load in pair):>14}")
 
 
+def _print_durable() -> None:
+    print("\nDurable: a run in memory, without an engine and with one on PostgreSQL; medians of interleaved runs.\n")
+    for compared in asyncio.run(durable_costs()):
+        print(f"  {f'{compared.tools} tools':<32}{'without':>14}{'with':>14}{'on top':>14}")
+        for name, unit, value in DURABLE_ROWS:
+            without, durable = value(compared.without) * unit, value(compared.durable) * unit
+            print(f"  {name:<32}{without:>14,.1f}{durable:>14,.1f}{durable - without:>14,.1f}")
+        print(f"  {'rows that the engine writes':<32}{'':>14}{compared.rows:>14,.1f}")
+
+
 Rows = tuple[tuple[str, float, Callable[[Load], float]], ...]
 
 LOAD_ROWS: Final[Rows] = (
@@ -114,6 +125,12 @@ WORKER_ROWS: Final[Rows] = (
     ("in one of processor time", 1, attrgetter("per_cpu_second")),
 )
 
+DURABLE_ROWS: Final[tuple[tuple[str, float, Callable[[RunCost], float]], ...]] = (
+    ("ms to the first step", 1e3, attrgetter("first_chunk")),
+    ("ms to the end", 1e3, attrgetter("whole")),
+    ("ms of processor time", 1e3, attrgetter("cpu")),
+)
+
 TABLES = {
     "speed": _print_speed,
     "growth": _print_growth,
@@ -122,6 +139,7 @@ TABLES = {
     "run-path": _print_run_path,
     "startup": _print_startup,
     "recordings": _print_recordings,
+    "durable": _print_durable,
     "load": _print_load,
     "workers": _print_workers,
 }

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "1"
 """Of what is kept, and of the names of calls. Another one is another version."""
 
-QUEUE_SECONDS: Final = 0.2
+QUEUE_SECONDS: Final = 1.0
 """Between two looks at this process's queue, in which only runs are that it takes up."""
 
 UNFINISHED: Final = ["PENDING", "ENQUEUED"]

@@ -1,0 +1,122 @@
+"""What it costs that a run outlives its worker: the same run with and without an engine on PostgreSQL, in turns."""
+
+import asyncio
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+from statistics import median
+from time import perf_counter, process_time
+from typing import Final
+
+import asyncpg
+from google.adk.agents import LlmAgent
+from google.adk.models.llm_request import LlmRequest
+from google.adk.sessions import InMemorySessionService
+
+from stream_protocol.durable import DbosEngine
+from stream_protocol.serving import ChatService
+from stream_protocol.testing import Call, ScriptedLlm, Turn
+from stream_protocol.wire import parse_chat_request
+from tests.postgres import postgres_server
+
+ROUNDS: Final = 30
+WARM_UP: Final = 5
+SETTLING: Final = 2.0
+"""Seconds until PostgreSQL has counted what was written."""
+
+TOOLS: Final = 4
+"""Of a run with tools, one after the other: each is a call of the tool, and one more of the model."""
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """Of one run, in seconds. ``cpu``: of the processor."""
+
+    first_chunk: float
+    whole: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The medians of a run with so many tools, without and with an engine. ``rows``: what the engine writes for one:
+    each row that is inserted, changed or deleted."""
+
+    tools: int
+    without: RunCost
+    durable: RunCost
+    rows: float
+
+
+def respond(request: LlmRequest) -> Turn:
+    """Calls the tool as often as the user's words say, then says something."""
+    answered = 0
+    for content in reversed(request.contents):
+        parts = content.parts or []
+        answered += sum(part.function_response is not None for part in parts)
+        if content.role == "user" and (text := "".join(part.text or "" for part in parts)):
+            return Call("look", {}) if answered < int(text) else "Nothing to be seen."
+    raise ValueError("nobody has said anything")
+
+
+async def look() -> str:
+    """Looks."""
+    return "nothing"
+
+
+async def durable_costs() -> list[Compared]:
+    """Returns a row for a run without tools, and one for a run with some."""
+    agent = LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[look])
+    with ExitStack() as servers:
+        url = servers.enter_context(postgres_server()).new_database().replace("+asyncpg", "")
+        plain = ChatService(agent, session_service=InMemorySessionService())
+        durable = ChatService(agent, session_service=InMemorySessionService(), engine=DbosEngine(url))
+        await durable.launch()
+        try:
+            return [await _compared(plain, durable, url, tools) for tools in (0, TOOLS)]
+        finally:
+            await durable.aclose()
+            await plain.aclose()
+
+
+async def _compared(plain: ChatService, durable: ChatService, url: str, tools: int) -> Compared:
+    before = await _rows(url)
+    rounds = [(await _cost(plain, tools), await _cost(durable, tools)) for _ in range(WARM_UP + ROUNDS)]
+    rows = (await _rows(url) - before) / len(rounds)
+    one, other = ([pair[which] for pair in rounds[WARM_UP:]] for which in (0, 1))
+    return Compared(tools, _median(one), _median(other), rows)
+
+
+def _median(costs: list[RunCost]) -> RunCost:
+    names = RunCost.__dataclass_fields__
+    return RunCost(**{name: median(getattr(cost, name) for cost in costs) for name in names})
+
+
+_NUMBERS: Final = count()
+
+
+async def _cost(service: ChatService, tools: int) -> RunCost:
+    message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": str(tools)}]}
+    request = parse_chat_request({"id": f"chat{next(_NUMBERS)}", "messages": [message]})
+    begun, cpu = perf_counter(), process_time()
+    first = 0.0
+    async for piece in await service.respond(request, user_id="somebody"):
+        if not first and b'"type":"start-step"' in piece:
+            first = perf_counter() - begun
+    whole = perf_counter() - begun
+    await service.history(request.id, user_id="somebody")  # waits until the run has ended
+    await asyncio.sleep(0.1)  # what the engine forgets of it
+    return RunCost(first, whole, process_time() - cpu)
+
+
+async def _rows(url: str) -> float:
+    """That were written until now."""
+    await asyncio.sleep(SETTLING)
+    connection = await asyncpg.connect(url)
+    try:
+        rows: float = await connection.fetchval(
+            "SELECT tup_inserted + tup_updated + tup_deleted FROM pg_stat_database WHERE datname = current_database()"
+        )
+        return rows
+    finally:
+        await connection.close()
