@@ -34,6 +34,7 @@ FIXTURES = TESTS.parent / "frontend-fixtures"
 FIRST = (
     "browser/test_demo_page.py",
     "conformance/test_real_client.py",
+    "durable/test_taking_up.py",
     "conformance/test_next_turn_on_the_wire.py",
     "properties/test_every_reading_agrees.py",
     "recording/test_read_records.py",
