@@ -82,11 +82,11 @@ class Page:
         messages: list[Json] = await self._do("stored")
         return messages
 
-    async def stored_as(self, shown: Shown) -> bool:
+    async def stored_as(self, shown: Shown, *, looks: int = LOOKS) -> bool:
         """Whether what is stored is what is shown. For a moment the worker that is asked may not know yet that the
         response has ended."""
         expected = without_approvals(shown.messages)
-        for _ in range(LOOKS):
+        for _ in range(looks):
             if without_approvals(await self.stored()) == expected:
                 return True
             await asyncio.sleep(PAUSE_SECONDS)

@@ -206,12 +206,13 @@ class Desk:
         return shown
 
     async def comes_back(self, pages: Browser, key: str, *, worker: int) -> tuple[Page, Shown]:
-        """A page that is reloaded at this worker until it is not cut off any more."""
+        """A page that is reloaded at this worker until it is not cut off any more, and has the end: a run may end
+        between the history that a page loads and the stream that it asks for then."""
         async with asyncio.timeout(HANG):
             while True:
                 page = await pages.reloaded(key, worker=worker)
                 shown = await page.settled()
-                if shown.status == "ready":
+                if shown.status == "ready" and await page.stored_as(shown, looks=1):
                     return page, shown
 
 
