@@ -200,8 +200,9 @@ class Desk:
         shown = await page.settled()
         if shown.status != "ready":
             self._house.workers[worker].kill()  # it has killed itself
+            mending = asyncio.create_task(asyncio.to_thread(self._house.mend))
             page, shown = await self.comes_back(pages, key, worker=1 - worker)
-            await asyncio.to_thread(self._house.mend)
+            await mending
         assert await page.stored_as(shown), (shown.messages, await page.stored(), self._house.said())
         return shown
 
