@@ -455,3 +455,27 @@ async def test_events_that_are_read_in_the_middle_of_an_entry_come_from_there(ur
         lease.release()
         await freed(one)
         assert await store(one).entries(CHAT, info.run_id, 3, 0) == [Entry(3, 3, end=_run_store.WHOLE)]
+
+
+@pytest.mark.parametrize("moment", [0, 0.01, 0.3])
+async def test_a_log_that_is_closed_leaves_no_connection_to_those_who_still_ask_it(
+    url: str, admin: Any, moment: float
+) -> None:
+    log = PostgresRunLog(url)
+
+    async def ask() -> None:
+        while True:
+            await log.current(CHAT)
+
+    asking = [asyncio.create_task(ask()) for _ in range(3)]
+    await asyncio.sleep(moment)
+    await log.aclose()
+    for task in asking:
+        with pytest.raises(RunLogError):
+            await asyncio.wait_for(task, HANG)
+    here = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+
+    async def only_this() -> bool:
+        return bool(await admin.fetchval(here) == 1)
+
+    await eventually(only_this)

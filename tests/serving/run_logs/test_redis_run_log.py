@@ -677,6 +677,47 @@ async def test_a_broken_off_stream_folds_in_every_client(ends: list[Wire], wired
     assert not reducer.open_ids("text")
 
 
+async def test_a_log_that_is_closed_leaves_no_connection_to_those_who_still_ask_it(redis: RedisServer) -> None:
+    log = RedisRunLog(redis.url)
+    asked = [0, 0, 0]
+
+    async def ask(number: int) -> None:
+        while True:
+            await log.current(CHAT)
+            asked[number] += 1
+
+    asking = [asyncio.create_task(ask(number)) for number in range(3)]
+
+    async def all_have() -> bool:
+        return all(asked)
+
+    await eventually(all_have)
+    await log.aclose()
+    for task in asking:
+        with pytest.raises(RunLogError, match="the run log is closed"):
+            await asyncio.wait_for(task, HANG)
+    (only_this,) = (await command(redis, "CLIENT", "LIST")).splitlines()
+    assert b"cmd=client|list" in only_this
+
+
+async def test_a_command_that_is_cancelled_never_goes_on(redis: RedisServer) -> None:
+    """redis-py swallows a cancellation at times: so at many moments."""
+    log = RedisRunLog(redis.url)
+
+    async def ask() -> None:
+        while True:
+            await log.current(CHAT)
+
+    for moment in range(200):
+        asking = asyncio.create_task(ask())
+        for _ in range(moment % 40):
+            await asyncio.sleep(0)
+        asking.cancel()
+        assert await asyncio.wait([asking], timeout=HANG) == ({asking}, set())
+        assert asking.cancelled()
+    await log.aclose()
+
+
 async def test_what_nobody_reads_elsewhere_is_copied_in_few_pieces_and_what_somebody_reads_at_once(
     ends: list[Wire], wired: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -693,14 +734,14 @@ async def test_what_nobody_reads_elsewhere_is_copied_in_few_pieces_and_what_some
         owner.log.append(delta(word))
     assert ends[0].answered[append] == 1
     async with aclosing(await reader(wired[1])) as elsewhere:
-        await until(elsewhere, TEXT)
+        seen = await until(elsewhere, TEXT)
 
         async def known() -> bool:
             return lease.read_elsewhere
 
         await eventually(known)
         owner.log.append(delta("i"))
-        assert said(await until(elsewhere, delta("i"))) == "abcdefghi"
+        assert said(seen + await until(elsewhere, delta("i"))) == "abcdefghi"
     owner.log.close()
     lease.release()
     await freed(wired[1])

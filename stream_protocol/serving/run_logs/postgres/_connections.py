@@ -103,6 +103,7 @@ class Connections:
         self._on_gap = on_gap
         self._opening = asyncio.Lock()
         self._pool: Pool | None = None
+        self._closed = False
         self._listening: Connection | None = None
         self._checked = asyncio.Event()
         """Set when a message has arrived that this worker sent to itself."""
@@ -141,7 +142,9 @@ class Connections:
         await self.rows("SELECT pg_notify($1, $2)", f"{self.channels}{worker}", message)
 
     async def aclose(self) -> None:
-        """Closes all connections."""
+        """Closes all connections. No statement opens others."""
+        async with self._opening:
+            self._closed = True
         if self._listen_task is not None:
             await cancel_and_wait([self._listen_task])
         if self._pool is not None:
@@ -153,6 +156,8 @@ class Connections:
 
     async def _open(self) -> Pool:
         async with self._opening:
+            if self._closed:
+                raise RunLogError(f"{self._where}: the run log is closed")
             if self._pool is None:
                 try:
                     pool = await asyncpg.create_pool(self._url, min_size=1, max_size=STATEMENTS_AT_ONCE, **_OPTIONS)

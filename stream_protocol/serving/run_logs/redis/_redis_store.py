@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -123,6 +123,11 @@ class RedisStore:
         self._times = times
         self.worker = uuid4().hex
         self._commands = asyncio.Semaphore(COMMANDS_AT_ONCE)
+        self._limits: set[asyncio.Timeout] = set()
+        """Those of the commands that are under way."""
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closed = False
         self._owns = isinstance(server, str)
         self._where = _without_password(server) if isinstance(server, str) else "Redis"
         self._redis = _connect(server, patience) if isinstance(server, str) else server
@@ -134,7 +139,15 @@ class RedisStore:
             )
 
     async def aclose(self) -> None:
-        """Closes the connections, unless the client is the app's."""
+        """Closes the connections, unless the client is the app's. Commands that are under way fail, and later ones.
+
+        redis-py would connect again for them, and nobody would close that connection.
+        """
+        self._closed = True
+        for limit in self._limits:
+            if not limit.expired():
+                limit.reschedule(0)
+        await self._idle.wait()
         if self._owns:
             await self._redis.aclose()
 
@@ -261,11 +274,34 @@ class RedisStore:
         return await self._wait_for(lambda: self._redis.execute_command(*command), extra=wait)
 
     async def _wait_for(self, send: Callable[[], Awaitable[Any]], extra: float = 0) -> Any:
+        if self._closed:
+            raise self._error()
+        cancellations = _cancellations()
         try:
-            async with asyncio.timeout(self._patience + extra), nullcontext() if extra else self._commands:
-                return await send()
+            async with self._limited(extra), nullcontext() if extra else self._commands:
+                reply = await send()
         except FAILURES as error:
-            raise RunLogError(f"{self._where}: {_reason(error)}") from error
+            raise self._error(error) from error
+        if _cancellations() > cancellations:  # redis-py swallows some
+            raise asyncio.CancelledError
+        return reply
+
+    def _error(self, error: BaseException | None = None) -> RunLogError:
+        reason = "the run log is closed" if self._closed or error is None else _reason(error)
+        return RunLogError(f"{self._where}: {reason}")
+
+    @asynccontextmanager
+    async def _limited(self, extra: float) -> AsyncGenerator[None]:
+        """Gives a command its time, which is over when the store is closed."""
+        async with asyncio.timeout(self._patience + extra) as limit:
+            self._limits.add(limit)
+            self._idle.clear()
+            try:
+                yield
+            finally:
+                self._limits.discard(limit)
+                if not self._limits:
+                    self._idle.set()
 
 
 _PHASES: Final[Mapping[bytes, Phase]] = MappingProxyType({b"claimed": "claimed", b"open": "open", b"closed": "closed"})
@@ -273,6 +309,12 @@ _PHASES: Final[Mapping[bytes, Phase]] = MappingProxyType({b"claimed": "claimed",
 
 def _held(stored: int) -> int | None:
     return None if stored == NOT_HELD else stored
+
+
+def _cancellations() -> int:
+    """How often this task was cancelled."""
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
 
 
 def _reason(error: BaseException) -> str:
