@@ -40,7 +40,6 @@ FIRST = (
     "recording/test_read_records.py",
     "check/test_check_file.py",
     "conformance/test_readings_of_fixtures.py",
-    "serving/run_logs/test_redis_run_log.py",
     "serving/test_every_store.py",
     "browser/test_refused_body.py",
     "cli/test_serve_command.py",

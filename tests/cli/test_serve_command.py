@@ -313,7 +313,7 @@ def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, sha
 def test_the_readers_of_a_server_that_was_killed_are_told_by_another(tmp_path: Path, shared_redis: RedisServer) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
     shared = ("--session-service-uri", "sqlite:///chat.db", "--redis", shared_redis.url)
-    options = ("agent:root_agent", "--no-page", *shared, "--lease", "5")
+    options = ("agent:root_agent", "--no-page", *shared, "--lease", "2")
     body = {**BODY, "id": "killed"}
     with (
         serving(*options, cwd=tmp_path) as (process, one),

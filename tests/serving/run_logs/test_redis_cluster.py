@@ -17,6 +17,8 @@ from tests.ports import free_port
 from tests.redis_server import RedisServer, redis_server
 from tests.serving.run_logs.redis_workers import LEASE
 
+pytestmark = pytest.mark.fleet  # half of their time they wait for leases to end
+
 SLOTS = 16384
 
 LEASES = "*:lease"

@@ -23,6 +23,8 @@ from stream_protocol.testing.run_log_conformance import (
 )
 from tests.redis_server import RedisServer, redis_server
 
+pytestmark = pytest.mark.fleet  # half of their time they wait for leases to end
+
 LEASE = 9.0
 """Seconds. Two thirds of it are more than a fail-over takes here, on a machine that is busy."""
 

@@ -37,6 +37,8 @@ from stream_protocol.wire.client import MessageReducer, parse_sse
 from tests.redis_server import RedisServer, redis_server
 from tests.serving.run_logs.redis_workers import LEASE, ROOMY, Wire, command, wires
 
+pytestmark = pytest.mark.fleet  # half of their time they wait for leases to end
+
 Logs = tuple[RedisRunLog, RedisRunLog]
 
 SHORT = 0.3
