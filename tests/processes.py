@@ -59,6 +59,10 @@ class PythonModule:
         assert self._process.pid is not None
         return self._process.pid
 
+    @property
+    def ended(self) -> bool:
+        return self._process.exitcode is not None
+
     def read_line(self) -> str:
         """The next line of its stdout; empty if there is none."""
         return self._output.readline()

@@ -9,7 +9,8 @@
 //   {do: "stop", page}                         asks the server to stop -> the status
 //   {do: "until", page, part}                  until the last message has such a part
 //   {do: "settle", page}                       until the page rests -> {status, error, messages}
-//   {do: "stored", page}                       -> the messages that the server has; none of a chat that it has not
+//   {do: "stored", page}                       -> the messages that the server has, once one is there; none of a chat that
+//                                                 it has not
 import { createInterface } from 'node:readline';
 import { openChat, settle } from '../harness/chat.js';
 
@@ -72,7 +73,11 @@ class Page {
   }
 
   async stored() {
-    const answer = await this.fetch(this.place);
+    let answer = await this.fetch(this.place);
+    while (answer.status >= 500) {
+      await pause(); // no server is there just now: whoever reloads a page tries again
+      answer = await this.fetch(this.place);
+    }
     return answer.status === 404 ? [] : (await answer.json()).messages;
   }
 

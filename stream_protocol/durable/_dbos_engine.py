@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "1"
 """Of what is kept, and of the names of calls. Another one is another version."""
 
-QUEUE_SECONDS: Final = 1.0
-"""Between two looks at this process's queue, in which only runs are that it takes up."""
-
-UNFINISHED: Final = ["PENDING", "ENQUEUED"]
+UNFINISHED: Final = ["PENDING"]
 
 
 @dataclass(frozen=True)
@@ -67,8 +64,6 @@ class DbosEngine:
         self._url = url and url.replace("postgresql+asyncpg:", "postgresql:")
         self._idempotent_tools = frozenset(idempotent_tools)
         self._version = version
-        self._queue = f"adk-ui-stream-{os.getpid()}-{uuid4().hex[:8]}"
-        """Of this process alone: any process may take what is in DBOS's own."""
         self._records: dict[str, RunRecord] = {}
         """Of the runs that were unfinished at the last look: a record is read once."""
         self._held: dict[int, tuple[Runner, Runner]] = {}
@@ -96,7 +91,7 @@ class DbosEngine:
                     config: DBOSConfig = {
                         "name": "adk-ui-stream",
                         "system_database_url": self._url,
-                        "executor_id": self._queue,
+                        "executor_id": f"adk-ui-stream-{os.getpid()}-{uuid4().hex[:8]}",  # each executes its own again
                         "application_version": f"adk-ui-stream-{FORMAT}",
                         "console_log_level": "ERROR",
                         "enable_otlp": False,
@@ -106,14 +101,12 @@ class DbosEngine:
                 workflows = Workflows()
                 if self._url is not None:
                     DBOS.launch()  # in this thread: workflows that are resumed run on this event loop
-                await DBOS.register_queue_async(self._queue, polling_interval_sec=QUEUE_SECONDS)
                 self._workflows = workflows
 
     async def aclose(self) -> None:
         """Leaves the store."""
         if self._workflows is not None:
             self._workflows = None
-            await DBOS.delete_queue_async(self._queue)
             if self._url is not None:
                 await asyncio.to_thread(partial(DBOS.destroy, destroy_registry=True))
 
@@ -146,7 +139,7 @@ class DbosEngine:
         log = (status.attributes or {}).get("log", kept["log"])
         await DBOS.update_workflow_attributes_async(workflow_id, {"log": log_id})
         calls = KeptCalls(self._here, workflow_id, again=True)
-        await self._here.run_again(workflow_id, self._queue, self._do(runner, log, calls, work))
+        await self._here.run_again(workflow_id, self._do(runner, log, calls, work))
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[RunRecord]:
         """See ``Engine``."""

@@ -61,19 +61,10 @@ class Workflows:
         finally:
             self._leave(workflow_id)
 
-    async def run_again(self, workflow_id: str, queue: str, work: Callable[[], Awaitable[None]]) -> None:
-        """``run`` for a workflow that another process has begun. ``queue``: this process's own, so that no other one
-        begins it."""
-        begun = asyncio.Event()
-
-        async def begin() -> str:
-            begun.set()
-            return await _wait_for_ever()
-
-        self._work[workflow_id] = begin
+    async def run_again(self, workflow_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        """``run`` for a workflow that another process has begun. It stays as it is kept: see ``_wait_for_ever``."""
+        self._work[workflow_id] = _wait_for_ever
         try:
-            await DBOS.resume_workflow_async(workflow_id, queue_name=queue)
-            await begun.wait()
             await work()
         finally:
             self._leave(workflow_id)
@@ -95,6 +86,10 @@ class Workflows:
 
 
 async def _wait_for_ever() -> str:
-    """What the workflow of a run does: the run's work is done outside of it, since what is begun inside is numbered."""
+    """What the workflow of a run does: the run's work is done outside of it, since what is begun inside is numbered.
+
+    So it is a mark, that the run has not ended, which needs no process: another one that goes on with the run lets the
+    workflow be.
+    """
     await asyncio.Event().wait()
     return ""

@@ -16,7 +16,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from stream_protocol.serving import ChatService, RunOverrides
 from stream_protocol.serving._overrides import NO_OVERRIDES
-from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT, OVERRIDDEN_TEXT
+from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT, OVERRIDDEN_TEXT, WAIT_SECONDS
 from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
 from stream_protocol.wire.client import parse_sse
@@ -164,6 +164,7 @@ async def test_a_run_goes_on_in_the_next_server(world: World) -> None:
         resumed = asyncio.create_task(taken_up(service))
         while world.asked < 2:  # noqa: ASYNC110 - nobody tells of it
             await asyncio.sleep(0.01)
+        await asyncio.sleep(2 * WAIT_SECONDS)  # the page has found out
         world.gate.set()
         chunks = await resumed
         assert chunks[0] == before[0]  # the message has the same id

@@ -1,7 +1,7 @@
-"""Agents whose worker dies at a boundary of their steps. Their users say ``KIND KEY BOUNDARY``.
+"""Agents whose worker dies at a boundary of their steps. Their users say ``KIND KEY BOUNDARY``, or ``KIND KEY 3,4``.
 
 Each call of a model and each tool passes boundaries, which are counted in a file for each key, so that a run which is
-executed again counts on. At the one that the user named the worker kills itself.
+executed again counts on. At each of those that the user named the worker kills itself.
 """
 
 import asyncio
@@ -29,21 +29,29 @@ ROUNDS: Final = 2
 """Of the loop."""
 
 
-def pass_boundary(key: str, boundary: int) -> None:
-    """Counts one, and dies if it is the one."""
+Deaths = frozenset[int]
+"""The boundaries at which a worker kills itself."""
+
+
+def deaths_in(word: str) -> Deaths:
+    return frozenset(map(int, word.split(",")))
+
+
+def pass_boundary(key: str, deaths: Deaths) -> None:
+    """Counts one, and dies if it is one of these."""
     with (FOLDER / f"{key}.boundaries").open("ab", buffering=0) as file:
         file.write(b".")
         passed = file.tell()
-    if passed == boundary:
+    if passed in deaths:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Boundary(asyncio.Event):
     """In the middle of an answer."""
 
-    def __init__(self, key: str, boundary: int) -> None:
+    def __init__(self, key: str, deaths: Deaths) -> None:
         super().__init__()
-        self._at = key, boundary
+        self._at = key, deaths
 
     async def wait(self) -> Any:
         await asyncio.sleep(0.1)  # what was said before has reached the page
@@ -58,7 +66,7 @@ class Asked:
 
     kind: str
     key: str
-    boundary: int
+    deaths: Deaths
     answered: int
     follows_tool: bool
 
@@ -71,18 +79,18 @@ def asked(request: LlmRequest) -> Asked:
         answered += sum(part.function_response is not None for part in parts)
         for part in parts:
             match (part.text or "").split():
-                case [kind, key, boundary] if content.role == "user" and kind in TURNS:
+                case [kind, key, deaths] if content.role == "user" and kind in TURNS:
                     follows_tool = any(part.function_response is not None for part in last)
-                    return Asked(kind, key, int(boundary), answered, follows_tool)
+                    return Asked(kind, key, deaths_in(deaths), answered, follows_tool)
     raise ValueError("nobody has said anything")
 
 
 def respond(request: LlmRequest, turn: Callable[[Asked], Steps] | None = None) -> Turn:
     """The answer, with a boundary before it and some in its middle."""
     told = asked(request)
-    pass_boundary(told.key, told.boundary)
+    pass_boundary(told.key, told.deaths)
     steps = (turn or TURNS[told.kind])(told)
-    return [step if step is not None else Wait(Boundary(told.key, told.boundary)) for step in steps]
+    return [step if step is not None else Wait(Boundary(told.key, told.deaths)) for step in steps]
 
 
 def plain(told: Asked) -> Steps:
@@ -134,7 +142,7 @@ TURNS: Final[Mapping[str, Callable[[Asked], Steps]]] = {
 }
 
 
-def run(tool: str, name: str, context: ToolContext) -> tuple[str, int]:
+def run(tool: str, name: str, context: ToolContext) -> tuple[str, Deaths]:
     """Writes down that a tool begins. Returns where it may die."""
     texts = [
         part.text
@@ -143,11 +151,12 @@ def run(tool: str, name: str, context: ToolContext) -> tuple[str, int]:
         for part in event.content.parts or []
         if part.text
     ]
-    _, key, boundary = texts[-1].split()
-    pass_boundary(key, int(boundary))
+    _, key, word = texts[-1].split()
+    deaths = deaths_in(word)
+    pass_boundary(key, deaths)
     with (FOLDER / f"{key}.ran").open("ab", buffering=0) as ran:
         ran.write(f"{tool} {name}\n".encode())
-    return key, int(boundary)
+    return key, deaths
 
 
 async def note(name: str, tool_context: ToolContext) -> str:

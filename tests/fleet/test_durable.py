@@ -31,8 +31,8 @@ pytestmark = [pytest.mark.fleet, pytest.mark.node]
 
 LEASE: Final = "1.5"
 
-NEVER: Final = 0
-"""The boundary of a conversation in which no worker dies."""
+NEVER: Final = (0,)
+"""The boundaries of a conversation in which no worker dies."""
 
 ONCE: Final = frozenset({"slow_note", "pay"})
 """Tools that are not declared idempotent."""
@@ -80,10 +80,30 @@ async def test_another_worker_finishes_what_one_has_begun(durable_house: Fleet, 
         desk = Desk(house, kind)
         whole = await desk.conversation(pages[0], NEVER, worker=0)
         for boundary in range(1, whole.boundaries + 1):
-            told = await desk.conversation(pages[boundary % 2], boundary, worker=boundary % 2)
+            told = await desk.conversation(pages[boundary % 2], (boundary,), worker=boundary % 2)
             assert not wrong(told, whole), "\n".join(
                 [f"{kind}, boundary {boundary}", *wrong(told, whole), house.said()]
             )
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    ("durable_house", "kind"),
+    [("durable_agent:root_agent", "two"), ("durable_agent:loop_agent", "loop")],
+    indirect=["durable_house"],
+)
+async def test_a_third_worker_finishes_what_a_second_could_not(durable_house: Fleet, kind: str) -> None:
+    house = durable_house
+    async with AsyncExitStack() as stack:
+        url = stack.enter_context(served(Proxy(house.ports).app))
+        pages = [await stack.enter_async_context(browser(url, version)) for version in VERSIONS]
+        desk = Desk(house, kind)
+        whole = await desk.conversation(pages[0], NEVER, worker=0)
+        for boundary in range(1, whole.boundaries, 2):
+            deaths = boundary, boundary + 1
+            told = await desk.conversation(pages[boundary // 2 % 2], deaths, worker=boundary % 2)
+            found = wrong(told, whole, deaths=2)
+            assert not found, "\n".join([f"{kind}, boundaries {deaths}", *found, house.said()])
 
 
 @pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
@@ -152,7 +172,7 @@ class Told:
         return [(part["type"], part.get("text", "").replace(self.key, "KEY")) for part in self.parts]
 
 
-def wrong(told: Told, whole: Told) -> Sequence[str]:
+def wrong(told: Told, whole: Told, *, deaths: int = 1) -> Sequence[str]:
     """What is not as it was when no worker died."""
     found = []
     rest = iter(told.outline())
@@ -164,9 +184,9 @@ def wrong(told: Told, whole: Told) -> Sequence[str]:
             if tool not in ONCE or BROKE_DOWN not in part.get("errorText", ""):
                 found.append(f"{tool} is {part['state']}: {part.get('errorText')}")
     for run, times in told.ran.items():
-        if times > (1 if run.split()[0] in ONCE else 2):
+        if times > (1 if run.split()[0] in ONCE else 1 + deaths):
             found.append(f"{run} ran {times} times")
-    if sum(told.ran.values()) > sum(whole.ran.values()) + 1:
+    if sum(told.ran.values()) > sum(whole.ran.values()) + deaths:
         found.append(f"too much ran again: {told.ran}")
     return found
 
@@ -179,11 +199,11 @@ class Desk:
         self._kind = kind
         self._numbers = count()
 
-    async def conversation(self, pages: Browser, boundary: int, *, worker: int) -> Told:
-        """Begins it at this worker, which dies at the boundary. ``NEVER``: it does not."""
+    async def conversation(self, pages: Browser, deaths: Sequence[int], *, worker: int) -> Told:
+        """Begins it at this worker. At each of these boundaries the one dies that has come so far."""
         key = f"{self._kind}{next(self._numbers)}{uuid4().hex[:6]}"
         page = await pages.page(key, worker=worker)
-        await page.send(f"{self._kind} {key} {boundary}")
+        await page.send(f"{self._kind} {key} {','.join(map(str, deaths))}")
         shown = await self._ended(pages, page, key, worker)
         if asks(shown):
             await asyncio.to_thread(self._house.mend)
@@ -191,22 +211,28 @@ class Desk:
             await page.settled()
             await page.approve("pay")
             shown = await self._ended(pages, page, key, worker)
-        assert shown.status == "ready", (self._kind, boundary, shown, self._house.said())
+        assert shown.status == "ready", (self._kind, deaths, shown, self._house.said())
         return Told(shown, self._house.ledger.folder, key)
 
     async def _ended(self, pages: Browser, page: Page, key: str, worker: int) -> Shown:
-        """What is shown at the end: if the worker has died, by the other one, to a page that comes back until it is not
-        cut off any more."""
+        """What is shown at the end. If the worker has died: to a page that comes back until it is not cut off."""
         shown = await page.settled()
         if shown.status != "ready":
-            self._house.workers[worker].kill()  # it has killed itself
-            mending = asyncio.create_task(asyncio.to_thread(self._house.mend))
-            page, shown = await self.comes_back(pages, key, worker=1 - worker)
-            await mending
+            mending = asyncio.create_task(self._mend())
+            page, shown = await self.comes_back(pages, key, worker=None)
+            mending.cancel()
+            await asyncio.wait([mending])
+            await asyncio.to_thread(self._house.mend)
         assert await page.stored_as(shown), (shown.messages, await page.stored(), self._house.said())
         return shown
 
-    async def comes_back(self, pages: Browser, key: str, *, worker: int) -> tuple[Page, Shown]:
+    async def _mend(self) -> None:
+        """Starts workers again that die, as whoever supervises them does."""
+        while True:
+            await asyncio.to_thread(self._house.mend)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def comes_back(self, pages: Browser, key: str, *, worker: int | None) -> tuple[Page, Shown]:
         """A page that is reloaded at this worker until it is not cut off any more, and has the end: a run may end
         between the history that a page loads and the stream that it asks for then."""
         async with asyncio.timeout(HANG):

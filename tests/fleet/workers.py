@@ -38,6 +38,11 @@ class Worker:
         return self._process is not None
 
     @property
+    def died(self) -> bool:
+        """Whether it has ended without being told to."""
+        return self._process is not None and self._process.ended
+
+    @property
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
@@ -95,7 +100,10 @@ class Fleet:
         return [worker.port for worker in self.workers]
 
     def mend(self) -> None:
-        """Starts again what a test has killed."""
+        """Starts again what a test has killed, or has killed itself."""
+        for worker in self.workers:
+            if worker.died:
+                worker.kill()
         if not self.redis.running:
             self.redis.start()
         killed = [worker for worker in self.workers if not worker.running]

@@ -240,10 +240,13 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def _with_shown(
     events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
 ) -> AsyncGenerator[Event]:
-    """The events, and before the first that is new the text that a page was shown and no model has said."""
+    """The events, and where they were stored the half texts of models whose workers have died; before the first event
+    that is new that of the last, which is not stored yet."""
     told = False
     async with aclosing(events):
         async for event in events:
+            for earlier in sessions.take_halves(rest=execution.is_live):
+                yield earlier
             if execution.is_live and not told:
                 told = True
                 said = [*run.log.events()]

@@ -9,6 +9,8 @@ from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.state import State
 
+from stream_protocol.serving.engine._shown import is_half
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -33,6 +35,8 @@ class ResumedSessions(BaseSessionService):
         self._found = stored.model_copy(update={"events": found, "state": record.state})
         self._earlier = list(stored.events[record.found_events :])
         """What earlier executions have stored, and this one has not come to."""
+        self._halves: list[Event] = []
+        """The half texts before what it has come to, unless they were taken."""
 
     @property
     def found(self) -> Session:
@@ -45,20 +49,30 @@ class ResumedSessions(BaseSessionService):
         await self._sessions.append_event(self._stored, Event(author="user"))
 
     async def append_shown(self, event: Event) -> None:
-        """Stores what the page was shown, and no model has said in this execution."""
+        """Stores the half text that the page was shown, and no model has said in this execution."""
         await self._sessions.append_event(self._stored, event)
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Stores the event, unless it is stored."""
         if event.partial:
             return event
-        same = next((earlier for earlier in self._earlier if _said(earlier) == _said(event)), None)
+        said = _said(event)
+        same = next((earlier for earlier in self._earlier if not is_half(earlier) and _said(earlier) == said), None)
+        self._pass_halves(len(self._earlier) if same is None else self._earlier.index(same))
         if same is None:
             await self._sessions.append_event(self._stored, event)
         else:
             self._earlier.remove(same)
             event.id, event.timestamp = same.id, same.timestamp
         return await super().append_event(session, event)
+
+    def take_halves(self, *, rest: bool) -> list[Event]:
+        """The half texts that earlier executions have stored, each once: those before what this one has come to, and
+        with ``rest`` all others."""
+        if rest:
+            self._pass_halves(len(self._earlier))
+        halves, self._halves = self._halves, []
+        return halves
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
@@ -90,6 +104,12 @@ class ResumedSessions(BaseSessionService):
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """As the session service does."""
         await self._sessions.delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
+
+    def _pass_halves(self, index: int) -> None:
+        """Finds the half texts that were stored before the event with this index."""
+        passed = [event for event in self._earlier[:index] if is_half(event)]
+        self._earlier = [event for event in self._earlier if event not in passed]
+        self._halves += passed
 
     def _copy(self) -> Session:
         return self._found.model_copy(update={"events": list(self._found.events), "state": dict(self._found.state)})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from google.adk.events import Event
 from google.genai import types
 
+from stream_protocol.session.transcript import EventMetadata, update_metadata
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
@@ -23,7 +24,14 @@ def shown_and_not_said(log: Sequence[bytes], said: Sequence[bytes], *, author: s
     if not half or half != shown[-1]:
         return None
     content = types.Content(role="model", parts=[types.Part(text=half)])
-    return Event(author=author, invocation_id=invocation_id, content=content)
+    event = Event(author=author, invocation_id=invocation_id, content=content)
+    update_metadata(event, unfinished=True)
+    return event
+
+
+def is_half(event: Event) -> bool:
+    """Whether it is such an event."""
+    return EventMetadata.of(event).unfinished
 
 
 def _texts(events: Sequence[bytes]) -> list[str]:

@@ -64,6 +64,8 @@ class EventMetadata:
     """On an event that we append: whether the page was shown it in fragments, which no complete event repeats."""
     before: str | None = None
     """On an event that we append: the id of the stored event before which the page was shown it."""
+    unfinished: bool = False
+    """On an event that we append: whether it is the half text of a model whose worker died. No model says it again."""
 
     @classmethod
     def of(cls, event: Event) -> Self:
@@ -127,6 +129,7 @@ def _to_stored(metadata: EventMetadata) -> dict[str, Any]:
         "told": None if metadata.shown_content is None else dict(metadata.shown_content),
         "streamed": metadata.streamed,
         "before": metadata.before,
+        "unfinished": metadata.unfinished,
     }
     return {key: value for key, value in keys.items() if value}
 
@@ -152,8 +155,8 @@ def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
                 fields["hidden_events"] = tuple(value)
             case "told", dict():
                 fields["shown_content"] = value
-            case "streamed", bool():
-                fields["streamed"] = value
+            case "streamed" | "unfinished", bool():
+                fields[key] = value
             case "before", str():
                 fields["before"] = value
     return fields
