@@ -9,6 +9,7 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final
@@ -70,7 +71,8 @@ class JsonLines(logging.Formatter):
 
     def _message(self, record: logging.LogRecord) -> str:
         if self._is_whole(record):
-            return record.getMessage()
+            with suppress(Exception):  # arguments that do not fit: logging would print them as text
+                return record.getMessage()
         if _is_below(record.name, OURS):
             told = [arg.without_words if isinstance(arg, Quoting) else arg for arg in _arguments(record)]
             return str(record.msg) % tuple(told) if told else str(record.msg)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 from stream_protocol.serving.errors._json_lines import OURS, JsonLines, Quoting
+from stream_protocol.serving.errors._lost_errors import log_lost_errors
 from stream_protocol.serving.errors._sentences import explain_error
 from stream_protocol.serving.errors._text import one_line, said
 from stream_protocol.serving.telemetry import ChatIdFilter
@@ -39,7 +40,8 @@ def log_to_terminal(
     ``"text"``: warnings and errors, each on one line; ``verbose``: with tracebacks. They may quote what was said.
     ``"json"``: each record is a line of JSON with the ids of its chat, run, user and trace; also one at the end of each
     run. None holds a word of a chat: of other code's records, but those of the loggers ``whole``, only that is written
-    which stands in the code. ``verbose``: our own at debug level, too.
+    which stands in the code. Errors that nobody catches, and Python's warnings, are such records, too. ``verbose``: our
+    own at debug level, too.
 
     Text: does nothing if the root logger has a handler already, so what the app itself has set up stays as it is. JSON
     takes the place of what prints there.
@@ -55,6 +57,7 @@ def log_to_terminal(
         handler.addFilter(ChatIdFilter())
         handler.setFormatter(JsonLines(whole))
         logging.captureWarnings(True)  # noqa: FBT003 - as logging has it; else Python prints them as text
+        log_lost_errors()
         for ours in OURS:
             logging.getLogger(ours).setLevel(logging.DEBUG if verbose else logging.INFO)
     elif verbose:

@@ -5,6 +5,7 @@ import json
 import logging
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,8 @@ from google.adk.agents import LlmAgent
 
 from stream_protocol.serving import ChatIdFilter, create_app, explain_error, log_to_terminal
 from stream_protocol.serving.errors import Quoting
+from stream_protocol.serving.errors._json_lines import JsonLines
+from stream_protocol.serving.errors._lost_errors import log_lost_errors
 from stream_protocol.testing import ScriptedLlm
 from tests.batch import batch
 from tests.documents import block
@@ -22,6 +25,9 @@ from tests.serving.support import chat, said, stream
 
 SECRET = "xylophone"
 OTHER = logging.getLogger("another_library")
+HOOKS = ((threading, "excepthook"), (sys, "unraisablehook"), (sys, "excepthook"))
+"""Where Python tells of errors that nobody has caught."""
+
 OURS = logging.getLogger("stream_protocol.serving.some_module")
 
 
@@ -30,6 +36,8 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """What has come to stderr, of a process whose log is JSON."""
     err = io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)
+    for module, name in HOOKS:
+        monkeypatch.setattr(module, name, getattr(module, name))  # put back in the end
     packages = [logging.getLogger(name) for name in ("stream_protocol.serving", "stream_protocol.cli")]
     levels = [package.level for package in packages]
     with terminal():
@@ -109,6 +117,64 @@ def test_a_logger_that_is_named_has_all_that_it_says(printed: io.StringIO) -> No
     whole, other = lines(printed)
     assert (whole["message"], whole["error"]) == ("for Rome", SECRET)
     assert other["message"] == "for …"
+
+
+def test_a_trusted_record_whose_arguments_do_not_fit_is_a_line_without_them() -> None:
+    record = logging.LogRecord("whole_app", logging.ERROR, __file__, 1, "%d of them", (SECRET,), None, "gone")
+    line = json.loads(JsonLines(["whole_app"]).format(record))
+    assert line["message"] == "… (test_json_lines.gone, line 1)"
+
+
+@pytest.fixture
+def pythons_own_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a process that nobody tests."""
+    for module, name in HOOKS:
+        monkeypatch.setattr(module, name, getattr(module, f"__{name}__"))
+    log_lost_errors()
+
+
+@pytest.mark.usefixtures("pythons_own_hooks")
+def test_what_ends_a_thread_is_a_line_without_its_text(printed: io.StringIO) -> None:
+    for error in (ValueError(SECRET), SystemExit(SECRET)):
+        thread = threading.Thread(target=raising, args=(error,))
+        thread.start()
+        thread.join()
+    (line,) = lines(printed)
+    assert (line["message"], line["error_type"]) == ("An error has ended a thread.", "ValueError")
+    assert SECRET not in printed.getvalue()
+
+
+@pytest.mark.usefixtures("pythons_own_hooks")
+def test_what_cannot_be_raised_is_a_line_without_its_text(printed: io.StringIO) -> None:
+    class Dying:
+        def __del__(self) -> None:
+            raise ValueError(SECRET)
+
+    Dying()
+    (line,) = lines(printed)
+    assert (line["message"], line["error_type"]) == ("An error could not be raised.", "ValueError")
+    assert SECRET not in printed.getvalue()
+
+
+@pytest.mark.usefixtures("pythons_own_hooks")
+def test_what_ends_the_process_is_a_line_without_its_text(printed: io.StringIO) -> None:
+    error = raised(ValueError(SECRET))
+    sys.excepthook(ValueError, error, error.__traceback__)
+    (line,) = lines(printed)
+    assert (line["severity"], line["error_type"]) == ("CRITICAL", "ValueError")
+    assert SECRET not in printed.getvalue()
+
+
+def test_a_hook_for_lost_errors_that_somebody_else_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = lambda *_: None  # noqa: E731 - one for all
+    for module, name in HOOKS:
+        monkeypatch.setattr(module, name, theirs)
+    log_lost_errors()
+    assert (threading.excepthook, sys.unraisablehook, sys.excepthook) == (theirs, theirs, theirs)
+
+
+def raising(error: BaseException) -> None:
+    raise error
 
 
 def test_our_own_records_say_what_they_say_but_for_what_they_mark_as_quoted(printed: io.StringIO) -> None:
