@@ -122,7 +122,7 @@ class AgentServer:
         inspector = Inspector() if self.inspect else None
         try:
             target = load_target(self.target)  # it may have a logging of its own
-            log_to_terminal(verbose=self.verbose, log_format=self.log_format, whole=self.log_whole)
+            self.set_up_log()
             service = ChatService(
                 target,
                 session_service=load_session_service(self.session_service_uri) if self.session_service_uri else None,
@@ -145,6 +145,17 @@ class AgentServer:
         if self.workers > 1 and self._each_process_has_its_own_chats(service):
             refuse("--workers needs chats that all of them have: --session-service-uri, a file or a database")
         return Loaded(service, inspector)
+
+    def set_up_log(self) -> None:
+        """Lets this process print its log as it was asked for."""
+        log_to_terminal(verbose=self.verbose, log_format=self.log_format, whole=self.log_whole)
+
+    def warn(self, text: str) -> None:
+        """Tells those who run it: a line of the log if that is JSON."""
+        if self.log_format == "json":
+            logger.warning(text)
+        else:
+            warn(text)
 
     def _run_log(self, url: str) -> RunLog:
         try:
@@ -191,7 +202,7 @@ class AgentServer:
         except (ImportError, StreamProtocolError) as error:
             refuse(str(error))
         if shows == "screen" and not self.user_header and (meaning := exposure_warning(listener)) is not None:
-            self._warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
+            self.warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
 
         def announce(url: str) -> None:
             headline = f"Serving {self.target} at {url}"
@@ -230,12 +241,6 @@ class AgentServer:
         logger.info(headline)
         for text in used_models(service.runner.agent).missing:
             logger.warning("Missing: %s", text)
-
-    def _warn(self, text: str) -> None:
-        if self.log_format == "json":
-            logger.warning(text)
-        else:
-            warn(text)
 
     def _show_screen(self, headline: str, service: ChatService, url: str) -> None:
         root = service.runner.agent

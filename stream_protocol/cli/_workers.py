@@ -22,8 +22,6 @@ from time import monotonic, sleep
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from stream_protocol.cli._program import warn
-
 if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer, Shown
 
@@ -143,22 +141,35 @@ class _Workers:
 
     def run(self, *, opens_page: bool) -> None:
         """Returns when all have ended by SIGINT. By SIGTERM this process ends as they do."""
+        from stream_protocol.serving.http import ending_with_terminal  # noqa: PLC0415 - loads what workers load beside it
+
+        self._server.set_up_log()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._pass_on)
+        with ending_with_terminal():
+            self._start_first(opens_page=opens_page)
+            for _ in range(self._server.workers - 1):
+                self._start()
+            self._watch()
+        if signal.SIGTERM in self._signals:
+            # Nothing is tidied up after that: what the workers had of the system is gone with the last mention of them.
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGTERM)
+
+    def _start_first(self, *, opens_page: bool) -> None:
+        """It is alone: it says why if it cannot be loaded, and makes the tables."""
         first = self._start(shows="screen", opens_page=opens_page)
         while not first.announced.wait(LOOK_SECONDS) and first.process.exitcode is None:
-            pass  # it is alone: it says why if it cannot be loaded, and makes the tables
+            pass
         if first.process.exitcode is not None and not self._signals:
             sys.exit(first.process.exitcode)
-        for _ in range(self._server.workers - 1):
-            self._start()
+
+    def _watch(self) -> None:
+        """Returns when all have ended."""
         while self._workers:
             wait([worker.process.sentinel for worker in self._workers], LOOK_SECONDS)
             for worker in [*self._workers]:
                 self._look_at(worker)
-        if signal.SIGTERM in self._signals:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.raise_signal(signal.SIGTERM)
 
     def _start(self, *, shows: Shown = "nothing", opens_page: bool = False) -> _Worker:
         announced = PROCESSES.Event()
@@ -176,7 +187,9 @@ class _Workers:
             return
         self._workers.remove(worker)
         if not self._signals:
-            warn(f"worker {worker.process.pid} has died ({worker.process.exitcode}); another takes its place")
+            self._server.warn(
+                f"worker {worker.process.pid} has died ({worker.process.exitcode}); another takes its place"
+            )
             if not worker.announced.is_set():
                 sleep(PAUSE_SECONDS)
             self._start()

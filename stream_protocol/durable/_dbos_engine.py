@@ -100,7 +100,7 @@ class DbosEngine:
                     _log_as_others()
                 workflows = Workflows()
                 if self._url is not None:
-                    DBOS.launch()  # in this thread: workflows that are resumed run on this event loop
+                    DBOS.launch()  # in this thread: what DBOS begins by itself runs on this event loop
                 self._workflows = workflows
 
     async def aclose(self) -> None:

@@ -1,10 +1,12 @@
 """``adk-ui-stream serve --workers 2``: one address, and processes that a test may kill."""
 
 import asyncio
+import json
 import os
+import re
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -36,6 +38,11 @@ class Served:
     def __init__(self, process: subprocess.Popen[str], url: str) -> None:
         self.process, self.url = process, url
 
+    def rest(self) -> str:
+        """What else it has printed, once it has ended."""
+        assert self.process.stdout is not None
+        return self.process.stdout.read()
+
     async def tell(self, seconds: float, chat: str = "") -> AsyncIterator[str]:
         """The stream of a chat that takes so long, in pieces."""
         words = {"id": uuid4().hex, "role": "user", "parts": [{"type": "text", "text": str(seconds)}]}
@@ -63,6 +70,11 @@ class Served:
         return found
 
 
+def address_in(lines: Iterable[str]) -> str:
+    """Of the server, in the first line that has one."""
+    return next(found[0] for line in lines if (found := re.search(r"http://[\w.:]+", line)))
+
+
 @contextmanager
 def served(folder: Path, *options: str) -> Iterator[Served]:
     (folder / "mine.py").write_text(AGENT)
@@ -74,7 +86,7 @@ def served(folder: Path, *options: str) -> Iterator[Served]:
         ) as process:
             assert process.stdout is not None
             try:
-                yield Served(process, next(line for line in process.stdout if "http://" in line).split()[-1])
+                yield Served(process, address_in(process.stdout))
             finally:
                 process.kill()
 
@@ -88,6 +100,18 @@ async def test_a_worker_that_dies_is_replaced_while_the_other_answers(tmp_path: 
         assert first not in now
         assert second in now
         assert server.process.poll() is None
+
+
+async def test_a_log_in_json_has_a_line_for_a_worker_that_dies(tmp_path: Path) -> None:
+    with served(tmp_path, "--log-format", "json") as server:
+        first, _ = await server.workers(2)
+        os.kill(first, signal.SIGKILL)
+        await server.workers(2)
+        server.process.terminate()
+        await asyncio.to_thread(server.process.wait, HANG)
+        told = [json.loads(line) for line in server.rest().splitlines()]
+    (line,) = [line for line in told if line["severity"] == "WARNING"]
+    assert line["message"] == f"worker {first} has died (-9); another takes its place"
 
 
 async def begun(server: Served, seconds: float, count: int = 8) -> tuple[list[AsyncIterator[str]], set[str]]:
@@ -110,8 +134,9 @@ async def rest(stream: AsyncIterator[str]) -> str:
         ((signal.SIGTERM,), 3, "Bye.", -signal.SIGTERM),
         ((signal.SIGTERM, signal.SIGTERM), 3600, '{"type":"abort"}', -signal.SIGTERM),
         ((signal.SIGINT,), 3600, '{"type":"abort"}', 0),
+        ((signal.SIGHUP,), 3600, '{"type":"abort"}', 0),
     ],
-    ids=["all are told to end", "a second signal", "at a terminal"],
+    ids=["all are told to end", "a second signal", "at a terminal", "whose terminal is closed"],
 )
 async def test_a_signal_reaches_every_worker(
     signals: tuple[signal.Signals, ...], seconds: float, end: str, code: int, tmp_path: Path
@@ -125,6 +150,7 @@ async def test_a_signal_reaches_every_worker(
         for text in await asyncio.gather(*map(rest, streams)):
             assert end in text
         assert await asyncio.to_thread(server.process.wait, HANG) == code
+        assert server.rest().partition("stops it.\n")[2] == ""
 
 
 def test_what_the_first_worker_cannot_do_is_said_once_and_ends_all(tmp_path: Path) -> None:

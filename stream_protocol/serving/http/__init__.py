@@ -11,7 +11,7 @@ from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import require_trusted_origin, trusted_origins
-from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, run_server
+from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, ending_with_terminal, run_server
 from stream_protocol.serving.http._web_app import INSPECTOR, PageInfo, Suggestion, app_around, create_app
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "chat_routes",
     "create_app",
     "dropping_body_if_refused",
+    "ending_with_terminal",
     "exposure_warning",
     "header_user",
     "identify_user",

@@ -7,8 +7,9 @@ import math
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from ipaddress import ip_address
 from types import FrameType
@@ -59,7 +60,8 @@ class ChatServer(uvicorn.Server):
 
     SIGTERM: for ``drain`` seconds the listeners stay open, what runs goes on, and so does who reads here what another
     worker runs. It is over when no request is being answered any more. Then the service is closed. SIGINT, of a person
-    at a terminal: the service is closed at once. A second signal ends the grace, and soon after it the process.
+    at a terminal, and SIGHUP, of a terminal that is closed: the service is closed at once. A second signal ends the
+    grace, and soon after it the process.
     """
 
     def __init__(
@@ -178,7 +180,8 @@ def run_server(
 
     ``limits``: what clients may take; by default ``ServerLimits()``.
     ``before_accepting``: awaited while connections wait to be accepted. ``freeze_startup_objects`` is meant for it.
-    ``drain``: seconds that runs go on after SIGTERM, while no new ones begin. SIGINT, and any second signal, ends them.
+    ``drain``: seconds that runs go on after SIGTERM, while no new ones begin. SIGINT, SIGHUP, and any second
+    signal, end them.
     """
     limits = limits or ServerLimits()
     limits = replace(limits, connections=connections_within_files(limits.connections))
@@ -194,8 +197,22 @@ def run_server(
     )
     announce(server_address(listener))
     logging.getLogger("uvicorn.error").addFilter(RareRecords())
-    with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
+    with suppress(KeyboardInterrupt), ending_with_terminal():  # uvicorn raises it again once it has stopped
         ChatServer(config, service, before_accepting, drain=drain).run(sockets=[listener])
+
+
+@contextmanager
+def ending_with_terminal() -> Iterator[None]:
+    """A terminal that is closed ends this process as Ctrl+C there does, unless that is ignored, as after ``nohup``."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if sys.platform == "win32" or not in_main_thread or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGHUP, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def connections_within_files(wanted: int) -> int:

@@ -14,6 +14,7 @@ from stream_protocol.serving.http._uvicorn_server import (
     RareRecords,
     bind_socket,
     connections_within_files,
+    ending_with_terminal,
     run_server,
 )
 
@@ -110,6 +111,25 @@ def test_the_event_loop_is_asyncios_whatever_is_installed() -> None:
     with bind_socket("127.0.0.1", 0) as listener:
         run_server(_app, _Service(), listener, lambda _url: None, before_accepting=look)
     assert loops == ["asyncio.unix_events"]
+
+
+def test_a_terminal_that_is_closed_ends_the_server_as_ctrl_c_does() -> None:
+    async def hang_up() -> None:
+        signal.raise_signal(signal.SIGHUP)
+
+    with bind_socket("127.0.0.1", 0) as listener:
+        run_server(_app, _Service(), listener, lambda _url: None, before_accepting=hang_up)
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
+
+
+def test_after_nohup_a_terminal_that_is_closed_ends_nothing() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ending_with_terminal():
+            signal.raise_signal(signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def test_a_sentence_that_clients_can_cause_is_logged_once_a_minute_and_a_traceback_always() -> None:
