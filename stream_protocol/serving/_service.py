@@ -446,9 +446,8 @@ class ChatService:
         """
         with self._audit.acting(user_id, chat_id, "stop"):
             key = chat_key(user_id, chat_id)
-            stopped = await self._runs.stop(key)
-            if self._left_runs is not None:
-                stopped = await self._left_runs.cancel(key) or stopped
+            stop = partial(self._runs.stop, key)
+            stopped = await (self._left_runs.stop(key, stop) if self._left_runs is not None else stop())
             if not stopped and await self._in_time(self._find_session(key)) is None:
                 raise ChatRequestError("There is no such chat.", status=404)
 

@@ -86,6 +86,10 @@ TURNS: Final[Mapping[str, Callable[[str, int], Turn]]] = {
     "argument": lambda key, answered: f"Done {key}." if answered else argument(key),
     "later": calling("Soon. ", lambda key: Wait(Door(key)), lambda key: Call("note", {"key": key})),
     "dig": calling("I dig. ", lambda key: Call("dig", {"key": key})),
+    "delve": calling("I delve. ", lambda key: Call("delve", {"key": key})),
+    "then": lambda key, answered: (
+        ["Well, ", Wait(Door(key)), f"done {key}."] if answered else [Call("note", {"key": key})]
+    ),
     "pay": calling("Shall I? ", lambda key: Call("pay", {"key": key})),
     "where": calling("Where? ", lambda key: Call("where", {"key": key})),
     "stroll": stroll,
@@ -114,6 +118,13 @@ async def dig(key: str, tool_context: ToolContext) -> str:
     return "dug"
 
 
+async def delve(key: str, tool_context: ToolContext) -> str:
+    """As ``dig``, and must not be done twice."""
+    wrote("delve", key, tool_context)
+    await Door(key).wait()
+    return "delved"
+
+
 async def pay(key: str, tool_context: ToolContext) -> str:
     """Pays, if the user approves."""
     wrote("pay", key, tool_context)
@@ -128,5 +139,5 @@ def where(key: str) -> None:
 root_agent: Final = LlmAgent(
     name="root",
     model=ScriptedLlm(respond=respond),
-    tools=[note, dig, FunctionTool(pay, require_confirmation=True), LongRunningFunctionTool(where)],
+    tools=[note, dig, delve, FunctionTool(pay, require_confirmation=True), LongRunningFunctionTool(where)],
 )

@@ -70,6 +70,8 @@ class LeftRuns:
         self._runs = runs
         self._limits = limits
         self._take_up = take_up
+        self._here: dict[str, RunRecord] = {}
+        """The runs that this worker executes, by the records' ids."""
         self._watching: asyncio.Task[None] | None = None
 
     async def launch(self) -> None:
@@ -94,6 +96,8 @@ class LeftRuns:
         """Called when a request has claimed its chat: runs that were left there are over, unless one of them answers
         just this request. Returns whether that is so; then it has been taken up with this claim."""
         taken_up = False
+        for record in self._here_in(key):  # interrupted, and about to be forgotten: another worker shall not find it
+            await self._engine.cancel(record)
         for record in await self.of_chat(key):
             if record.digest == digest and not taken_up and await self._take_up(run, record, claim):
                 taken_up = True
@@ -101,12 +105,19 @@ class LeftRuns:
                 await self._engine.cancel(record)
         return taken_up
 
-    async def cancel(self, key: ChatKey) -> bool:
-        """Ends the runs that were left in the chat. Returns whether there were any."""
-        records = await self.of_chat(key)
+    async def cancel(self, key: ChatKey) -> None:
+        """Ends the runs that were left in the chat, which is claimed."""
+        for record in [*self._here_in(key), *await self.of_chat(key)]:
+            await self._engine.cancel(record)
+
+    async def stop(self, key: ChatKey, stop: Callable[[], Awaitable[bool]]) -> bool:
+        """Stops what runs in the chat, by ``stop``, and ends the runs that were left there. Returns whether there was
+        anything. No worker takes any of it up then, whatever becomes of this one and of that which runs it."""
+        records = [*self._here_in(key), *await self.of_chat(key)]  # what begins from now on is not meant
+        stopped = await stop()
         for record in records:
             await self._engine.cancel(record)
-        return bool(records)
+        return stopped or bool(records)
 
     async def wait_until_taken_up(self, key: ChatKey) -> None:
         """Waits until the chat has no run that was left, for a page that resumes."""
@@ -164,12 +175,17 @@ class LeftRuns:
     async def _executed(self, run: Run, record: RunRecord, execution: Coroutine[None, None, None]) -> None:
         """Waits for the execution. A run that is stopped is over at once, whatever becomes of this worker."""
         stopping = asyncio.create_task(self._forget_when_stopped(run, record))
+        self._here[record.id] = record
         try:
             await execution
         finally:
             stopping.cancel()
+            del self._here[record.id]
             if not run.was_left:
                 await asyncio.shield(self._forget(record))
+
+    def _here_in(self, key: ChatKey) -> list[RunRecord]:
+        return [record for record in self._here.values() if (record.user_id, record.chat_id) == key]
 
     async def _forget_when_stopped(self, run: Run, record: RunRecord) -> None:
         await run.abort_signal.wait()

@@ -1,0 +1,118 @@
+"""Conversations in which workers kill themselves, before real pages."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from tests.fleet.browser import Browser, Page, Shown
+from tests.fleet.workers import Fleet
+from tests.processes import HANG
+
+LEASE: Final = 1.5
+"""Seconds. Short, because each conversation waits for it."""
+
+LOOK_SECONDS: Final = 0.1
+
+NEVER: Final = (0,)
+"""The boundaries of a conversation in which no worker dies."""
+
+ONCE: Final = frozenset({"slow_note", "pay"})
+"""Tools that are not declared idempotent."""
+
+BROKE_DOWN: Final = "broke down while this tool was running"
+
+
+class Told:
+    """What has become of a conversation. ``ran``: how often each tool began, by its name and what it was given."""
+
+    def __init__(self, shown: Shown, folder: Path, key: str) -> None:
+        self.parts = [part for part in shown.messages[-1]["parts"] if part["type"] != "step-start"]
+        self.boundaries = len((folder / f"{key}.boundaries").read_bytes())
+        ran = folder / f"{key}.ran"
+        self.ran = Counter(ran.read_text().splitlines() if ran.exists() else [])
+        self.key = key
+
+    def outline(self) -> list[tuple[str, str]]:
+        """Its texts and calls."""
+        return [(part["type"], part.get("text", "").replace(self.key, "KEY")) for part in self.parts]
+
+
+def wrong(told: Told, whole: Told, *, deaths: int = 1) -> Sequence[str]:
+    """What is not as it was when no worker died."""
+    found = []
+    rest = iter(told.outline())
+    if not all(part in rest for part in whole.outline()) or told.outline()[-1] != whole.outline()[-1]:
+        found.append(f"{told.outline()} is not {whole.outline()}, with half a text in it")
+    for part in told.parts:
+        if part["type"].startswith("tool-") and part["state"] != "output-available":
+            tool = part["type"].removeprefix("tool-")
+            if tool not in ONCE or BROKE_DOWN not in part.get("errorText", ""):
+                found.append(f"{tool} is {part['state']}: {part.get('errorText')}")
+    for run, times in told.ran.items():
+        if times > (1 if run.split()[0] in ONCE else 1 + deaths):
+            found.append(f"{run} ran {times} times")
+    if sum(told.ran.values()) > sum(whole.ran.values()) + deaths:
+        found.append(f"too much ran again: {told.ran}")
+    return found
+
+
+class Desk:
+    """Has conversations of one kind, in which a worker dies."""
+
+    def __init__(self, house: Fleet, kind: str) -> None:
+        self._house = house
+        self._kind = kind
+        self._numbers = count()
+
+    async def conversation(self, pages: Browser, deaths: Sequence[int], *, worker: int) -> Told:
+        """Begins it at this worker. At each of these boundaries the one dies that has come so far."""
+        key = f"{self._kind}{next(self._numbers)}{uuid4().hex[:6]}"
+        page = await pages.page(key, worker=worker)
+        await page.send(f"{self._kind} {key} {','.join(map(str, deaths))}")
+        shown = await self._ended(pages, page, key, worker)
+        if asks(shown):
+            await asyncio.to_thread(self._house.mend)
+            page = await pages.reloaded(key, worker=worker)
+            await page.settled()
+            await page.approve("pay")
+            shown = await self._ended(pages, page, key, worker)
+        assert shown.status == "ready", (self._kind, deaths, shown, self._house.said())
+        return Told(shown, self._house.ledger.folder, key)
+
+    async def _ended(self, pages: Browser, page: Page, key: str, worker: int) -> Shown:
+        """What is shown at the end. If the worker has died: to a page that comes back until it is not cut off."""
+        shown = await page.settled()
+        if shown.status != "ready":
+            mending = asyncio.create_task(self._mend())
+            page, shown = await self.comes_back(pages, key, worker=None)
+            mending.cancel()
+            await asyncio.wait([mending])
+            await asyncio.to_thread(self._house.mend)
+        assert await page.stored_as(shown), (shown.messages, await page.stored(), self._house.said())
+        return shown
+
+    async def _mend(self) -> None:
+        """Starts workers again that die, as whoever supervises them does."""
+        while True:
+            await asyncio.to_thread(self._house.mend)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def comes_back(self, pages: Browser, key: str, *, worker: int | None) -> tuple[Page, Shown]:
+        """A page that is reloaded at this worker until it is not cut off any more, and has the end: a run may end
+        between the history that a page loads and the stream that it asks for then."""
+        async with asyncio.timeout(HANG):
+            while True:
+                page = await pages.reloaded(key, worker=worker)
+                shown = await page.settled()
+                if shown.status == "ready" and await page.stored_as(shown, looks=1):
+                    return page, shown
+
+
+def asks(shown: Shown) -> bool:
+    """Whether the user has to approve."""
+    parts: list[Any] = shown.messages[-1]["parts"]
+    return any(part.get("state") == "approval-requested" for part in parts)

@@ -1,0 +1,98 @@
+"""Workers with an engine that die one after the other, are paused, or killed in a storm."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from random import Random
+from typing import Final
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.conformance.fixtures import VERSIONS
+from tests.fleet.browser import browser
+from tests.fleet.desk import LEASE, LOOK_SECONDS, NEVER, Desk, wrong
+from tests.fleet.gremlin import Gremlin
+from tests.fleet.person import Person
+from tests.fleet.promises import asked_to_fail, at_rest, judge, told as told_by
+from tests.fleet.proxy import Proxy
+from tests.fleet.workers import Fleet
+from tests.processes import HANG
+from tests.served import served
+
+pytestmark = [pytest.mark.fleet, pytest.mark.node]
+
+STORM_SECONDS: Final = 20
+CHATS: Final = 4
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    ("durable_house", "kind"),
+    [("durable_agent:root_agent", "two"), ("durable_agent:loop_agent", "loop")],
+    indirect=["durable_house"],
+)
+async def test_a_third_worker_finishes_what_a_second_could_not(durable_house: Fleet, kind: str) -> None:
+    house = durable_house
+    async with AsyncExitStack() as stack:
+        url = stack.enter_context(served(Proxy(house.ports).app))
+        pages = [await stack.enter_async_context(browser(url, version)) for version in VERSIONS]
+        desk = Desk(house, kind)
+        whole = await desk.conversation(pages[0], NEVER, worker=0)
+        for boundary in range(1, whole.boundaries, 2):
+            deaths = boundary, boundary + 1
+            told = await desk.conversation(pages[boundary // 2 % 2], deaths, worker=boundary % 2)
+            found = wrong(told, whole, deaths=2)
+            assert not found, "\n".join([f"{kind}, boundaries {deaths}", *found, house.said()])
+
+
+@pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
+@pytest.mark.parametrize("kind", ["slow", "dig"])
+async def test_a_worker_that_was_only_paused_writes_nothing(durable_house: Fleet, kind: str) -> None:
+    house, key = durable_house, uuid4().hex
+    with served(Proxy(house.ports).app) as url:
+        async with browser(url, 6) as pages:
+            page = await pages.page(key, worker=0)
+            await page.send(f"{kind} {key}")
+            await page.until(
+                **({"type": "text"} if kind == "slow" else {"type": "tool-dig", "state": "input-available"})
+            )
+            await asyncio.sleep(0.5)  # no transaction of its own is open: the database would wait for that
+            house.workers[0].freeze()
+            desk, lost = Desk(house, kind), house.said().count("is lost: the run ends")
+            coming = asyncio.create_task(desk.comes_back(pages, key, worker=1))
+            await asyncio.sleep(LEASE)
+            house.ledger.open(key)
+            page, shown = await coming
+            assert await page.stored_as(shown)
+            house.workers[0].thaw()
+            async with asyncio.timeout(HANG):
+                while house.said().count("is lost: the run ends") == lost:  # noqa: ASYNC110 - another process says so
+                    await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(1)
+            assert await page.stored_as(shown)
+            assert len(house.ledger.deeds(key)) == (kind == "dig")
+
+
+@pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
+async def test_no_run_ends_in_an_error_because_a_worker_was_killed(durable_house: Fleet, rng: Random) -> None:
+    house = durable_house
+    house.mend()
+    gremlin = Gremlin(house, rng, kinds=["worker_is_killed"])
+    limits = httpx.Limits(max_keepalive_connections=0)
+    async with httpx.AsyncClient(timeout=HANG, limits=limits, trust_env=False) as http:
+        people = [Person(f"chat{n}", house.ports, http, Random(rng.getrandbits(64))) for n in range(CHATS)]
+        until = time.monotonic() + STORM_SECONDS
+        await asyncio.gather(gremlin.live(until), *(person.live(until) for person in people))
+        broken = [said for person in people for said in judge(person, gremlin, house.ledger.deeds(person.chat))]
+        broken += [
+            f"{person.chat}: ends in an error: {told_by(reading)}"
+            for person in people
+            for reading in person.readings
+            if reading.ends_in == "error" and not asked_to_fail(reading)
+        ]
+        for person in people:
+            broken += await at_rest(person, gremlin)
+    assert gremlin.faults
+    assert not broken, "\n".join([*broken, house.said()[-8000:]])

@@ -1,0 +1,287 @@
+"""The table of docs/durable.md, each of whose cells is what real servers have done here."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import pytest
+
+from tests.fleet.ledger import Ledger
+from tests.fleet.workers import AGENT, Worker
+from tests.postgres import Postgres
+from tests.processes import HANG, ROOT
+from tests.redis_server import redis_server
+from tests.tools import missing
+
+pytestmark = [pytest.mark.fleet, pytest.mark.timeout(240)]
+
+LEASE: Final = 1.5
+DRAIN: Final = 0.5
+TAKING_UP: Final = 3.0
+"""Seconds after a lease in which another worker finds the run, with some to spare."""
+
+HEAD: Final = "| | memory | Redis, PostgreSQL | with an engine |\n"
+
+NOTHING: Final = "\N{EN DASH}"
+
+TOOLS: Final = ("dig", "delve")
+"""Those that are about to end when their worker dies. The first is declared idempotent."""
+
+
+def column(name: str) -> Mapping[str, str]:
+    """The rows of the table, each with its cell in the column."""
+    _, head, below = (ROOT / "docs" / "durable.md").read_text().partition(HEAD)
+    names = [cell.strip() for cell in head.split("|")[1:-1]]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in below.partition("\n\n")[0].splitlines()]
+    return {line[0]: line[names.index(name)] for line in lines[1:]}
+
+
+@dataclass
+class House:
+    """Workers, the last of which stays when others are broken. ``column``: where the table tells of it."""
+
+    column: str
+    workers: list[Worker]
+    ledger: Ledger
+    http: httpx.AsyncClient = field(init=False)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the workers know of each other's runs."""
+        return self.column != "memory" and len(self.workers) > 1
+
+    def mend(self) -> None:
+        for worker in [each for each in self.workers if not each.running]:
+            worker.start()
+            worker.ready()
+
+    def url(self, chat: str, worker: int, what: str = "") -> str:
+        return f"http://127.0.0.1:{self.workers[worker].port}/api/chat/{chat}{what}"
+
+    async def begin(self, stack: AsyncExitStack, kind: str, chat: str, *, seen: str, worker: int = 0) -> "Reading":
+        """Says something, and reads the answer until this is seen."""
+        message = {"id": f"{kind}-{chat}", "role": "user", "parts": [{"type": "text", "text": f"{kind} {chat}"}]}
+        body = {"id": chat, "message": message}
+        sent = self.http.stream("POST", self.url("", worker)[:-1], json=body)
+        reading = Reading(await stack.enter_async_context(sent))
+        await reading.until(seen)
+        return reading
+
+    async def stop(self, chat: str, worker: int = 0) -> None:
+        assert (await self.http.post(self.url(chat, worker, "/stop"))).status_code == 202
+
+    async def resumes(self, chat: str, worker: int) -> bool:
+        async with self.http.stream("GET", self.url(chat, worker, "/stream")) as response:
+            return response.status_code == 200
+
+    async def stored(self, chat: str, worker: int = -1) -> str:
+        """All that is shown of the chat, as JSON."""
+        return (await self.http.get(self.url(chat, worker))).text
+
+    async def says(self, chat: str, words: str, worker: int = -1) -> bool:
+        """Whether the stored answer says so at last, though somebody may have to take it up first."""
+        for _ in range(int((LEASE + TAKING_UP) / 0.1)):
+            if words in await self.stored(chat, worker):
+                return True
+            await asyncio.sleep(0.1)
+        return False
+
+
+class Reading:
+    """A response that is read as it comes."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        assert response.status_code == 200
+        self._pieces = response.aiter_text()
+        self._read = ""
+
+    async def until(self, words: str) -> None:
+        async with asyncio.timeout(HANG):
+            while words not in self._read:
+                self._read += await anext(self._pieces)
+
+    async def last(self) -> str:
+        """The type of its last chunk, once it has ended; empty if it broke off."""
+        try:
+            async with asyncio.timeout(HANG):
+                async for piece in self._pieces:
+                    self._read += piece
+        except httpx.TransportError:
+            return ""
+        lines = [line for line in self._read.splitlines() if line.startswith("data: {")]
+        whole = self._read.endswith("data: [DONE]\n\n")
+        return str(json.loads(lines[-1].removeprefix("data: "))["type"]) if whole else ""
+
+
+Options = Callable[[Postgres, str, Path], tuple[str, ...]]
+
+
+def _new(postgres: Postgres) -> str:
+    return postgres.new_database()
+
+
+COLUMNS: Final[Mapping[str, tuple[str, int, Options]]] = {
+    "memory": ("memory", 2, lambda pg, _, __: ("--session-service-uri", _new(pg))),
+    "redis": ("Redis, PostgreSQL", 2, lambda pg, redis, _: ("--session-service-uri", _new(pg), "--redis", redis)),
+    "postgres": ("Redis, PostgreSQL", 2, lambda pg, _, __: ("--session-service-uri", _new(pg), "--run-log", _new(pg))),
+    "engine": (
+        "with an engine",
+        2,
+        lambda pg, redis, _: ("--session-service-uri", _new(pg), "--redis", redis, "--durable", _new(pg)),
+    ),
+    "engine in files": (
+        "with an engine",
+        1,
+        lambda _, __, at: ("--session-service-uri", f"sqlite:///{at}/chats.db", "--durable", f"sqlite:///{at}/runs.db"),
+    ),
+}
+
+
+@contextmanager
+def housed(kind: str, postgres: Postgres, folder: Path) -> Iterator[House]:
+    name, count, options_of = COLUMNS[kind]
+    with redis_server(folder) as redis:
+        options = options_of(postgres, redis.url, folder)
+        if "--durable" in options:
+            options += ("--idempotent-tool", "dig")
+        if {"--redis", "--run-log"} & {*options}:
+            options += ("--lease", str(LEASE))
+        workers = [Worker(folder, AGENT, *options, "--drain", str(DRAIN)) for _ in range(count)]
+        house = House(name, workers, Ledger(folder))
+        try:
+            house.mend()
+            yield house
+        finally:
+            for worker in workers:
+                worker.kill()
+
+
+@pytest.fixture(params=[*COLUMNS])
+async def house(request: pytest.FixtureRequest, postgres: Postgres, tmp_path: Path) -> AsyncIterator[House]:
+    if "engine" in request.param and find_spec("dbos") is None:
+        missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
+    with housed(request.param, postgres, tmp_path) as house:
+        limits = httpx.Limits(max_keepalive_connections=0)
+        async with httpx.AsyncClient(timeout=HANG, limits=limits, trust_env=False) as house.http:
+            yield house
+
+
+async def test_each_cell_of_the_table_is_what_servers_do(house: House) -> None:
+    scenes: list[Callable[[House], Awaitable[dict[str, str]]]] = [readers, deaths, endings]
+    if len(house.workers) > 1:
+        scenes[1:1] = [neighbours, pauses]
+    done: dict[str, Any] = {}
+    for scene in scenes:
+        done |= await scene(house)
+        house.mend()
+    promised = column(house.column)
+    assert done == {row: promised[row] for row in done}
+    assert {*promised} == {*done} or len(house.workers) == 1
+
+
+def yes(fact: bool) -> str:
+    return "yes" if fact else "no"
+
+
+async def readers(house: House) -> dict[str, str]:
+    async with AsyncExitStack() as stack:
+        await house.begin(stack, "slow", "reloaded", seen="One")
+    house.ledger.open("reloaded")
+    return {"a page is reloaded, a reader is lost: the answer goes on": yes(await house.says("reloaded", "two"))}
+
+
+async def neighbours(house: House) -> dict[str, str]:
+    async with AsyncExitStack() as stack:
+        first = await house.begin(stack, "slow", "elsewhere", seen="One")
+        resumes = await house.resumes("elsewhere", 1)
+        await house.stop("elsewhere", 1)
+        house.ledger.open("elsewhere")
+        stops = await first.last() == "abort"
+        assert resumes == stops
+        here = await house.begin(stack, "slow", "here", seen="One")
+        await house.begin(stack, "say", "here", seen="Said")
+        ends_here = await here.last() == "abort"
+        there = await house.begin(stack, "slow", "there", seen="One")
+        await house.begin(stack, "say", "there", seen="Said", worker=1)
+        house.ledger.open("there")
+        ends_there = await there.last() == "abort"
+    assert ends_here
+    return {
+        "another worker resumes and stops what runs": yes(resumes),
+        "one run in a chat at a time": "yes" if ends_there else "in this process",
+    }
+
+
+async def deaths(house: House) -> dict[str, str]:
+    """The first worker is killed, with all that it does at that time."""
+    ends = {"say": "Said", "slow": "One", "then": "Well", **dict.fromkeys(TOOLS, "tool-input-available")}
+    async with AsyncExitStack() as stack:
+        for kind, seen in ends.items():
+            await house.begin(stack, kind, f"killed-{kind}", seen=seen)
+        await house.begin(stack, "slow", "killed-used", seen="One")
+        stopped = await house.begin(stack, "slow", "killed-stopped", seen="One")
+        await house.stop("killed-stopped")
+        assert await stopped.last() == "abort"
+        while not all(house.ledger.deeds(f"killed-{tool}") for tool in TOOLS):  # noqa: ASYNC110 - another process acts
+            await asyncio.sleep(0.02)
+        house.workers[0].kill()
+    if not house.is_shared:
+        await asyncio.to_thread(house.mend)
+    async with AsyncExitStack() as stack:
+        again = await house.begin(stack, "say", "killed-used", seen="Said", worker=-1 if house.is_shared else 0)
+        assert await again.last() == "finish"
+    await asyncio.to_thread(house.mend)
+    for kind in (*ends, "stopped"):
+        house.ledger.open(f"killed-{kind}")
+    await asyncio.sleep(LEASE + TAKING_UP)
+    finished = await house.says("killed-slow", "two")
+    ran = {kind: len(house.ledger.deeds(f"killed-{kind}")) for kind in ("then", *TOOLS)}
+    assert ran["delve"] == 1
+    assert finished == await house.says("killed-then", "done killed-then")
+    used = {
+        "the worker is killed: the chat can be used again": "after a lease" if house.is_shared else "after a restart"
+    }
+    return (used if len(house.workers) > 1 else {}) | {
+        "… and its run is finished": yes(finished),
+        "… a tool that has ended is run once": yes(ran["then"] == 1),
+        "… a tool that has not ended is run again": "if it is idempotent" if ran["dig"] == 2 else "no",
+        "… a stopped run stays stopped": yes("two" not in await house.stored("killed-stopped")),
+    }
+
+
+async def endings(house: House) -> dict[str, str]:
+    async with AsyncExitStack() as stack:
+        reading = await house.begin(stack, "slow", "ended", seen="One")
+        house.workers[0].end()
+        last = await reading.last()
+        await asyncio.to_thread(house.workers[0].ended)
+    if not house.is_shared:
+        await asyncio.to_thread(house.mend)
+    house.ledger.open("ended")
+    goes_on = await house.says("ended", "two")
+    assert goes_on == (last != "abort")
+    return {"the worker is told to end: its runs": "go on elsewhere" if goes_on else "end after `--drain`"}
+
+
+async def pauses(house: House) -> dict[str, str]:
+    row = "a worker is paused and comes back: it writes"
+    if not house.is_shared:
+        return {row: NOTHING}
+    async with AsyncExitStack() as stack:
+        await house.begin(stack, "slow", "paused", seen="One")
+        await asyncio.sleep(0.5)  # no transaction of its own is open: the database would wait for that
+        house.workers[0].freeze()
+    await house.says("paused", "two")
+    async with AsyncExitStack() as stack:
+        assert await (await house.begin(stack, "say", "paused", seen="Said", worker=1)).last() == "finish"
+    before = await house.stored("paused")
+    house.ledger.open("paused")
+    house.workers[0].thaw()
+    await asyncio.sleep(2 * LEASE)
+    return {row: "nothing more" if await house.stored("paused") == before else "on"}
