@@ -76,13 +76,17 @@ async def test_a_worker_that_was_only_paused_writes_nothing(durable_house: Fleet
 
 
 @pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
-async def test_no_run_ends_in_an_error_because_a_worker_was_killed(durable_house: Fleet, rng: Random) -> None:
+@pytest.mark.parametrize("kinds", [["worker_is_killed"], []], ids=["workers are killed", "whatever fails"])
+async def test_no_run_ends_in_an_error_because_a_worker_was_killed(
+    durable_house: Fleet, kinds: list[str], rng: Random
+) -> None:
     house = durable_house
     house.mend()
-    gremlin = Gremlin(house, rng, kinds=["worker_is_killed"])
+    gremlin = Gremlin(house, rng, kinds=kinds)
     limits = httpx.Limits(max_keepalive_connections=0)
     async with httpx.AsyncClient(timeout=HANG, limits=limits, trust_env=False) as http:
-        people = [Person(f"chat{n}", house.ports, http, Random(rng.getrandbits(64))) for n in range(CHATS)]
+        names = [f"{len(kinds)}-{number}" for number in range(CHATS)]
+        people = [Person(name, house.ports, http, Random(rng.getrandbits(64))) for name in names]
         until = time.monotonic() + STORM_SECONDS
         await asyncio.gather(gremlin.live(until), *(person.live(until) for person in people))
         broken = [said for person in people for said in judge(person, gremlin, house.ledger.deeds(person.chat))]
@@ -90,7 +94,7 @@ async def test_no_run_ends_in_an_error_because_a_worker_was_killed(durable_house
             f"{person.chat}: ends in an error: {told_by(reading)}"
             for person in people
             for reading in person.readings
-            if reading.ends_in == "error" and not asked_to_fail(reading)
+            if kinds and reading.ends_in == "error" and not asked_to_fail(reading)
         ]
         for person in people:
             broken += await at_rest(person, gremlin)
