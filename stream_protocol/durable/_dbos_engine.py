@@ -7,6 +7,8 @@ import hashlib
 import json
 import logging
 import os
+import sqlite3
+import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -35,6 +37,11 @@ FORMAT: Final = "1"
 
 UNFINISHED: Final = ["PENDING"]
 
+NEWER_PYTHON: Final = (3, 12)
+NEEDED_SQLITE: Final = (3, 42)
+SQLITE_TEXT: Final = ".".join(map(str, NEEDED_SQLITE))
+"""What DBOS's tables ask of SQLite, ``unixepoch('subsec')``, if Python is this one or a newer one."""
+
 
 @dataclass(frozen=True)
 class _Execution:
@@ -56,11 +63,18 @@ class DbosEngine:
     place of their result, which the model reads.
     ``version``: of the app's agents. A run is only executed again by a worker of the same version: change it when an
     agent's tools or the order of its calls change. The names and classes of the agents count by themselves.
+
+    Raises ``StreamProtocolError`` for a file, if SQLite is too old for DBOS: 3.42 is needed from Python 3.12 on.
     """
 
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
         if isinstance(idempotent_tools, str):
             raise StreamProtocolError("`idempotent_tools` is a list of names.")
+        if url is not None and url.startswith("sqlite") and sqlite_is_too_old():
+            raise StreamProtocolError(
+                "The engine's store cannot be used: from Python 3.12 on DBOS needs SQLite "
+                f"{SQLITE_TEXT} or later, and this is {sqlite3.sqlite_version}."
+            )
         self._url = url and url.replace("postgresql+asyncpg:", "postgresql:")
         self._idempotent_tools = frozenset(idempotent_tools)
         self._version = version
@@ -197,6 +211,11 @@ class DbosEngine:
         found = await DBOS.list_workflows_async(workflow_id_prefix=prefix, load_input=False, load_output=False)
         if found:
             await DBOS.delete_workflows_async([status.workflow_id for status in found])
+
+
+def sqlite_is_too_old() -> bool:
+    """Whether DBOS cannot keep anything in a file here."""
+    return sys.version_info >= NEWER_PYTHON and sqlite3.sqlite_version_info < NEEDED_SQLITE
 
 
 def _log_as_others() -> None:

@@ -28,8 +28,10 @@ USER = "somebody"
 class World:
     """What servers that come one after the other share: files, and what has happened."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kept: str) -> None:
         self.folder = folder
+        self.kept = kept
+        """The URL of the engine's store."""
         self.gate = asyncio.Event()
         """Opened, models and tools go on."""
         self.reached = asyncio.Event()
@@ -50,7 +52,7 @@ class World:
         """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on."""
         from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
 
-        engine = DbosEngine(f"sqlite:///{self.folder / 'runs.db'}", idempotent_tools=["look"], version=version)
+        engine = DbosEngine(self.kept, idempotent_tools=["look"], version=version)
         sessions = SqliteSessionService(str(self.folder / "chats.db"))
         service = ChatService(agent, session_service=sessions, engine=engine)
         if launched:
@@ -92,8 +94,8 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def world(tmp_path: Path, engine_url: str) -> World:
+    return World(tmp_path, engine_url)
 
 
 class Gate(asyncio.Event):
@@ -283,26 +285,39 @@ async def test_a_run_with_secrets_is_not_executed_again_and_says_so(world: World
     async with world.service(agent) as service:
         _ = await begin(service, overrides=RunOverrides(secrets={"token": "t0p"}))
         await soon(world.reached)
-    assert b"t0p" not in (world.folder / "runs.db").read_bytes()
+    if (file := world.folder / "runs.db").exists():
+        assert b"t0p" not in file.read_bytes()
     async with world.service(agent, launched=False) as service:
         again = await begin(service)
         assert (await again)[-1] == {"type": "error", "errorText": OVERRIDDEN_TEXT}
     assert world.asked == 1
 
 
-def test_an_engine_needs_the_servers_history() -> None:
+def test_a_file_needs_a_newer_sqlite_on_a_newer_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    from stream_protocol.durable import DbosEngine, _dbos_engine  # noqa: PLC0415 - may be missing
+
+    monkeypatch.setattr(_dbos_engine, "NEWER_PYTHON", (3, 0))
+    monkeypatch.setattr(_dbos_engine, "NEEDED_SQLITE", (99, 0))
+    with pytest.raises(StreamProtocolError, match=r"needs SQLite 3\.42 or later, and this is 3"):
+        DbosEngine("sqlite:///runs.db")
+    DbosEngine("postgresql://db/runs")
+
+
+def test_an_engine_needs_the_servers_history(engine_url: str) -> None:
     from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
 
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."]))
     with pytest.raises(StreamProtocolError, match="history"):
-        ChatService(agent, history="client", engine=DbosEngine("sqlite:///runs.db"))
+        ChatService(agent, history="client", engine=DbosEngine(engine_url))
 
 
-def test_agents_of_an_apps_own_class_run_as_without_an_engine(caplog: pytest.LogCaptureFixture) -> None:
+def test_agents_of_an_apps_own_class_run_as_without_an_engine(
+    engine_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
     from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
 
     class Own(BaseAgent):
         pass
 
-    ChatService(Own(name="own"), engine=DbosEngine("sqlite:///runs.db"))
+    ChatService(Own(name="own"), engine=DbosEngine(engine_url))
     assert "Runs are not executed again" in caplog.text

@@ -166,6 +166,11 @@ def housed(kind: str, postgres: Postgres, folder: Path) -> Iterator[House]:
 async def house(request: pytest.FixtureRequest, postgres: Postgres, tmp_path: Path) -> AsyncIterator[House]:
     if "engine" in request.param and find_spec("dbos") is None:
         missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
+    if request.param == "engine in files":
+        from stream_protocol.durable._dbos_engine import sqlite_is_too_old  # noqa: PLC0415 - may be missing
+
+        if sqlite_is_too_old():
+            pytest.skip("SQLite is too old for DBOS")
     with housed(request.param, postgres, tmp_path) as house:
         limits = httpx.Limits(max_keepalive_connections=0)
         async with httpx.AsyncClient(timeout=HANG, limits=limits, trust_env=False) as house.http:
