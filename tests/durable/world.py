@@ -1,0 +1,147 @@
+"""Servers with an engine that come one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools.tool_context import ToolContext
+
+from stream_protocol.serving import ChatService, RunOverrides
+from stream_protocol.serving._overrides import NO_OVERRIDES
+from stream_protocol.testing import ScriptedLlm, Turn
+from stream_protocol.wire import parse_chat_request
+from stream_protocol.wire.client import parse_sse
+from tests.serving.support import HANG, chat, said
+
+USER = "somebody"
+
+
+class World:
+    """What servers that come one after the other share: files, and what has happened."""
+
+    def __init__(self, folder: Path, kept: str | None) -> None:
+        self.folder = folder
+        self.kept = kept
+        """The URL of the engine's store; ``None``: the app has a DBOS."""
+        self.gate = asyncio.Event()
+        """Opened, models and tools go on."""
+        self.reached = asyncio.Event()
+        """Set when one waits at the gate."""
+        self.asked = 0
+        """How many requests the model got."""
+        self.ran: Counter[str] = Counter()
+        """How often each tool began."""
+
+    async def wait(self) -> None:
+        self.reached.set()
+        await self.gate.wait()
+
+    @asynccontextmanager
+    async def service(
+        self, agent: BaseAgent, *, version: str = "", launched: bool = True
+    ) -> AsyncIterator[ChatService]:
+        """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on."""
+        from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+        engine = DbosEngine(self.kept, idempotent_tools=["look"], version=version)
+        sessions = SqliteSessionService(str(self.folder / "chats.db"))
+        service = ChatService(agent, session_service=sessions, engine=engine)
+        if launched:
+            await service.launch()
+        try:
+            yield service
+        finally:
+            await service.aclose()
+
+    def agent(self, *turns: Turn) -> LlmAgent:
+        """Answers with these turns, one for each response of tools."""
+
+        def respond(request: Any) -> Turn:
+            self.asked += 1
+            answered = sum(
+                part.function_response is not None for content in request.contents for part in content.parts or []
+            )
+            return turns[answered]
+
+        return LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[self.book, self.look, self.quick])
+
+    async def book(self) -> str:
+        """Books, once the gate is open."""
+        self.ran["book"] += 1
+        await self.wait()
+        return "booked"
+
+    async def look(self) -> str:
+        """Looks, once the gate is open."""
+        self.ran["look"] += 1
+        await self.wait()
+        return "seen"
+
+    async def quick(self, tool_context: ToolContext) -> str:
+        """Notes that it ran."""
+        self.ran["quick"] += 1
+        tool_context.state["noted"] = self.ran["quick"]
+        return "noted"
+
+
+class Gate(asyncio.Event):
+    """In a model's answer: waits at the gate of the world."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    async def wait(self) -> Any:
+        await self._world.wait()
+        return True
+
+
+async def begin(service: ChatService, overrides: RunOverrides = NO_OVERRIDES) -> asyncio.Task[list[dict[str, Any]]]:
+    """Says something. Returns who reads, whose chunks end where the server does."""
+    events = await service.respond(parse_chat_request(chat(said("go"))), user_id=USER, overrides=overrides)
+    return asyncio.create_task(read(events))
+
+
+async def read(events: AsyncIterator[bytes]) -> list[dict[str, Any]]:
+    pieces: list[bytes] = []
+    with suppress(Exception):  # a reader that is cut off
+        async for piece in events:
+            pieces.append(piece)  # noqa: PERF401 - those before the cut count
+    return [dict(chunk) for chunk in parse_sse(b"".join(pieces))]
+
+
+async def history(service: ChatService) -> Sequence[dict[str, Any]]:
+    messages = await service.history("c1", user_id=USER)
+    assert messages is not None
+    return [dict(message) for message in messages]
+
+
+def outline(message: dict[str, Any]) -> list[Any]:
+    """Its texts, and its calls with what they gave."""
+    return [
+        part.get("text") or (part["type"], part["state"], part.get("output") or part.get("errorText"))
+        for part in message["parts"]
+        if part["type"] != "step-start"
+    ]
+
+
+async def taken_up(service: ChatService) -> list[dict[str, Any]]:
+    """What a page reads that resumes."""
+    async with asyncio.timeout(HANG):
+        events = await service.resume("c1", user_id=USER)
+        return [] if events is None else await read(events)
+
+
+async def ended(service: ChatService) -> None:
+    """Waits until nothing runs."""
+    async with asyncio.timeout(HANG):
+        await taken_up(service)
+        while await service.resume("c1", user_id=USER) is not None:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.05)
