@@ -52,6 +52,7 @@ class Scenarios:
         expect(chat.answer).to_contain_text("You said: hello")
         expect(chat.field).to_be_focused()
         expect(chat.field).to_have_value("")
+        chat.expect_status("ready")  # while it answers the words would stay in the field
         chat.say("and again")
         expect(chat.answer).to_contain_text("You said: and again")
         assert len(chat.expect_agreement()) == 4
