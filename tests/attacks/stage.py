@@ -21,8 +21,9 @@ HANG: Final = 60.0
 SETTLING: Final = 8.0
 """Seconds in which a server gives back what an attack took: connections that are kept last 5."""
 
-SPARE_FILES: Final = 24
-"""Files that may stay open: of the page's last visitors, for one."""
+SPARE_FILES: Final = 48
+"""Files that may stay open: of the page's last visitors, and of the database, which SQLite closes once nobody has a
+lock on it."""
 
 LOOK_SECONDS: Final = 0.02
 SETTLING_LOOK: Final = 0.2
