@@ -66,11 +66,19 @@ ONE_OF_TWO_ASKS = [[Call("pay", {"amount": 1}, id="0"), Call("look", {"city": "O
 ENDED_BEFORE_IT_WAITS = [["."], [".", Call("report", id="c1-1", streamed=False)]]
 """A run comes to its limit when its tool has begun to wait, and before the page is told."""
 
+TWO_WAIT_UNDER_ONE_ID = [
+    [Call("pay_if_small", {"amount": 1}, id="1")],
+    [Call("pay_if_small", {"amount": 2}, id="1")],
+    [Call("booker", {"request": "a table"}, id="1")],
+]
+"""Two calls of one tool wait for an approval each when the run fails: ADK wants no number for an agent in task mode."""
+
 
 @examples(60)
 @given(script=scripts, acts=actions, about=surroundings, store=stores)
 @example(ANSWERED_BESIDE_A_TASK, ["say", "answer"], PLAIN, "memory")
 @example(ONE_OF_TWO_ASKS, ["say"], replace(PLAIN, mode=StreamingMode.NONE), "sqlite")
+@example(TWO_WAIT_UNDER_ONE_ID, ["say"], PLAIN, "memory")
 @example(ENDED_BEFORE_IT_WAITS, ["say", ("expire", 2)], PLAIN, "memory")
 @example(ENDED_BEFORE_IT_WAITS, ["say", ("stop", 2)], PLAIN, "memory")
 def test_every_reading_of_a_conversation_agrees(

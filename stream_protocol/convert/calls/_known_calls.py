@@ -34,6 +34,8 @@ class KnownCall:
     """How many it had; a placeholder is none."""
     approvals: int = 0
     """How often a person was asked to approve it."""
+    placeholders: int = 0
+    """How many it had."""
 
 
 class Answered(NamedTuple):
@@ -124,9 +126,9 @@ class KnownCalls:
         ``is_placeholder``: whether the event says so of its id.
 
         Of several calls under one id it is the speaker's own, else that of the same tool, else the one with the fewest
-        responses, and the oldest of these: so responses come in the order of their calls. A call that has its response
-        takes none of another tool: that is for an earlier message. An unknown id is that of the oldest call of the tool
-        that came without one.
+        responses, or placeholders, and the oldest of these: so they come in the order of their calls. A call that has
+        its response takes none of another tool: that is for an earlier message. An unknown id is that of the oldest
+        call of the tool that came without one.
         """
         if not adk_id:
             self.begin_run()  # it answers some call, so what comes later repeats none; which one, the converter finds
@@ -136,7 +138,13 @@ class KnownCalls:
         calls = self.under(adk_id)
         known = min(
             [one for one in calls if one.speaker == speaker] or calls,
-            key=lambda one: (self._is_mentioned(event, one), _differ(one.name, name), one.responses, -one.approvals),
+            key=lambda one: (
+                self._is_mentioned(event, one),
+                _differ(one.name, name),
+                one.responses,
+                one.placeholders if is_placeholder else 0,
+                -one.approvals,
+            ),
             default=None,
         )
         if known is None or (known.responses and _differ(known.name, name)):
@@ -146,6 +154,7 @@ class KnownCalls:
         if is_placeholder and not known.approvals:
             is_placeholder = not any(one.approvals and not one.responses for one in calls)
         known.responses += not is_placeholder
+        known.placeholders += is_placeholder
         return Answered(known, is_placeholder)
 
     def _oldest_without_id(self, speaker: SpeakerKey | None, name: str) -> KnownCall | None:
