@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
@@ -49,6 +50,7 @@ class SyncChatService:
         self._service: ChatService | None = None
         self._closed = False
         """Whether it was closed before there was a service."""
+        self._closing: set[asyncio.Future[None]] = set()
         os.register_at_fork(after_in_child=self._forget)
 
     def respond(
@@ -107,7 +109,18 @@ class SyncChatService:
                 if coming is not None:
                     coming.cancel()
                 if isinstance(events, AsyncGenerator):
-                    portal.call(events.aclose)
+                    self._leave(portal, events)
+
+    def _leave(self, portal: BlockingPortal, events: AsyncGenerator[bytes]) -> None:
+        """Closes a stream that nobody reads any more."""
+        try:
+            closing = portal.start_task_soon(events.aclose)
+        except RuntimeError:  # the garbage collector has found that out, in the loop's own thread
+            task = asyncio.ensure_future(events.aclose())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+        else:
+            closing.result()
 
     def _start(self) -> tuple[BlockingPortal, ChatService]:
         """Starts the loop and makes the service, unless that has been done."""

@@ -65,6 +65,21 @@ def test_a_user_has_so_many_runs(start: Start) -> None:
     assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "5"})
 
 
+def test_a_stream_that_is_collected_in_the_loops_own_thread_is_left(start: Start) -> None:
+    """The garbage collector runs in any thread."""
+    service = start(["Half ", Wait(3600)], "Whole.", disconnect_grace=0, limits=ServiceLimits(max_runs_per_user=1))
+    held = [service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")]
+    assert b'"start"' in next(held[0])
+
+    async def drop(chats: ChatService) -> None:
+        held.clear()
+        while any(entry["running"] for entry in (await chats.chats(user_id="ann")).chats):  # noqa: ASYNC110 - it ends
+            await asyncio.sleep(0.01)
+
+    service.run(lambda chats: asyncio.wait_for(drop(chats), HANG))
+    assert text(chunks(ask(service, "more", chat_id="c2"))) == "Whole."
+
+
 def test_all_threads_share_one_loop(start: Start) -> None:
     before = home_threads()
     service = start(*["Well."] * 8)

@@ -1,0 +1,127 @@
+"""The session of a run that is executed again, and the half texts of models whose workers have died."""
+
+from collections.abc import Mapping
+
+import orjson
+from google.adk.events import Event
+from google.adk.sessions import BaseSessionService, InMemorySessionService, Session
+from google.genai import types
+
+from stream_protocol.serving.engine import RunRecord
+from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
+from stream_protocol.serving.engine._shown import is_half, shown_and_not_said
+
+RUN = "invocation-1"
+
+
+def says(text: str, author: str = "root") -> Event:
+    role = "user" if author == "user" else "model"
+    return Event(author=author, invocation_id=RUN, content=types.Content(role=role, parts=[types.Part(text=text)]))
+
+
+def sent(*chunks: Mapping[str, str]) -> list[bytes]:
+    return [b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks]
+
+
+def told(*texts: str) -> list[bytes]:
+    """What a response has shown, the last text of which has not ended."""
+    events: list[bytes] = []
+    for number, text in enumerate(texts):
+        part = str(number)
+        events += sent({"type": "text-start", "id": part}, {"type": "text-delta", "id": part, "delta": text})
+        if number < len(texts) - 1:
+            events += sent({"type": "text-end", "id": part})
+    return events
+
+
+def half(*shown: str, said: tuple[str, ...] = ()) -> Event | None:
+    return shown_and_not_said(told(*shown), told(*said), author="root", invocation_id=RUN)
+
+
+def texts(session: Session) -> list[str]:
+    return [part.text or "" for event in session.events for part in (event.content and event.content.parts) or []]
+
+
+async def session_of(service: BaseSessionService, chat_id: str) -> Session:
+    session = await service.get_session(app_name="app", user_id="ann", session_id=chat_id)
+    assert session is not None
+    return session
+
+
+async def resumed(*stored: Event) -> tuple[InMemorySessionService, ResumedSessions]:
+    """A session in which an earlier execution has stored these after the question."""
+    service = InMemorySessionService()
+    session = await service.create_session(app_name="app", user_id="ann", session_id="c1")
+    for event in (says("hi", "user"), *stored):
+        await service.append_event(session, event)
+    record = RunRecord(
+        id="r1",
+        user_id="ann",
+        chat_id="c1",
+        request={},
+        digest="",
+        chat_was_busy=False,
+        invocation_id=RUN,
+        found_events=1,
+        state={},
+        state_delta={},
+        artifact_base=None,
+    )
+    return service, ResumedSessions(service, session, record)
+
+
+def test_a_text_that_no_model_has_ended_is_a_half() -> None:
+    event = half("Whole.", "Ha", said=("Whole.",))
+    assert event is not None
+    assert is_half(event)
+    assert event.content == types.Content(role="model", parts=[types.Part(text="Ha")])
+
+
+def test_what_is_said_again_or_had_ended_is_none() -> None:
+    assert half("Whole.", "Ha", said=("Whole.", "Half and more.")) is None
+    assert half("Whole.", said=("Whole.",)) is None
+    assert half() is None
+    assert half("Gone.", "Whole.", said=("Whole.",)) is None
+
+
+async def test_half_texts_are_taken_where_they_were_stored_and_each_once() -> None:
+    first, second = half("One, "), half("Two, ")
+    assert first is not None
+    assert second is not None
+    service, sessions = await resumed(first, says("One, done."), second)
+    session = await session_of(sessions, "c1")
+    assert texts(session) == ["hi"]
+    assert sessions.take_halves(rest=False) == []
+    await sessions.append_event(session, says("One, done."))
+    assert [event.id for event in sessions.take_halves(rest=False)] == [first.id]
+    assert sessions.take_halves(rest=False) == []
+    await sessions.append_event(session, says("Two, done."))  # new: all that is stored was before it
+    assert [event.id for event in sessions.take_halves(rest=True)] == [second.id]
+    stored = await session_of(service, "c1")
+    assert texts(stored) == ["hi", "One, ", "One, done.", "Two, ", "Two, done."]
+
+
+async def test_a_whole_text_is_not_taken_for_a_half_of_the_same_words() -> None:
+    one = half("Same")
+    assert one is not None
+    whole = says("Same")
+    service, sessions = await resumed(one, whole)
+    event = await sessions.append_event(sessions.found, says("Same"))
+    assert event.id == whole.id
+    assert [each.id for each in sessions.take_halves(rest=False)] == [one.id]
+    stored = await session_of(service, "c1")
+    assert texts(stored) == ["hi", "Same", "Same"]
+
+
+async def test_another_session_is_that_of_the_store() -> None:
+    service, sessions = await resumed(says("Stored."))
+    await sessions.create_session(app_name="app", user_id="ann", session_id="c2", state={"a": 1})
+    other = await session_of(sessions, "c2")
+    assert other.state == {"a": 1}
+    assert {each.id for each in (await sessions.list_sessions(app_name="app", user_id="ann")).sessions} == {"c1", "c2"}
+    await sessions.delete_session(app_name="app", user_id="ann", session_id="c2")
+    assert await service.get_session(app_name="app", user_id="ann", session_id="c2") is None
+    await sessions.append_event(sessions.found, says("Pa").model_copy(update={"partial": True}))
+    await sessions.fence()
+    stored = await session_of(service, "c1")
+    assert [event.content for event in stored.events][-1] is None
