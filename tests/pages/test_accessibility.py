@@ -53,6 +53,7 @@ def test_axe_has_nothing_to_say(open_page: Open, shots: Path, width: int, colors
     expect(page.get_by_role("dialog")).to_be_visible()
     found["palette"] = complaints(page)
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("Control+/")
     expect(page.get_by_role("dialog")).to_be_visible()
     found["shortcuts"] = complaints(page)
