@@ -9,13 +9,11 @@ from time import perf_counter, process_time
 from typing import Final
 
 import asyncpg
-from google.adk.agents import LlmAgent
-from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions import InMemorySessionService
 
+from bench.workload_agent import root_agent
 from stream_protocol.durable import DbosEngine
 from stream_protocol.serving import ChatService
-from stream_protocol.testing import Call, ScriptedLlm, Turn
 from stream_protocol.wire import parse_chat_request
 from tests.postgres import postgres_server
 
@@ -48,29 +46,12 @@ class Compared:
     rows: float
 
 
-def respond(request: LlmRequest) -> Turn:
-    """Calls the tool as often as the user's words say, then says something."""
-    answered = 0
-    for content in reversed(request.contents):
-        parts = content.parts or []
-        answered += sum(part.function_response is not None for part in parts)
-        if content.role == "user" and (text := "".join(part.text or "" for part in parts)):
-            return Call("look", {}) if answered < int(text) else "Nothing to be seen."
-    raise ValueError("nobody has said anything")
-
-
-async def look() -> str:
-    """Looks."""
-    return "nothing"
-
-
 async def durable_costs() -> list[Compared]:
     """Returns a row for a run without tools, and one for a run with some."""
-    agent = LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[look])
     with ExitStack() as servers:
         url = servers.enter_context(postgres_server()).new_database().replace("+asyncpg", "")
-        plain = ChatService(agent, session_service=InMemorySessionService())
-        durable = ChatService(agent, session_service=InMemorySessionService(), engine=DbosEngine(url))
+        plain = ChatService(root_agent, session_service=InMemorySessionService())
+        durable = ChatService(root_agent, session_service=InMemorySessionService(), engine=DbosEngine(url))
         await durable.launch()
         try:
             return [await _compared(plain, durable, url, tools) for tools in (0, TOOLS)]
@@ -96,7 +77,7 @@ _NUMBERS: Final = count()
 
 
 async def _cost(service: ChatService, tools: int) -> RunCost:
-    message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": str(tools)}]}
+    message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": f"{tools} 1 0"}]}
     request = parse_chat_request({"id": f"chat{next(_NUMBERS)}", "messages": [message]})
     begun, cpu = perf_counter(), process_time()
     first = 0.0
