@@ -2,15 +2,19 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from tests.fleet.browser import Browser, Page, Shown
+from tests.conformance.fixtures import VERSIONS
+from tests.fleet.browser import Browser, Page, Shown, browser
+from tests.fleet.proxy import Proxy
 from tests.fleet.workers import Fleet
 from tests.processes import HANG
+from tests.served import served
 
 LEASE: Final = 1.5
 """Seconds. Short, because each conversation waits for it."""
@@ -61,16 +65,19 @@ def wrong(told: Told, whole: Told, *, deaths: int = 1) -> Sequence[str]:
 
 
 class Desk:
-    """Has conversations of one kind, in which a worker dies."""
+    """Has conversations of one kind, in which workers die, before pages of each version of the client in turn."""
 
-    def __init__(self, house: Fleet, kind: str) -> None:
+    def __init__(self, house: Fleet, kind: str, pages: Sequence[Browser]) -> None:
         self._house = house
         self._kind = kind
+        self._pages = pages
         self._numbers = count()
 
-    async def conversation(self, pages: Browser, deaths: Sequence[int], *, worker: int) -> Told:
-        """Begins it at this worker. At each of these boundaries the one dies that has come so far."""
-        key = f"{self._kind}{next(self._numbers)}{uuid4().hex[:6]}"
+    async def conversation(self, deaths: Sequence[int]) -> Told:
+        """At each of these boundaries the worker dies that has come so far."""
+        number = next(self._numbers)
+        pages, worker = self._pages[number % len(self._pages)], number % len(self._house.ports)
+        key = f"{self._kind}{number}{uuid4().hex[:6]}"
         page = await pages.page(key, worker=worker)
         await page.send(f"{self._kind} {key} {','.join(map(str, deaths))}")
         shown = await self._ended(pages, page, key, worker)
@@ -88,7 +95,7 @@ class Desk:
         shown = await page.settled()
         if shown.status != "ready":
             mending = asyncio.create_task(self._mend())
-            page, shown = await self.comes_back(pages, key, worker=None)
+            page, shown = await comes_back(pages, key, worker=None)
             mending.cancel()
             await asyncio.wait([mending])
             await asyncio.to_thread(self._house.mend)
@@ -101,15 +108,24 @@ class Desk:
             await asyncio.to_thread(self._house.mend)
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def comes_back(self, pages: Browser, key: str, *, worker: int | None) -> tuple[Page, Shown]:
-        """A page that is reloaded at this worker until it is not cut off any more, and has the end: a run may end
-        between the history that a page loads and the stream that it asks for then."""
-        async with asyncio.timeout(HANG):
-            while True:
-                page = await pages.reloaded(key, worker=worker)
-                shown = await page.settled()
-                if shown.status == "ready" and await page.stored_as(shown, looks=1):
-                    return page, shown
+
+@asynccontextmanager
+async def open_desk(house: Fleet, kind: str) -> AsyncIterator[Desk]:
+    """A desk with its pages, which go to the workers by a proxy."""
+    async with AsyncExitStack() as stack:
+        url = stack.enter_context(served(Proxy(house.ports).app))
+        yield Desk(house, kind, [await stack.enter_async_context(browser(url, version)) for version in VERSIONS])
+
+
+async def comes_back(pages: Browser, key: str, *, worker: int | None) -> tuple[Page, Shown]:
+    """A page that is reloaded at this worker until it is not cut off any more, and has the end: a run may end
+    between the history that a page loads and the stream that it asks for then."""
+    async with asyncio.timeout(HANG):
+        while True:
+            page = await pages.reloaded(key, worker=worker)
+            shown = await page.settled()
+            if shown.status == "ready" and await page.stored_as(shown, looks=1):
+                return page, shown
 
 
 def asks(shown: Shown) -> bool:

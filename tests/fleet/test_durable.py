@@ -1,15 +1,9 @@
 """Workers that kill themselves at every boundary of the steps of a run: another one finishes it, before real pages."""
 
-from contextlib import AsyncExitStack
-
 import pytest
 
-from tests.conformance.fixtures import VERSIONS
-from tests.fleet.browser import browser
-from tests.fleet.desk import NEVER, Desk, wrong
-from tests.fleet.proxy import Proxy
+from tests.fleet.desk import NEVER, open_desk, wrong
 from tests.fleet.workers import Fleet
-from tests.served import served
 
 pytestmark = [pytest.mark.fleet, pytest.mark.node]
 
@@ -28,14 +22,8 @@ pytestmark = [pytest.mark.fleet, pytest.mark.node]
     indirect=["durable_house"],
 )
 async def test_another_worker_finishes_what_one_has_begun(durable_house: Fleet, kind: str) -> None:
-    house = durable_house
-    async with AsyncExitStack() as stack:
-        url = stack.enter_context(served(Proxy(house.ports).app))
-        pages = [await stack.enter_async_context(browser(url, version)) for version in VERSIONS]
-        desk = Desk(house, kind)
-        whole = await desk.conversation(pages[0], NEVER, worker=0)
+    async with open_desk(durable_house, kind) as desk:
+        whole = await desk.conversation(NEVER)
         for boundary in range(1, whole.boundaries + 1):
-            told = await desk.conversation(pages[boundary % 2], (boundary,), worker=boundary % 2)
-            assert not wrong(told, whole), "\n".join(
-                [f"{kind}, boundary {boundary}", *wrong(told, whole), house.said()]
-            )
+            found = wrong(await desk.conversation((boundary,)), whole)
+            assert not found, "\n".join([f"{kind}, boundary {boundary}", *found, durable_house.said()])

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
 from random import Random
 from typing import Final
 from uuid import uuid4
@@ -10,9 +9,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.conformance.fixtures import VERSIONS
 from tests.fleet.browser import browser
-from tests.fleet.desk import LEASE, LOOK_SECONDS, NEVER, Desk, wrong
+from tests.fleet.desk import LEASE, LOOK_SECONDS, NEVER, comes_back, open_desk, wrong
 from tests.fleet.gremlin import Gremlin
 from tests.fleet.person import Person
 from tests.fleet.promises import asked_to_fail, at_rest, judge, told as told_by
@@ -34,17 +32,12 @@ CHATS: Final = 4
     indirect=["durable_house"],
 )
 async def test_a_third_worker_finishes_what_a_second_could_not(durable_house: Fleet, kind: str) -> None:
-    house = durable_house
-    async with AsyncExitStack() as stack:
-        url = stack.enter_context(served(Proxy(house.ports).app))
-        pages = [await stack.enter_async_context(browser(url, version)) for version in VERSIONS]
-        desk = Desk(house, kind)
-        whole = await desk.conversation(pages[0], NEVER, worker=0)
+    async with open_desk(durable_house, kind) as desk:
+        whole = await desk.conversation(NEVER)
         for boundary in range(1, whole.boundaries, 2):
             deaths = boundary, boundary + 1
-            told = await desk.conversation(pages[boundary // 2 % 2], deaths, worker=boundary % 2)
-            found = wrong(told, whole, deaths=2)
-            assert not found, "\n".join([f"{kind}, boundaries {deaths}", *found, house.said()])
+            found = wrong(await desk.conversation(deaths), whole, deaths=2)
+            assert not found, "\n".join([f"{kind}, boundaries {deaths}", *found, durable_house.said()])
 
 
 @pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
@@ -60,8 +53,8 @@ async def test_a_worker_that_was_only_paused_writes_nothing(durable_house: Fleet
             )
             await asyncio.sleep(0.5)  # no transaction of its own is open: the database would wait for that
             house.workers[0].freeze()
-            desk, lost = Desk(house, kind), house.said().count("is lost: the run ends")
-            coming = asyncio.create_task(desk.comes_back(pages, key, worker=1))
+            lost = house.said().count("is lost: the run ends")
+            coming = asyncio.create_task(comes_back(pages, key, worker=1))
             await asyncio.sleep(LEASE)
             house.ledger.open(key)
             page, shown = await coming
