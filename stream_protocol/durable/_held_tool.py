@@ -71,7 +71,7 @@ def held_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
 def _to_json(result: Any, tool_context: ToolContext) -> str:
     """The result and the actions. What cannot be JSON is kept as its text: only another execution sees that."""
-    actions = tool_context.actions.model_dump(mode="json", exclude_none=True, fallback=str)
+    actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
     return json.dumps({"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions})
 
 

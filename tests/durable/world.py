@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.sessions import BaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.tool_context import ToolContext
 
@@ -19,6 +20,10 @@ from stream_protocol.testing import ScriptedLlm, Turn
 from stream_protocol.wire import parse_chat_request
 from stream_protocol.wire.client import parse_sse
 from tests.serving.support import HANG, chat, said
+
+if TYPE_CHECKING:
+    from stream_protocol.durable import DbosEngine
+    from stream_protocol.serving.engine import Engine
 
 USER = "somebody"
 
@@ -30,6 +35,7 @@ class World:
         self.folder = folder
         self.kept = kept
         """The URL of the engine's store; ``None``: the app has a DBOS."""
+        self.chats = str(folder / "chats.db")
         self.gate = asyncio.Event()
         """Opened, models and tools go on."""
         self.reached = asyncio.Event()
@@ -39,20 +45,29 @@ class World:
         self.ran: Counter[str] = Counter()
         """How often each tool began."""
 
+    def engine(self, version: str = "") -> DbosEngine:
+        from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+        return DbosEngine(self.kept, idempotent_tools=["look", "note"], version=version)
+
     async def wait(self) -> None:
         self.reached.set()
         await self.gate.wait()
 
     @asynccontextmanager
     async def service(
-        self, agent: BaseAgent, *, version: str = "", launched: bool = True
+        self,
+        agent: BaseAgent,
+        *,
+        version: str = "",
+        launched: bool = True,
+        sessions: BaseSessionService | None = None,
+        engine: Engine | None = None,
     ) -> AsyncIterator[ChatService]:
-        """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on."""
-        from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
-
-        engine = DbosEngine(self.kept, idempotent_tools=["look"], version=version)
-        sessions = SqliteSessionService(str(self.folder / "chats.db"))
-        service = ChatService(agent, session_service=sessions, engine=engine)
+        """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on.
+        ``sessions``, ``engine``: in place of those in the world's files."""
+        sessions = sessions or SqliteSessionService(self.chats)
+        service = ChatService(agent, session_service=sessions, engine=engine or self.engine(version))
         if launched:
             await service.launch()
         try:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from google.adk.events import Event
+from google.adk.flows.llm_flows.functions import AF_FUNCTION_CALL_ID_PREFIX, REQUEST_EUC_FUNCTION_CALL_NAME
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.state import State
 
@@ -64,6 +65,8 @@ class ResumedSessions(BaseSessionService):
         else:
             self._earlier.remove(same)
             event.id, event.timestamp = same.id, same.timestamp
+            # With the ids of its calls: the page may have them, and answers under these.
+            event.content, event.long_running_tool_ids = same.content, same.long_running_tool_ids
         return await super().append_event(session, event)
 
     def take_halves(self, *, rest: bool) -> list[Event]:
@@ -117,10 +120,23 @@ class ResumedSessions(BaseSessionService):
 
 def _said(event: Event) -> str:
     """What an event says and does, without what differs from one execution to the next."""
-    actions = event.actions.model_copy(update={"state_delta": _lasting(event.actions.state_delta)})
+    actions = event.actions
     content = event.content and event.content.model_dump(mode="json", exclude_none=True)
-    does = actions.model_dump(mode="json", exclude_defaults=True, fallback=str)
-    return json.dumps([event.author, event.branch, content, does], sort_keys=True)
+    for part in (content and content.get("parts")) or ():
+        if call := part.get("function_call"):
+            part["function_call"] = _asked(call)
+    # ADK's own stores do not give the details of a sign-in back as they got them.
+    same = {"state_delta": _lasting(actions.state_delta), "requested_auth_configs": {}}
+    does = actions.model_copy(update=same).model_dump(mode="json", exclude_defaults=True, fallback=str)
+    return json.dumps([event.author, event.branch, content, does, [*actions.requested_auth_configs]], sort_keys=True)
+
+
+def _asked(call: dict[str, Any]) -> dict[str, Any]:
+    """A call without what ADK draws by chance: its id if the model gave none, and the state of a sign-in."""
+    if call["name"] == REQUEST_EUC_FUNCTION_CALL_NAME:
+        return {"name": call["name"], "for": call.get("args", {}).get("functionCallId")}
+    drawn = str(call.get("id")).startswith(AF_FUNCTION_CALL_ID_PREFIX)
+    return {**call, "id": None} if drawn else call
 
 
 def _lasting(state: Mapping[str, Any]) -> dict[str, Any]:

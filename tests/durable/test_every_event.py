@@ -1,0 +1,309 @@
+"""A server that ends when it has just stored an event, or is about to: the next one goes on as if nothing had been."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.auth.auth_credential import AuthCredential
+from google.adk.auth.auth_tool import AuthConfig
+from google.adk.events import Event
+from google.adk.models import LlmRequest, LlmResponse
+from google.adk.sessions import Session
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools import request_input
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.authenticated_function_tool import AuthenticatedFunctionTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.exit_loop_tool import exit_loop
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+from pydantic import BaseModel
+
+from stream_protocol.serving import create_app
+from stream_protocol.serving.engine import Engine
+from stream_protocol.testing import Call, ScriptedLlm, Step, Turn
+from tests.comparable_messages import comparable
+from tests.durable.world import USER, World
+from tests.serving.chat_client import Page
+from tests.serving.support import HANG
+from tests.serving.test_sign_in import Provider, oauth2
+
+NEVER: Final = 1_000
+
+ran: list[str] = []
+"""What tools have done."""
+
+
+async def no_end() -> None:
+    """In place of an engine's end."""
+
+
+class EndingSessions(SqliteSessionService):
+    """Stores nothing more from the event with this number on, counted from 1. ``after``: that one is stored."""
+
+    def __init__(self, chats: str, number: int, *, after: bool) -> None:
+        super().__init__(chats)
+        self.stored = 0
+        self.reached = asyncio.Event()
+        self._number = number
+        self._after = after
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        if event.partial:
+            return await super().append_event(session, event)
+        self.stored += 1
+        if self.stored >= self._number and not (self._after and self.stored == self._number):
+            await self._end()
+        appended = await super().append_event(session, event)
+        if self.stored == self._number:
+            await self._end()
+        return appended
+
+    async def _end(self) -> None:
+        self.reached.set()
+        await asyncio.Event().wait()
+
+
+class Diary(BaseToolset):
+    """A toolset that its user must sign in to."""
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        return []
+
+    def get_auth_config(self) -> AuthConfig:
+        return oauth2(Provider(url="https://provider.example/token"))
+
+
+def note(name: str, tool_context: ToolContext) -> str:
+    """Notes it."""
+    ran.append(name)
+    tool_context.state[name] = "noted"
+    return f"noted {name}"
+
+
+def pay(amount: int) -> str:
+    """Pays, if the user approves."""
+    ran.append(f"pay {amount}")
+    return "paid"
+
+
+def where() -> None:
+    """Where the user is, whose page answers."""
+
+
+def read_diary(credential: AuthCredential) -> str:
+    """Reads what only its user may read."""
+    return f"Dear diary, {credential}"
+
+
+def noted_by_a_callback(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse | None:
+    """Answers in the model's place, with a call that has no id."""
+    if answers_in(llm_request):
+        return None
+    call = types.FunctionCall(name="note", args={"name": "tea"})
+    return LlmResponse(content=types.Content(role="model", parts=[types.Part(function_call=call)]))
+
+
+def welcome(callback_context: CallbackContext) -> None:
+    callback_context.state["visits"] = callback_context.state.get("visits", 0) + 1
+
+
+def farewell(callback_context: CallbackContext) -> types.Content:
+    return types.Content(role="model", parts=[types.Part(text=f"Visit {callback_context.state['visits']}.")])
+
+
+async def draw(tool_context: ToolContext) -> types.Part:
+    """Draws, and keeps what it has drawn."""
+    drawn = types.Part.from_bytes(data=f"drawing {len(ran)}".encode(), mime_type="image/png")
+    ran.append("draw")
+    await tool_context.save_artifact("drawing.png", drawn)
+    return drawn
+
+
+class Place(BaseModel):
+    city: str
+
+
+def streamed(name: str) -> list[Step]:
+    """A call whose argument comes in pieces."""
+
+    def fragment(text: str) -> types.Part:
+        arg = types.PartialArg(json_path="$.name", string_value=text, will_continue=bool(text))
+        return types.Part(function_call=types.FunctionCall(partial_args=[arg], will_continue=True))
+
+    opening = types.Part(function_call=types.FunctionCall(name="note", will_continue=True))
+    return [opening, *map(fragment, [*name, ""]), types.Part(function_call=types.FunctionCall())]
+
+
+def answers_in(request: LlmRequest) -> int:
+    """How many tools have answered."""
+    return sum(part.function_response is not None for content in request.contents for part in content.parts or [])
+
+
+def agent(name: str, *turns: Turn, tools: Sequence[Any] = (note,), **more: Any) -> LlmAgent:
+    """Gives these turns, one for each number of answers of tools."""
+    model = ScriptedLlm(respond=lambda request: turns[min(answers_in(request), len(turns) - 1)])
+    return LlmAgent(name=name, model=model, tools=list(tools), **more)
+
+
+def noting(name: str) -> LlmAgent:
+    return agent(name, ["I am ", f"{name}. ", Call("note", {"name": name})], f"Done by {name}.")
+
+
+PAY: Final = FunctionTool(pay, require_confirmation=True)
+
+AGENTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
+    "tools in turn": lambda: agent(
+        "root", ["First. ", Call("note", {"name": "tea"})], Call("note", {"name": "tea"}), "Done."
+    ),
+    "tools at once": lambda: agent(
+        "root",
+        [Call("note", {"name": "tea"}), Call("note", {"name": "tea"}), Call("note", {"name": "milk"})],
+        "",
+        "",
+        "Done.",
+    ),
+    "an approval": lambda: agent("root", ["Shall I? ", Call("pay", {"amount": 3})], "Done.", tools=[PAY]),
+    "two approvals": lambda: agent(
+        "root", [Call("pay", {"amount": 3}), Call("pay", {"amount": 3})], "", "Done.", tools=[PAY]
+    ),
+    "an answer of the page": lambda: agent(
+        "root", ["Where? ", Call("where", {})], "There.", tools=[LongRunningFunctionTool(where)]
+    ),
+    "a tool to sign in to": lambda: agent(
+        "root",
+        Call("read_diary", {}),
+        "Done.",
+        tools=[AuthenticatedFunctionTool(func=read_diary, auth_config=Diary().get_auth_config())],
+    ),
+    "tools to sign in to": lambda: agent("root", "Done.", tools=[Diary()]),
+    "another agent": lambda: agent(
+        "root",
+        ["Ask. ", Call("transfer_to_agent", {"agent_name": "expert"})],
+        tools=[],
+        sub_agents=[agent("expert", "", Call("note", {"name": "fact"}), "I know.")],
+    ),
+    "a loop": lambda: LoopAgent(
+        name="loop",
+        max_iterations=3,
+        sub_agents=[
+            agent("looped", Call("note", {"name": "one"}), "Round. ", Call("exit_loop", {}), tools=[note, exit_loop])
+        ],
+    ),
+    "one agent after the other": lambda: SequentialAgent(name="line", sub_agents=[noting("first"), noting("second")]),
+    "agents at once": lambda: ParallelAgent(name="both", sub_agents=[noting("left"), noting("right")]),
+    "callbacks": lambda: agent(
+        "root",
+        Call("note", {"name": "tea"}),
+        "Done.",
+        before_agent_callback=welcome,
+        after_agent_callback=farewell,
+        after_tool_callback=lambda **_: {"result": "changed"},
+        output_key="said",
+    ),
+    "a file": lambda: agent("root", Call("draw", {}), "Done.", tools=[draw]),
+    "an agent as a tool": lambda: agent(
+        "root", Call("expert", {"request": "?"}), "Done.", tools=[AgentTool(agent("expert", "I know."))]
+    ),
+    "a form": lambda: agent("root", Call("adk_request_input", {"message": "Who?"}), "Hello.", tools=[request_input]),
+    "an answer of a given shape": lambda: agent(
+        "root", Call("note", {"name": "tea"}), Call("set_model_response", {"city": "Oslo"}), output_schema=Place
+    ),
+    "an argument that is streamed": lambda: agent("root", streamed("tea"), "Done."),
+    "a callback that calls": lambda: agent("root", "", "Done.", before_model_callback=noted_by_a_callback),
+}
+
+
+ANSWERS: Final[Mapping[str, Any]] = {"where": "Oslo", "adk_request_input": {"name": "Ann"}}
+"""What the page answers to whom."""
+
+
+class Told(NamedTuple):
+    """A conversation. ``events``: without ids, in any order, as those of parallel agents are. ``ran``: what tools have
+    done."""
+
+    events: list[str]
+    ran: list[str]
+
+
+async def conversation(
+    world: World, engine: Engine, kind: str, number: int, *, after: bool = False
+) -> tuple[Told, bool]:
+    """Begins it, and ends the server at this event; in the next one the page asks again. Returns also whether the first
+    server came so far."""
+    ran.clear()
+    sessions = EndingSessions(world.chats, number, after=after)
+    chat_id = f"{number}{after}"
+    async with world.service(AGENTS[kind](), sessions=sessions, engine=engine, launched=False) as service:
+        page = Page(create_app(service, identify=lambda _: USER), chat_id=chat_id)
+        sending = asyncio.create_task(page.send("go"))
+        reached = asyncio.create_task(sessions.reached.wait())
+        async with asyncio.timeout(HANG):
+            await asyncio.wait([sending, reached], return_when="FIRST_COMPLETED")
+        reached.cancel()
+    await asyncio.wait([sending])
+    async with world.service(AGENTS[kind](), engine=engine, launched=False) as service:
+        page.app = create_app(service, identify=lambda _: USER)
+        async with asyncio.timeout(HANG):
+            if sessions.reached.is_set():
+                del page.messages[1:]
+                await page.submit()
+            assert_same(page.messages, await page.stored())
+            if page.parts("approval-requested"):
+                while page.parts("approval-requested"):
+                    page.approve(approved=True)
+                await page.submit()
+            for part in page.parts("input-available"):
+                if (tool := part["type"].removeprefix("tool-")) in ANSWERS:
+                    page.answer(tool, ANSWERS[tool])
+                    await page.submit()
+            assert_same(page.messages, await page.stored())
+            session = await service.runner.session_service.get_session(
+                app_name=service.runner.app_name, user_id=USER, session_id=chat_id
+            )
+    assert session is not None
+    said = [without_ids(event) for event in session.events if event.content and event.content.parts]
+    return Told(sorted(said), sorted(ran)), sessions.reached.is_set()
+
+
+def assert_same(shown: list[Any], stored: list[Any]) -> None:
+    assert comparable(shown) == comparable(stored)
+
+
+def without_ids(event: Event) -> str:
+    """What it says and does, without what is drawn by chance."""
+    text = event.model_dump_json(include={"author", "branch", "content", "actions"}, exclude_none=True)
+    return re.sub(r"adk-[0-9a-f-]{36}|state=[^&]*&|\"state\":\"[^\"]*\"", "…", text)
+
+
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
+@pytest.mark.parametrize("kind", AGENTS)
+async def test_the_next_server_goes_on_as_if_nothing_had_been(
+    kind: str, tmp_path: Path, engine_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path, engine_url)
+    engine = world.engine()
+    leave = engine.aclose
+    monkeypatch.setattr(engine, "aclose", no_end)  # to begin one takes a second
+    try:
+        whole, _ = await conversation(world, engine, kind, NEVER)
+        for number in count(1):
+            for after in (False, True):
+                told, was_reached = await conversation(world, engine, kind, number, after=after)
+                assert told == whole, (number, after)
+            if not was_reached:
+                break
+    finally:
+        await leave()
