@@ -9,6 +9,7 @@ import logging
 import os
 import sqlite3
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -35,12 +36,9 @@ if TYPE_CHECKING:
 FORMAT: Final = "1"
 """Of what is kept, and of the names of calls. Another one is another version."""
 
-UNFINISHED: Final = ["PENDING"]
-
-NEWER_PYTHON: Final = (3, 12)
+NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)
-SQLITE_TEXT: Final = ".".join(map(str, NEEDED_SQLITE))
-"""What DBOS's tables ask of SQLite, ``unixepoch('subsec')``, if Python is this one or a newer one."""
+"""From this Python on DBOS's tables call ``unixepoch('subsec')``, which SQLite has from this version on."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class DbosEngine:
         if url is not None and url.startswith("sqlite") and sqlite_is_too_old():
             raise StreamProtocolError(
                 "The engine's store cannot be used: from Python 3.12 on DBOS needs SQLite "
-                f"{SQLITE_TEXT} or later, and this is {sqlite3.sqlite_version}."
+                f"{'.'.join(map(str, NEEDED_SQLITE))} or later, and this is {sqlite3.sqlite_version}."
             )
         self._url = url and url.replace("postgresql+asyncpg:", "postgresql:")
         self._idempotent_tools = frozenset(idempotent_tools)
@@ -123,6 +121,8 @@ class DbosEngine:
             self._workflows = None
             if self._url is not None:
                 await asyncio.to_thread(partial(DBOS.destroy, destroy_registry=True))
+                # DBOS has put its own in its place, which takes nothing any more.
+                asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
 
     def holds(self, runner: Runner) -> bool:
         """Whether all agents are ADK's own, and the app is not resumable in ADK's way."""
@@ -159,7 +159,7 @@ class DbosEngine:
         """See ``Engine``."""
         prefix = None if chat is None else _chat_prefix(*chat)
         look = partial(DBOS.list_workflows_async, name=RUN, load_output=False)
-        found = await look(status=UNFINISHED, workflow_id_prefix=prefix, load_input=False)
+        found = await look(status="PENDING", workflow_id_prefix=prefix, load_input=False)
         ids = [status.workflow_id for status in found if status.workflow_id not in self._here.executed]
         if new := [each for each in ids if each not in self._records]:
             for status in await look(workflow_ids=new):
@@ -170,11 +170,10 @@ class DbosEngine:
 
     async def cancel(self, record: RunRecord) -> None:
         """See ``Engine``."""
-        await self._delete(_workflow_id(record))
-
-    async def forget(self, user_id: str, chat_id: str) -> None:
-        """See ``Engine``."""
-        await self._delete(_chat_prefix(user_id, chat_id))
+        prefix = _workflow_id(record)  # and the calls of the run
+        found = await DBOS.list_workflows_async(workflow_id_prefix=prefix, load_input=False, load_output=False)
+        if found:
+            await DBOS.delete_workflows_async([status.workflow_id for status in found])
 
     @property
     def _here(self) -> Workflows:
@@ -207,15 +206,10 @@ class DbosEngine:
         assert runner.agent is not None
         return json.dumps([FORMAT, self._version, shape(runner.agent)])
 
-    async def _delete(self, prefix: str) -> None:
-        found = await DBOS.list_workflows_async(workflow_id_prefix=prefix, load_input=False, load_output=False)
-        if found:
-            await DBOS.delete_workflows_async([status.workflow_id for status in found])
-
 
 def sqlite_is_too_old() -> bool:
     """Whether DBOS cannot keep anything in a file here."""
-    return sys.version_info >= NEWER_PYTHON and sqlite3.sqlite_version_info < NEEDED_SQLITE
+    return sys.version_info >= NEEDING_PYTHON and sqlite3.sqlite_version_info < NEEDED_SQLITE
 
 
 def _log_as_others() -> None:

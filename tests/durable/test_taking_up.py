@@ -164,9 +164,9 @@ async def test_a_run_with_secrets_is_not_executed_again_and_says_so(world: World
 def test_a_file_needs_a_newer_sqlite_on_a_newer_python(monkeypatch: pytest.MonkeyPatch) -> None:
     from stream_protocol.durable import DbosEngine, _dbos_engine  # noqa: PLC0415 - may be missing
 
-    monkeypatch.setattr(_dbos_engine, "NEWER_PYTHON", (3, 0))
+    monkeypatch.setattr(_dbos_engine, "NEEDING_PYTHON", (3, 0))
     monkeypatch.setattr(_dbos_engine, "NEEDED_SQLITE", (99, 0))
-    with pytest.raises(StreamProtocolError, match=r"needs SQLite 3\.42 or later, and this is 3"):
+    with pytest.raises(StreamProtocolError, match=r"needs SQLite 99\.0 or later, and this is 3"):
         DbosEngine("sqlite:///runs.db")
     DbosEngine("postgresql://db/runs")
 

@@ -91,6 +91,3 @@ class Engine(Protocol):
 
     async def cancel(self, record: RunRecord) -> None:
         """Forgets a run, which is not executed again."""
-
-    async def forget(self, user_id: str, chat_id: str) -> None:
-        """Forgets all runs of a chat."""
