@@ -46,6 +46,13 @@ async def test_a_run_goes_on_in_the_next_server(world: World) -> None:
         assert outline(answer)[-1] == "Hello there."
 
 
+async def test_the_app_goes_on_when_the_server_has_ended(world: World) -> None:
+    async with world.service(world.agent("Hello.")) as service:
+        await (await begin(service))
+        await ended(service)
+    assert await asyncio.to_thread(len, "threads") == 7
+
+
 @pytest.mark.parametrize(
     ("tool", "times", "result"),
     [

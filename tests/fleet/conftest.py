@@ -4,7 +4,8 @@ from importlib.util import find_spec
 import pytest
 
 from tests.fleet.desk import LEASE
-from tests.fleet.workers import Fleet, fleet
+from tests.fleet.ledger import Ledger
+from tests.fleet.workers import Fleet, Worker, Workers, fleet
 from tests.postgres import Postgres
 from tests.tools import missing
 
@@ -23,11 +24,34 @@ def durable_house(
     request: pytest.FixtureRequest, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Fleet]:
     """Two workers with an engine, and a short lease, that serve the agent which is the parameter."""
-    if find_spec("dbos") is None:
-        missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
+    _need_engine()
     kept = postgres.new_database().replace("+asyncpg", "")
     idempotent = ("--idempotent-tool", "note") if "durable_agent" in request.param else ()
     options = ("--durable", kept, *idempotent, "--lease", str(LEASE))
     agent, folder = f"tests.fleet.{request.param}", tmp_path_factory.mktemp("durable")
     with fleet(folder, postgres.new_database(), 6, *options, agent=agent) as whole:
         yield whole
+
+
+@pytest.fixture(scope="module")
+def house_with_files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
+    """One worker with an engine, all of whose stores are files, that serves the agent which is the parameter."""
+    _need_engine()
+    from stream_protocol.durable._dbos_engine import sqlite_is_too_old  # noqa: PLC0415 - may be missing
+
+    if sqlite_is_too_old():
+        pytest.skip("SQLite is too old for DBOS")
+    folder = tmp_path_factory.mktemp("files")
+    stores = ("--session-service-uri", f"sqlite:///{folder}/chats.db", "--durable", f"sqlite:///{folder}/runs.db")
+    worker = Worker(folder, f"tests.fleet.{request.param}", *stores, "--idempotent-tool", "note")
+    house = Workers((worker,), Ledger(folder))
+    try:
+        house.mend()
+        yield house
+    finally:
+        house.kill()
+
+
+def _need_engine() -> None:
+    if find_spec("dbos") is None:
+        missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")

@@ -12,7 +12,7 @@ from uuid import uuid4
 from tests.conformance.fixtures import VERSIONS
 from tests.fleet.browser import Browser, Page, Shown, browser
 from tests.fleet.proxy import Proxy
-from tests.fleet.workers import Fleet
+from tests.fleet.workers import Workers
 from tests.processes import HANG
 from tests.served import served
 
@@ -67,7 +67,7 @@ def wrong(told: Told, whole: Told, *, deaths: int = 1) -> Sequence[str]:
 class Desk:
     """Has conversations of one kind, in which workers die, before pages of each version of the client in turn."""
 
-    def __init__(self, house: Fleet, kind: str, pages: Sequence[Browser]) -> None:
+    def __init__(self, house: Workers, kind: str, pages: Sequence[Browser]) -> None:
         self._house = house
         self._kind = kind
         self._pages = pages
@@ -110,7 +110,7 @@ class Desk:
 
 
 @asynccontextmanager
-async def open_desk(house: Fleet, kind: str) -> AsyncIterator[Desk]:
+async def open_desk(house: Workers, kind: str) -> AsyncIterator[Desk]:
     """A desk with its pages, which go to the workers by a proxy."""
     async with AsyncExitStack() as stack:
         url = stack.enter_context(served(Proxy(house.ports).app))
@@ -126,6 +126,16 @@ async def comes_back(pages: Browser, key: str, *, worker: int | None) -> tuple[P
             shown = await page.settled()
             if shown.status == "ready" and await page.stored_as(shown, looks=1):
                 return page, shown
+
+
+async def die_at_each_boundary(house: Workers, kind: str) -> None:
+    """Has a conversation for each boundary of this kind, at which its worker dies."""
+    async with open_desk(house, kind) as desk:
+        whole, before = await desk.conversation(NEVER), sum(worker.deaths for worker in house.workers)
+        for boundary in range(1, whole.boundaries + 1):
+            found = wrong(await desk.conversation((boundary,)), whole)
+            assert sum(worker.deaths for worker in house.workers) == before + boundary
+            assert not found, "\n".join([f"{kind}, boundary {boundary}", *found, house.said()])
 
 
 def asks(shown: Shown) -> bool:

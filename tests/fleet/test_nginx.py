@@ -70,13 +70,12 @@ def house(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Itera
             for name, equals, value in (option.partition("=") for option in options)
             if name != "--log-format"  # a test waits for the line on the screen
         ]
-        whole = Fleet((Worker(folder, AGENT, *own), Worker(folder, AGENT, *own)), redis, Ledger(folder), 7, database)
+        whole = Fleet((Worker(folder, AGENT, *own), Worker(folder, AGENT, *own)), Ledger(folder), redis, 7, database)
         try:
             whole.mend()
             yield whole
         finally:
-            for worker in whole.workers:
-                worker.kill()
+            whole.kill()
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,8 @@ class Worker:
         self._options = [agent, "--port", str(self.port), "--no-page", *options]
         self._env = {**os.environ, "FLEET_FOLDER": str(folder)}
         self.log = folder / f"worker-{self.port}.log"
+        self.deaths = 0
+        """How often it has been found dead."""
         self._process: PythonModule | None = None
 
     @property
@@ -87,34 +89,50 @@ class Worker:
 
 
 @dataclass(frozen=True)
-class Fleet:
-    workers: tuple[Worker, Worker]
-    redis: RedisServer
+class Workers:
+    """Workers, and the folder in which their tools write."""
+
+    workers: tuple[Worker, ...]
     ledger: Ledger
-    ai_sdk: AiSdkVersion
-    database: str
-    """The URI of the workers' sessions."""
 
     @property
     def ports(self) -> list[int]:
         return [worker.port for worker in self.workers]
 
     def mend(self) -> None:
-        """Starts again what a test has killed, or has killed itself."""
+        """Starts again those that a test has killed, or that have killed themselves."""
         for worker in self.workers:
             if worker.died:
+                worker.deaths += 1
                 worker.kill()
-        if not self.redis.running:
-            self.redis.start()
         killed = [worker for worker in self.workers if not worker.running]
         for worker in killed:
             worker.start()
         for worker in killed:
             worker.ready()
 
+    def kill(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+
     def said(self) -> str:
         """What the workers have logged."""
         return "\n".join(worker.log.read_text() for worker in self.workers)
+
+
+@dataclass(frozen=True)
+class Fleet(Workers):
+    """Two workers with a Redis."""
+
+    redis: RedisServer
+    ai_sdk: AiSdkVersion
+    database: str
+    """The URI of the workers' sessions."""
+
+    def mend(self) -> None:
+        if not self.redis.running:
+            self.redis.start()
+        super().mend()
 
 
 @contextmanager
@@ -125,10 +143,9 @@ def fleet(folder: Path, database: str, ai_sdk: AiSdkVersion, *options: str, agen
         busy = ("--requests-per-minute", "100000")  # all persons are one user, and wait for nothing
         own = (agent, *shared, *busy, "--drain", str(DRAIN), "--ai-sdk", str(ai_sdk), *options)
         workers = Worker(folder, *own), Worker(folder, *own)
-        whole = Fleet(workers, redis, Ledger(folder), ai_sdk, database)
+        whole = Fleet(workers, Ledger(folder), redis, ai_sdk, database)
         try:
             whole.mend()
             yield whole
         finally:
-            for worker in workers:
-                worker.kill()
+            whole.kill()
