@@ -31,7 +31,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import BaseModel
 
-from stream_protocol.serving import create_app
+from stream_protocol.serving import create_app, emit_data
 from stream_protocol.serving.engine import Engine
 from stream_protocol.testing import Call, ScriptedLlm, Step, Turn
 from tests.comparable_messages import comparable
@@ -90,6 +90,7 @@ def note(name: str, tool_context: ToolContext) -> str:
     """Notes it."""
     ran.append(name)
     tool_context.state[name] = "noted"
+    emit_data(tool_context, "note", {"name": name})
     return f"noted {name}"
 
 
@@ -117,10 +118,12 @@ def noted_by_a_callback(callback_context: CallbackContext, llm_request: LlmReque
 
 
 def welcome(callback_context: CallbackContext) -> None:
+    emit_data(callback_context, "greeting", {"words": "Welcome."})
     callback_context.state["visits"] = callback_context.state.get("visits", 0) + 1
 
 
 def farewell(callback_context: CallbackContext) -> types.Content:
+    emit_data(callback_context, "greeting", {"words": "Farewell."})
     return types.Content(role="model", parts=[types.Part(text=f"Visit {callback_context.state['visits']}.")])
 
 
@@ -253,7 +256,7 @@ async def conversation(
         async with asyncio.timeout(HANG):
             await asyncio.wait([sending, reached], return_when="FIRST_COMPLETED")
         reached.cancel()
-    await asyncio.wait([sending])
+    await asyncio.gather(sending, return_exceptions=True)  # it was cut off
     async with world.service(AGENTS[kind](), engine=engine, launched=False) as service:
         page.app = create_app(service, identify=lambda _: USER)
         async with asyncio.timeout(HANG):
@@ -285,7 +288,7 @@ def assert_same(shown: list[Any], stored: list[Any]) -> None:
 def without_ids(event: Event) -> str:
     """What it says and does, without what is drawn by chance."""
     text = event.model_dump_json(include={"author", "branch", "content", "actions"}, exclude_none=True)
-    return re.sub(r"adk-[0-9a-f-]{36}|state=[^&]*&|\"state\":\"[^\"]*\"", "…", text)
+    return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|state=[^&]*&|\"state\":\"[^\"]*\"", "…", text)
 
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")

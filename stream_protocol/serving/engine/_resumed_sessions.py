@@ -125,10 +125,12 @@ def _said(event: Event) -> str:
     for part in (content and content.get("parts")) or ():
         if call := part.get("function_call"):
             part["function_call"] = _asked(call)
-    # ADK's own stores do not give the details of a sign-in back as they got them.
-    same = {"state_delta": _lasting(actions.state_delta), "requested_auth_configs": {}}
-    does = actions.model_copy(update=same).model_dump(mode="json", exclude_defaults=True, fallback=str)
-    return json.dumps([event.author, event.branch, content, does, [*actions.requested_auth_configs]], sort_keys=True)
+    # ADK's stores do not give the details of a sign-in back as they got them; the ids of widgets are drawn by chance.
+    update = {"state_delta": _lasting(actions.state_delta), "requested_auth_configs": {}, "render_ui_widgets": None}
+    does = actions.model_copy(update=update).model_dump(mode="json", exclude_defaults=True, fallback=str)
+    shows = [widget.payload for widget in actions.render_ui_widgets or ()]
+    said = [event.author, event.branch, content, does, [*actions.requested_auth_configs], shows]
+    return json.dumps(said, sort_keys=True, default=str)
 
 
 def _asked(call: dict[str, Any]) -> dict[str, Any]:
