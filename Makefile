@@ -94,7 +94,7 @@ test: setup  ## every test; make test ARGS="-k name" for some
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "$(LIGHT)" -n 4 $(BY_FILE))
 
 fleet: setup  ## real servers with Redis, PostgreSQL and nginx, killed and frozen; FLEET_SECONDS=600: for longer
-	$(BIN)/python -m pytest -m fleet -n 3 $(BY_FILE) $(ARGS)
+	$(BIN)/python -m pytest -m fleet -n 4 $(BY_FILE) $(ARGS)
 
 soak: setup  ## thousands of chats before two workers: what they leave behind; MINUTES=10
 	@mkdir -p build

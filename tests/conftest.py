@@ -35,6 +35,7 @@ FIRST = (
     "browser/test_demo_page.py",
     "conformance/test_real_client.py",
     "durable/test_taking_up.py",
+    "durable/test_every_event.py",
     "fleet/test_durable.py",
     "fleet/test_durable_trouble.py",
     "fleet/test_promises_by_store.py",
@@ -179,6 +180,14 @@ def _valid_histories() -> Iterator[None]:
         yield
     if (node := shutil.which("node")) and (FIXTURES / "node_modules").is_dir():
         assert histories.refused(node) == []
+
+
+@pytest.fixture
+def _in_a_terminal() -> Iterator[None]:
+    """SIGHUP is not ignored, here and in what is started, also if nohup has started the tests."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture

@@ -229,6 +229,9 @@ AGENTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
 }
 
 
+QUICK: Final = {"an approval", "callbacks", "a tool to sign in to"}
+"""The agents with whom the next server has most to recognise. `make fleet` has the others."""
+
 ANSWERS: Final[Mapping[str, Any]] = {"where": "Oslo", "adk_request_input": {"name": "Ann"}}
 """What the page answers to whom."""
 
@@ -292,7 +295,9 @@ def without_ids(event: Event) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
-@pytest.mark.parametrize("kind", AGENTS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.fleet) for kind in AGENTS]
+)
 async def test_the_next_server_goes_on_as_if_nothing_had_been(
     kind: str, tmp_path: Path, engine_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,6 +128,7 @@ async def rest(stream: AsyncIterator[str]) -> str:
     return "".join([piece async for piece in stream])
 
 
+@pytest.mark.usefixtures("_in_a_terminal")
 @pytest.mark.parametrize(
     ("signals", "seconds", "end", "code"),
     [

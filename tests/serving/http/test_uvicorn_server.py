@@ -113,6 +113,7 @@ def test_the_event_loop_is_asyncios_whatever_is_installed() -> None:
     assert loops == ["asyncio.unix_events"]
 
 
+@pytest.mark.usefixtures("_in_a_terminal")
 def test_a_terminal_that_is_closed_ends_the_server_as_ctrl_c_does() -> None:
     async def hang_up() -> None:
         signal.raise_signal(signal.SIGHUP)
@@ -122,14 +123,12 @@ def test_a_terminal_that_is_closed_ends_the_server_as_ctrl_c_does() -> None:
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
 
 
+@pytest.mark.usefixtures("_in_a_terminal")
 def test_after_nohup_a_terminal_that_is_closed_ends_nothing() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with ending_with_terminal():
-            signal.raise_signal(signal.SIGHUP)
-            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    with ending_with_terminal():
+        signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
 def test_a_sentence_that_clients_can_cause_is_logged_once_a_minute_and_a_traceback_always() -> None:
