@@ -90,8 +90,13 @@ def note(name: str, tool_context: ToolContext) -> str:
     """Notes it."""
     ran.append(name)
     tool_context.state[name] = "noted"
-    emit_data(tool_context, "note", {"name": name})
     return f"noted {name}"
+
+
+def tell(name: str, tool_context: ToolContext) -> str:
+    """Notes it, and tells the page."""
+    emit_data(tool_context, "note", {"name": name})
+    return note(name, tool_context)
 
 
 def pay(amount: int) -> str:
@@ -209,8 +214,9 @@ AGENTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
     "agents at once": lambda: ParallelAgent(name="both", sub_agents=[noting("left"), noting("right")]),
     "callbacks": lambda: agent(
         "root",
-        Call("note", {"name": "tea"}),
+        Call("tell", {"name": "tea"}),
         "Done.",
+        tools=[tell],
         before_agent_callback=welcome,
         after_agent_callback=farewell,
         after_tool_callback=lambda **_: {"result": "changed"},
