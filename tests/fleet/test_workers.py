@@ -7,13 +7,14 @@ import re
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 import httpx
 import pytest
 
+from tests.postgres import Postgres
 from tests.processes import COMMAND, ENV, HANG
 from tests.redis_server import redis_server
 
@@ -76,10 +77,12 @@ def address_in(lines: Iterable[str]) -> str:
 
 
 @contextmanager
-def served(folder: Path, *options: str) -> Iterator[Served]:
+def served(folder: Path, *options: str, run_log: str | None = None) -> Iterator[Served]:
+    """Two workers. ``run_log``: in place of a Redis of their own."""
     (folder / "mine.py").write_text(AGENT)
-    with redis_server(folder) as redis:
-        shared = ["--redis", redis.url, "--session-service-uri", f"sqlite:///{folder}/chats.db"]
+    with ExitStack() as stack:
+        log = run_log or stack.enter_context(redis_server(folder)).url
+        shared = ["--run-log", log, "--session-service-uri", f"sqlite:///{folder}/chats.db"]
         command = [*COMMAND, "serve", "mine:root_agent", "--workers", "2", *shared, "--port", "0", *options]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV, cwd=folder
@@ -100,6 +103,21 @@ async def test_a_worker_that_dies_is_replaced_while_the_other_answers(tmp_path: 
         assert first not in now
         assert second in now
         assert server.process.poll() is None
+
+
+async def test_workers_of_one_address_stop_each_others_runs_by_postgresql_alone(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    with served(tmp_path, run_log=postgres.new_database()) as server:
+        await server.workers(2)
+        chats = [f"chat{number}" for number in range(8)]
+        streams = [server.tell(3600, chat) for chat in chats]
+        heads = [await anext(stream) for stream in streams]
+        async with httpx.AsyncClient(timeout=HANG, limits=httpx.Limits(max_keepalive_connections=0)) as http:
+            for chat in chats:  # each at whichever worker the system chooses
+                assert (await http.post(f"{server.url}/api/chat/{chat}/stop")).status_code == 202
+        for head, text in zip(heads, await asyncio.gather(*map(rest, streams)), strict=True):
+            assert '{"type":"abort"}' in head + text
 
 
 async def test_a_log_in_json_has_a_line_for_a_worker_that_dies(tmp_path: Path) -> None:
