@@ -540,6 +540,8 @@ async def test_a_run_is_followed_once_however_many_read_it(ends: list[Wire], wir
     owner, lease = await begin(wired[0])
     sent = ends[1].answered["HMGET"]
     readers = await asyncio.gather(*[reader(wired[1]) for _ in range(5)])
+    for each in readers:
+        await until(each, TEXT)
 
     async def asked_for_more() -> bool:
         return bool(ends[1].waiting["XREAD"])
