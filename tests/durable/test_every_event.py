@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -238,6 +239,9 @@ AGENTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
 QUICK: Final = {"an approval", "callbacks", "a tool to sign in to"}
 """The agents with whom the next server has most to recognise. `make fleet` has the others."""
 
+AT_ONCE: Final = {"agents at once"}
+"""Where one agent stores an event the tool of another may be under way. It is idempotent, so it runs a second time."""
+
 ANSWERS: Final[Mapping[str, Any]] = {"where": "Oslo", "adk_request_input": {"name": "Ann"}}
 """What the page answers to whom."""
 
@@ -316,7 +320,9 @@ async def test_the_next_server_goes_on_as_if_nothing_had_been(
         for number in count(1):
             for after in (False, True):
                 told, was_reached = await conversation(world, engine, kind, number, after=after)
-                assert told == whole, (number, after)
+                assert told.events == whole.events, (number, after)
+                most = whole.ran * 2 if kind in AT_ONCE else whole.ran
+                assert Counter(whole.ran) <= Counter(told.ran) <= Counter(most), (number, after)
             if not was_reached:
                 break
     finally:
