@@ -18,7 +18,8 @@ HOP = {"connection", "keep-alive", "transfer-encoding", "date", "server"}
 
 
 class Proxy:
-    """Gives each request to the next worker. One that is not there, or refuses it with 503, is passed over.
+    """Gives each request to the next worker. One that is not there, is gone before its answer has begun, or refuses it
+    with 503, is passed over.
 
     So does nginx with ``proxy_next_upstream error http_503 non_idempotent``.
     """
@@ -45,10 +46,8 @@ class Proxy:
                 sent = self._client.stream(request.method, url, headers=headers, content=body)
                 try:
                     answer = await stack.enter_async_context(sent)
-                except httpx.ConnectError:
-                    continue
                 except httpx.RequestError:
-                    break  # it may have begun: nobody else may be asked
+                    continue  # a worker that ends closes connections whose request it has not read
                 kept = {name: value for name, value in answer.headers.items() if name not in HOP}
                 if answer.status_code == 503:
                     refused = Response(await answer.aread(), 503, kept)
