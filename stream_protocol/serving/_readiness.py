@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving._remembered import Remembered
@@ -11,7 +12,7 @@ from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session
 from stream_protocol.serving.errors import log_error
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from google.adk.runners import Runner
 
@@ -44,10 +45,10 @@ class Readiness:
         return await self._missing.get()
 
     async def _ask(self) -> tuple[str, ...]:
-        finding = find_session(self._runner, NAME, NAME, config=WITHOUT_EVENTS)
-        answers = {"run log": self._run_log.ping(), "session store": finding}
-        errors = await asyncio.gather(*map(_error_of, answers.values()))
-        missing = {name: error for name, error in zip(answers, errors, strict=True) if error is not None}
+        find = partial(find_session, self._runner, NAME, NAME, config=WITHOUT_EVENTS)
+        errors = await asyncio.gather(_error_of(self._run_log.ping), _error_of(find))
+        answers = zip(("run log", "session store"), errors, strict=True)
+        missing = {name: error for name, error in answers if error is not None}
         if (now := tuple(missing)) != self._told:
             self._told = now
             for name, error in missing.items():
@@ -58,10 +59,10 @@ class Readiness:
         return now
 
 
-async def _error_of(answer: Awaitable[object]) -> Exception | None:
+async def _error_of(ask: Callable[[], Awaitable[object]]) -> Exception | None:
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            await answer
+            await ask()
     except Exception as error:  # noqa: BLE001 - any store's
         return error
     return None

@@ -84,7 +84,7 @@ from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_ch
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from google.adk.agents.run_config import RunConfig
     from google.adk.events import Event
@@ -270,7 +270,7 @@ class ChatService:
         try:
             return await self._respond(request, user_id, overrides, patience=self._stopping_wait, begins_run=begins_run)
         except _StillRunningError:
-            answer = self._respond(request, user_id, overrides, patience=None, begins_run=begins_run)
+            answer = partial(self._respond, request, user_id, overrides, patience=None, begins_run=begins_run)
             task = asyncio.create_task(refusal_as_events(answer))
             self._keep(task)
             return late_response(task)
@@ -421,8 +421,8 @@ class ChatService:
 
         Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of another list.
         """
-        listing = list_chats(self.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived)
-        page = await self._in_time(self._read(user_id, listing))
+        read = partial(list_chats, self.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived)
+        page = await self._in_time(self._read(user_id, read))
         running = await self._runs.running([(user_id, chat["id"]) for chat in page.chats])
         chats: list[ListedChat] = [{**chat, "running": (user_id, chat["id"]) in running} for chat in page.chats]
         return replace(page, chats=tuple(chats))
@@ -433,8 +433,8 @@ class ChatService:
         Also while a run goes on, which takes no notice. Returns the chat as it is in the list. Raises
         ``ChatRequestError``: 404 if this user has no such chat, 422 for wrong changes.
         """
-        changing = change_chat(self.runner, *chat_key(user_id, chat_id), checked_changes(changes))
-        chat = await self._in_time(self._read(user_id, changing))
+        change = partial(change_chat, self.runner, *chat_key(user_id, chat_id), checked_changes(changes))
+        chat = await self._in_time(self._read(user_id, change))
         running = await self._runs.running([(user_id, chat["id"])])
         return {**chat, "running": bool(running)}
 
@@ -752,15 +752,15 @@ class ChatService:
         """Whether this user has the chat here. Where the client has the history, nothing is stored: any may be."""
         if self._history != "server":
             return True
-        finding = find_session(self.runner, *key, config=WITHOUT_EVENTS)
-        return await self._in_time(self._read(key[0], finding)) is not None
+        find = partial(find_session, self.runner, *key, config=WITHOUT_EVENTS)
+        return await self._in_time(self._read(key[0], find)) is not None
 
     async def _find_session(self, key: ChatKey) -> Session | None:
-        return await self._read(key[0], find_session(self.runner, *key))
+        return await self._read(key[0], partial(find_session, self.runner, *key))
 
-    async def _read(self, user_id: str, reading: Awaitable[T]) -> T:
+    async def _read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
         async with self._reads.turn(user_id):
-            return await reading
+            return await read()
 
 
 async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:

@@ -1,6 +1,7 @@
 """What one user, and all together, may ask of a worker: plain refusals, and a slot that is always given back."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import fields
@@ -274,6 +275,19 @@ async def test_what_one_user_asks_for_at_once_is_read_two_by_two_and_others_have
         sessions.go_on.set()
         assert (await other).status_code == 200
         assert {(await each).status_code for each in asked} == {200, 404}
+
+
+async def test_who_leaves_before_it_is_his_turn_leaves_nothing_that_was_never_begun() -> None:
+    sessions = CountingSessions()
+    service = service_of("Well.", session_service=sessions)
+    async with client(create_app(service)) as http:
+        asked = [asyncio.create_task(http.get(path)) for path in ["/api/chats", "/api/chat/a"] * 3]
+        await turns(200)
+        assert sessions.reading == 2
+        for each in asked:
+            each.cancel()
+        assert len(await asyncio.gather(*asked, return_exceptions=True)) == 6
+    gc.collect()  # a coroutine that was never awaited fails this test, and not a later one
 
 
 async def test_a_store_in_memory_gives_others_their_turn_between_two_reads() -> None:

@@ -12,13 +12,13 @@ from stream_protocol.wire import SSE_DONE, ChatRequestError, SseSink
 
 if TYPE_CHECKING:
     from asyncio import Task
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
 
-async def refusal_as_events(answer: Awaitable[AsyncIterator[bytes]]) -> AsyncIterator[bytes]:
+async def refusal_as_events(answer: Callable[[], Awaitable[AsyncIterator[bytes]]]) -> AsyncIterator[bytes]:
     """The events of the answer; if it is refused, one ``error`` chunk: its status can't be sent any more."""
     try:
-        return await answer
+        return await answer()
     except ChatRequestError as refused:
         count_refusal(refused.reason)
         return _error(str(refused))
