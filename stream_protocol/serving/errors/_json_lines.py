@@ -63,7 +63,7 @@ class JsonLines(logging.Formatter):
             "message": self._message(record),
         }
         line |= {name: getattr(record, name, None) for name in ID_NAMES}
-        line |= getattr(record, "facts", {}) if _is_below(record.name, OURS) else {}
+        line |= getattr(record, "facts", {}) if is_ours(record) else {}
         error = record.exc_info[1] if record.exc_info else getattr(record, "error", None)
         if isinstance(error, BaseException):
             line |= self._error(record, error)
@@ -73,7 +73,7 @@ class JsonLines(logging.Formatter):
         if self._is_whole(record):
             with suppress(Exception):  # arguments that do not fit: logging would print them as text
                 return record.getMessage()
-        if _is_below(record.name, OURS):
+        if is_ours(record):
             told = [arg.without_words if isinstance(arg, Quoting) else arg for arg in _arguments(record)]
             return str(record.msg) % tuple(told) if told else str(record.msg)
         text = _text_in_code(record)
@@ -87,6 +87,11 @@ class JsonLines(logging.Formatter):
 
     def _is_whole(self, record: logging.LogRecord) -> bool:
         return _is_below(record.name, self._whole)
+
+
+def is_ours(record: logging.LogRecord) -> bool:
+    """Whether a server's own code has logged it, which says nothing of a chat that it does not mark."""
+    return _is_below(record.name, OURS)
 
 
 def _is_below(name: str, loggers: Iterable[str]) -> bool:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from stream_protocol.serving.errors._json_lines import OURS, JsonLines, Quoting
+from stream_protocol.serving.errors._json_lines import OURS, JsonLines, Quoting, is_ours
 from stream_protocol.serving.errors._lost_errors import log_lost_errors
 from stream_protocol.serving.errors._sentences import explain_error
 from stream_protocol.serving.errors._text import one_line, said
@@ -77,7 +77,13 @@ class _OneLine(logging.Formatter):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and not (said(error) and said(error) in text):
             text = f"{text.rstrip(' .:')}: {explain_error(error)}"
-        return f"{record.levelname}: {one_line(text, LINE_LIMIT)}"
+        return f"{record.levelname}: {one_line(text, LINE_LIMIT, known=_ids(record))}"
+
+
+def _ids(record: logging.LogRecord) -> list[str]:
+    """What a record of ours names as it is: a run's id looks like a key."""
+    named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
+    return [arg for arg in named if isinstance(arg, str)]
 
 
 def _is_news(record: logging.LogRecord) -> bool:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any, Final
 
@@ -41,22 +41,26 @@ _SHORTEST_SECRET: Final = 8
 """A shorter value of such a variable may be an ordinary word."""
 
 
-def one_line(text: str, limit: int = LIMIT) -> str:
-    """The text on one line of at most ``limit`` characters, without secrets and without a traceback that is in it."""
+def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:
+    """The text on one line of at most ``limit`` characters, without secrets and without a traceback that is in it.
+
+    ``known``: words that look like a key and are none.
+    """
     text = " ".join(text[: 20 * limit].partition(_TRACEBACK)[0].split())
-    text = without_secrets(text)
+    text = without_secrets(text, known=known)
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def without_secrets(text: str) -> str:
+def without_secrets(text: str, *, known: Collection[str] = ()) -> str:
     """The text without the values of the environment's secrets, without queries and passwords in URLs, and without what
-    looks like a key."""
+    looks like a key, but for those that are ``known``."""
     for value in _environment_secrets():
         text = text.replace(value, REMOVED)
     text = _QUERY.sub(r"\1", _USER_INFO.sub(r"\1", text))
     text = _PRIVATE_KEY.sub(REMOVED, text)
     text = _COOKIE.sub(rf"\1{REMOVED}", _NAMED.sub(rf"\1{REMOVED}", text))
-    return _SHAPES.sub(REMOVED, _BEARER.sub(rf"\1{REMOVED}", text))
+    text = _BEARER.sub(rf"\1{REMOVED}", text)
+    return _SHAPES.sub(lambda found: found[0] if found[0] in known else REMOVED, text)
 
 
 def _environment_secrets() -> list[str]:

@@ -93,6 +93,18 @@ def test_the_terminal_has_one_line_for_each_failure(printed: Callable[[], str]) 
     ]
 
 
+def test_the_terminal_names_runs_and_removes_what_else_looks_like_a_key(printed: Callable[[], str]) -> None:
+    run_id, key = "0ae479719f7d47398eabb31444ecfe9b", "1be479719f7d47398eabb31444ecfe9b"
+    with terminal():
+        log_to_terminal()
+        logging.getLogger(f"{OURS}.serving").warning("Run %s: %s", run_id, ValueError(f"the key {key}"))
+        logging.getLogger("somebody").warning("Run %s.", run_id)
+    assert printed().splitlines() == [
+        f"WARNING: Run {run_id}: the key [removed]",
+        "WARNING: Run [removed].",
+    ]
+
+
 def test_what_google_genai_leaves_of_a_client_without_a_key_is_not_told(printed: Callable[[], str]) -> None:
     scope: dict[str, Any] = {"__name__": "google.genai._api_client"}
     exec("def aclose():\n    raise AttributeError('_http')", scope)
