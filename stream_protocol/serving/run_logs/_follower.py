@@ -156,7 +156,7 @@ class Follower:
         elif entry.end == WHOLE:
             self.buffer.close()
         elif entry.end:
-            self._end_in_error()
+            self._end_lost()
         elif entry.count > self._received:
             self.buffer.append(*_split_events(entry.events)[self._received - entry.after :])
             self._received = entry.count
@@ -168,8 +168,8 @@ class Follower:
             self._end_lost()
 
     def _end_lost(self) -> None:
-        """The worker is dead."""
-        if self._recovers:
+        """The worker is dead, or has left the run."""
+        if self._recovers and self.buffer.whole()[-1:] != [SSE_DONE]:
             self._cut_off_readers("its worker is lost, and another one takes it up")
         else:
             self._end_in_error()

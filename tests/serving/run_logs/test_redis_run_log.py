@@ -480,6 +480,17 @@ async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(en
     assert stream == START + TEXT + delta("word") + BROKEN_OFF + SSE_DONE
 
 
+async def test_the_readers_of_a_run_that_its_worker_leaves_are_cut_off_where_another_takes_it_up(wired: Logs) -> None:
+    wired[1].recovers = True
+    owner, lease = await begin(wired[0])
+    owner.say("word")
+    elsewhere = await reader(wired[1])
+    await until(elsewhere, b"word")
+    lease.release()  # though the response has no end
+    await happens(elsewhere.cut_off)
+    await freed(wired[1])
+
+
 async def test_who_comes_while_a_run_is_left_follows_it_anew(wired: Logs) -> None:
     owner, lease = await begin(wired[0])
     owner.say("word")
