@@ -16,6 +16,7 @@ from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._copier import Copier
 from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
+from stream_protocol.serving.telemetry import add_run
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._event_buffer import LogBounds
@@ -102,6 +103,7 @@ class SharedLease:
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
         """Renews the lease and copies the log until the run is released and all is copied. Then frees the chat."""
+        add_run(self.run_id)
         copier = Copier(
             self._store,
             self._run,
@@ -133,7 +135,7 @@ class SharedLease:
 
         The pause counts from when the last command was sent: a slow reply must not delay the next renewal.
         """
-        sent_at, pause = _now(), self._times.renewal_interval
+        sent_at, pause, failing = _now(), self._times.renewal_interval, False
         while not self._lost:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(sent_at + pause):
@@ -147,9 +149,11 @@ class SharedLease:
                 return
             try:
                 await self._renew_once(sent_at)
-                pause = self._times.renewal_interval
+                pause, failing = self._times.renewal_interval, False
             except RunLogError as error:
-                logger.warning("The lease of run %s could not be renewed: %s", self.run_id, error)
+                if not failing:
+                    logger.warning("The lease of run %s could not be renewed: %s", self.run_id, error)
+                failing = True
                 pause = min(RETRY_SECONDS, self._times.renewal_interval)
 
     async def _renew_once(self, sent_at: float) -> None:

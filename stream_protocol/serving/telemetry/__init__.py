@@ -12,7 +12,7 @@ from stream_protocol.serving.telemetry._instruments import (
     interrupts,
     lease_losses,
 )
-from stream_protocol.serving.telemetry._log_ids import ID_NAMES, ChatIdFilter, note_chat
+from stream_protocol.serving.telemetry._log_ids import ID_NAMES, ChatIdFilter, add_run, note_chat
 from stream_protocol.serving.telemetry._loop_lag import LoopLag
 from stream_protocol.serving.telemetry._recording import somebody_records
 from stream_protocol.serving.telemetry._requests import ObservedRoute
@@ -25,6 +25,7 @@ __all__ = [
     "ObservedRoute",
     "RunObserver",
     "active_readers",
+    "add_run",
     "count_cut_reader",
     "count_refusal",
     "export_as_environment_says",

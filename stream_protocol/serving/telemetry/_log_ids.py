@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from opentelemetry import trace
@@ -36,6 +36,11 @@ def note_chat(user_id: str, chat_id: str = "") -> None:
 def note_run(user_id: str, chat_id: str, run_id: str) -> None:
     """The same, of a run."""
     _ids.set(_Ids(user_id=user_id, chat_id=chat_id, run_id=run_id))
+
+
+def add_run(run_id: str) -> None:
+    """What this task logs from now on is about this run, too."""
+    _ids.set(replace(_ids.get(), run_id=run_id))
 
 
 @contextmanager

@@ -1,11 +1,14 @@
-"""A lease that is released leaves nothing behind in its worker."""
+"""What a lease leaves behind in its worker when it is released, and what it says while its store is away."""
 
 import asyncio
 import gc
 import weakref
 from typing import Any, cast
 
-from stream_protocol.serving.run_logs import EventBuffer, LogBounds
+import pytest
+
+from stream_protocol.serving import ChatIdFilter
+from stream_protocol.serving.run_logs import EventBuffer, LogBounds, RunLogError
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_store import LeaseTimes, Renewal, RunIdentity, RunStore
 
@@ -63,3 +66,30 @@ async def test_a_renewal_that_arrives_while_the_lease_is_given_back_keeps_no_run
     del run, lease, keeping
     gc.collect()
     assert freed() is None
+
+
+class StoreThatIsAway(Store):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tries = 0
+
+    async def renew(self, *_: Any) -> Renewal:
+        self.tries += 1
+        if self.tries == 3:
+            self.renewing.set()
+        raise RunLogError("redis://host:6379/0: it does not answer")
+
+
+async def test_a_store_that_is_away_is_told_of_once_with_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    store, ids = StoreThatIsAway(), ChatIdFilter()
+    lease = SharedLease(cast(RunStore, store), RunIdentity(chat="c", run_id="r", worker="w", request=""), Run(), TIMES)
+    await lease.claim()
+    caplog.handler.addFilter(ids)
+    keeping = asyncio.create_task(lease.keep_until_released(LogBounds()))
+    lease.renew_now()
+    await store.renewing.wait()
+    lease.release()
+    await keeping
+    caplog.handler.removeFilter(ids)
+    (told,) = [record for record in caplog.records if "could not be renewed" in record.getMessage()]
+    assert told.__dict__["run_id"] == "r"
