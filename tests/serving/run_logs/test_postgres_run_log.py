@@ -377,6 +377,7 @@ async def test_a_server_that_is_away_is_told_of_once_and_listened_to_again(
         owner.finish()
         lease.release()
     assert sum("are not received just now" in message for message in caplog.messages) == 2, "once by each"
+    assert {record.name.partition(".")[0] for record in caplog.records} == {"stream_protocol"}, "nobody else"
 
 
 async def test_a_server_that_cannot_be_written_is_not_ready(url: str, admin: Any) -> None:

@@ -159,12 +159,14 @@ class Connections:
             if self._closed:
                 raise RunLogError(f"{self._where}: the run log is closed")
             if self._pool is None:
+                # None is kept for nobody: asyncpg would log each time that it cannot make it anew, and as if that were
+                # about the chat that was there when it was lost.
+                pool = await asyncpg.create_pool(self._url, min_size=0, max_size=STATEMENTS_AT_ONCE, **_OPTIONS)
                 try:
-                    pool = await asyncpg.create_pool(self._url, min_size=1, max_size=STATEMENTS_AT_ONCE, **_OPTIONS)
-                except (ValueError, OverflowError):  # what is no port, or no option; its text may hold a password
-                    raise RunLogError(f"{self._where}: {LIKE}") from None
-                try:
-                    await _in_pool(pool, self._make_tables)
+                    try:
+                        await _in_pool(pool, self._make_tables)
+                    except (ValueError, OverflowError):  # what is no port, or no option; its text may hold a password
+                        raise RunLogError(f"{self._where}: {LIKE}") from None
                     await self._begin_to_listen(pool)
                 except BaseException:
                     pool.terminate()
