@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from stream_protocol.serving._remembered import Remembered
 from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session
 from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.run_logs import RunLogError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -53,7 +54,10 @@ class Readiness:
             self._told = now
             for name, error in missing.items():
                 logger.error("This worker is not ready: the %s does not answer.", name)
-                log_error(logger, error)
+                if isinstance(error, RunLogError):  # what it says is ours, also in a log that quotes nobody
+                    logger.error("%s.", error)
+                else:
+                    log_error(logger, error)
             if not missing:
                 logger.warning("This worker is ready again.")
         return now

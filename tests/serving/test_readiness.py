@@ -11,6 +11,7 @@ from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving import ChatService, MemoryRunLog, _readiness, create_app
 from stream_protocol.serving._remembered import Remembered
+from stream_protocol.serving.errors._json_lines import JsonLines
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.support import HANG, client
@@ -73,6 +74,8 @@ async def test_a_worker_says_which_store_does_not_answer_and_the_log_says_why(
     assert answer.json() == {"status": "unavailable", "missing": ["run log", "session store"]}
     assert "redis://host:6379/0: it does not answer" in caplog.text
     assert "no route to the database" in caplog.text
+    quoting_nobody = [JsonLines().format(record) for record in caplog.records]
+    assert any("redis://host:6379/0: it does not answer" in line for line in quoting_nobody)
 
 
 async def test_a_store_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
