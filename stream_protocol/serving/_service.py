@@ -42,6 +42,7 @@ from stream_protocol.serving.chats import (
     create_session,
     delete_session,
     find_session,
+    is_unreachable,
     list_chats,
     load_artifact,
     load_saved_files,
@@ -49,6 +50,7 @@ from stream_protocol.serving.chats import (
     rewind_session,
 )
 from stream_protocol.serving.engine import LeftRuns, ResumedSessions
+from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunReader
 from stream_protocol.serving.runs import (
     DELETION,
@@ -103,6 +105,9 @@ T = TypeVar("T")
 
 INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is missing. Reload the page, or ask again."
 """What the page shows if it repeats an answer whose run left nothing."""
+
+SESSION_STORE, ENGINE = "session_store", "engine"
+"""Why a request is refused, to who counts that: the store that does not answer."""
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
@@ -331,7 +336,7 @@ class ChatService:
             held.callback(self._runs.release, claimed)
             if self._left_runs is not None:
                 await self._left_runs.launch()
-                if await self._left_runs.settle(key, digest, claimed, held):
+                if await self._in_time(self._left_runs.settle(key, digest, claimed, held), of=ENGINE):
                     return claimed.log.read()
             was_busy = was_busy or claimed.chat_was_busy
             planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=was_busy)
@@ -362,7 +367,7 @@ class ChatService:
         key = chat_key(user_id, chat_id)
         reader = await self._runs.resume(key)
         if reader is None and self._left_runs is not None:
-            await self._left_runs.wait_until_taken_up(key)
+            await self._in_time(self._left_runs.wait_until_taken_up(key), of=ENGINE)
             reader = await self._runs.resume(key)
         return reader
 
@@ -447,7 +452,10 @@ class ChatService:
         with self._audit.acting(user_id, chat_id, "stop"):
             key = chat_key(user_id, chat_id)
             stop = partial(self._runs.stop, key)
-            stopped = await (self._left_runs.stop(key, stop) if self._left_runs is not None else stop())
+            if self._left_runs is not None:
+                stopped = await self._in_time(self._left_runs.stop(key, stop), of=ENGINE)
+            else:
+                stopped = await stop()
             if not stopped and await self._in_time(self._find_session(key)) is None:
                 raise ChatRequestError("There is no such chat.", status=404)
 
@@ -469,7 +477,7 @@ class ChatService:
                     await self._runs.interrupt(key, claimed)
                 claim.callback(self._runs.release, claimed)
                 if self._left_runs is not None:
-                    await self._left_runs.cancel(key)
+                    await self._in_time(self._left_runs.cancel(key), of=ENGINE)
                 if (session := await self._in_time(self._find_session(key))) is not None:
                     return await self._in_time(delete_session(self.runner, session))
             raise ChatRequestError("There is no such chat.", status=404)
@@ -494,7 +502,10 @@ class ChatService:
         self._draining = True
         self._runs.close()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
+            _, late = await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
+            if late:
+                runs = "1 run" if len(late) == 1 else f"{len(late)} runs"
+                logger.error("The end of %s may be lost: it was not stored within %s seconds.", runs, SHUTDOWN_SECONDS)
             self._tasks.clear()  # a second `aclose` does not wait again
         await self._audit.aclose()
         if self._left_runs is not None:
@@ -739,14 +750,23 @@ class ChatService:
                 timeout=self._hook_timeout,
             )
 
-    async def _in_time(self, work: Coroutine[Any, Any, T]) -> T:
-        """Returns the result of what a request does before its run. Raises ``ChatRequestError`` (503)."""
+    async def _in_time(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
+        """Returns the result of what a request does before its run. Raises ``ChatRequestError`` (503).
+
+        ``of``: the store that it asks, as operators see it.
+        """
         try:
             return await in_time(self._hook_timeout, work)
         except HookTimeoutError as error:
-            logger.error("A request was refused: the session store took longer than %s seconds.", self._hook_timeout)  # noqa: TRY400 - as above
-            text = "The server cannot reach its chats just now. Try again."
-            raise ChatRequestError(text, status=503, reason="session_store") from error
+            text = "A request was refused: the %s took longer than %s seconds."
+            logger.error(text, of.replace("_", " "), self._hook_timeout)  # noqa: TRY400 - as above
+            raise _unreachable_refusal(of) from error
+        except Exception as error:
+            if not is_unreachable(error):
+                raise
+            logger.error("A request was refused: the %s cannot be reached.", of.replace("_", " "))  # noqa: TRY400 - as above
+            log_error(logger, error)
+            raise _unreachable_refusal(of) from error
 
     async def _chat_exists(self, key: ChatKey) -> bool:
         """Whether this user has the chat here. Where the client has the history, nothing is stored: any may be."""
@@ -761,6 +781,11 @@ class ChatService:
     async def _read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
         async with self._reads.turn(user_id):
             return await read()
+
+
+def _unreachable_refusal(store: str) -> ChatRequestError:
+    text = "The server cannot reach its chats just now. Try again."
+    return ChatRequestError(text, status=503, reason=store)
 
 
 async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:

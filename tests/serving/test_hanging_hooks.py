@@ -1,16 +1,20 @@
 """Hooks and stores of the app that never come back: the chat becomes free, and its next request is answered."""
 
 import asyncio
+import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol import StreamProtocolError
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import ChatService, _service, create_app
+from stream_protocol.serving.engine import RunRecord, _left_runs
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.redis_server import RedisServer
 from tests.serving.run_logs.redis_workers import Worker, fleet
@@ -123,8 +127,11 @@ class Store(InMemorySessionService):
     def __init__(self) -> None:
         super().__init__()
         self.hangs = False
+        self.error: Exception | None = None
 
     async def get_session(self, **which: Any) -> Any:
+        if self.error is not None:
+            raise self.error
         if self.hangs:
             await asyncio.Event().wait()
         return await super().get_session(**which)
@@ -166,6 +173,129 @@ async def test_a_store_that_hangs_before_a_run_refuses_the_request_and_frees_the
     assert len(said_by(caplog)) == 1
     store.hangs = False
     assert text(await stream(app, chat(said("hi")))) == "Well."
+
+
+class InvalidatedError(Exception):
+    """As SQLAlchemy tells of a connection that broke off in the middle of a statement."""
+
+    connection_invalidated = True
+
+
+async def test_what_a_store_has_not_taken_when_the_server_ends_is_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_service, "SHUTDOWN_SECONDS", LIMIT)
+    store = Store()
+    service = service_for(["Half. ", Wait(asyncio.Event())], session_service=store)
+    async with begin(create_app(service), chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+        store.hangs = True
+        await service.aclose()
+        await exchange.until("abort")
+    assert said_by(caplog) == ["The end of 1 run may be lost: it was not stored within 0.05 seconds."]
+
+
+AWAY = [
+    ConnectionRefusedError("no route"),
+    OSError("Multiple exceptions: no route, no route"),
+    sqlite3.OperationalError("database is locked"),
+    InvalidatedError("gone"),
+]
+
+
+@pytest.mark.parametrize("error", AWAY, ids=lambda error: type(error).__name__)
+async def test_a_store_that_is_away_refuses_every_request_and_the_log_says_why(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store()
+    service = service_for("Well.", "More.", session_service=store)
+    app = create_app(service)
+    await stream(app, chat(said("hi")))
+    store.error = error
+    async with client(app) as http:
+        answers = [
+            await http.get("/api/chat/c1"),
+            await http.post("/api/chat/c1/stop"),
+            await http.delete("/api/chat/c1"),
+        ]
+        answers.append(await http.post("/api/chat", json=chat(said("more", "u2"))))
+    sentence = "The server cannot reach its chats just now. Try again."
+    assert {(answer.status_code, answer.text) for answer in answers} == {(503, sentence)}
+    away = "A request was refused: the session store cannot be reached."
+    assert [line.partition(" (")[0] for line in said_by(caplog)] == 4 * [away, f"{type(error).__name__}: {error}"]
+    store.error = None
+    assert text(await stream(app, chat(said("more", "u2")))) == "More."
+
+
+async def test_a_store_that_refuses_what_it_is_asked_is_not_away() -> None:
+    store = Store()
+    store.error = ValueError("wrong")
+    assert (await post(create_app(service_for("Well.", session_service=store)), chat(said("hi")))).status_code == 500
+
+
+@dataclass
+class Execution:
+    """Of an engine that keeps nothing."""
+
+    runner: Runner
+    log_id = None
+    is_live = True
+
+
+class Engine:
+    """An engine whose store stops answering, from one moment on."""
+
+    def __init__(self) -> None:
+        self.hangs = False
+
+    async def launch(self) -> None:
+        """Nothing to connect to."""
+
+    async def aclose(self) -> None:
+        """Nothing to leave."""
+
+    def holds(self, runner: Runner) -> bool:
+        return runner is not None
+
+    async def execute(
+        self, _record: RunRecord, runner: Runner, _log_id: str, work: Callable[[Any], Awaitable[None]]
+    ) -> None:
+        await work(Execution(runner))
+
+    execute_again = execute
+
+    async def unfinished(self, _chat: tuple[str, str] | None = None) -> list[RunRecord]:
+        if self.hangs:
+            await asyncio.Event().wait()
+        return []
+
+    async def cancel(self, _record: RunRecord) -> None:
+        """Nothing is kept."""
+
+
+async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopping_a_run(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_left_runs, "STOPPING_SECONDS", LIMIT / 10)
+    engine = Engine()
+    service = service_for(["Half. ", Wait(asyncio.Event())], "Well.", engine=engine, hook_timeout=LIMIT)
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as exchange:
+        await exchange.status()
+        await exchange.until("text-delta")
+        engine.hangs = True
+        async with client(app) as http:
+            answers = [await http.post("/api/chat/c1/stop")]
+            await exchange.until("abort")
+            await service.runs.free()
+            answers += [await http.get("/api/chat/c1/stream"), await http.delete("/api/chat/c1")]
+            answers.append(await http.post("/api/chat", json=chat(said("more", "u2"))))
+    assert [answer.status_code for answer in answers] == [503, 503, 503, 503]
+    assert said_by(caplog) == 4 * ["A request was refused: the engine took longer than 0.05 seconds."]
+    engine.hangs = False
+    assert text(await stream(app, chat(said("more", "u2")))) == "Well."
+    await service.aclose()
 
 
 async def test_a_store_that_hangs_while_a_chat_is_deleted_frees_the_chat(monkeypatch: pytest.MonkeyPatch) -> None:

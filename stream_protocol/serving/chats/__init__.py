@@ -22,6 +22,7 @@ from stream_protocol.serving.chats._sessions import (
     create_session,
     delete_session,
     find_session,
+    is_unreachable,
     restore_session,
     rewind_session,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "create_session",
     "delete_session",
     "find_session",
+    "is_unreachable",
     "list_chats",
     "load_artifact",
     "load_saved_files",

@@ -40,6 +40,9 @@ OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone 
 OTHER_VERSION_TEXT: Final = "The server was updated, and this answer cannot be gone on with. Ask again."
 """What it is told of a run that another version of the agents began."""
 
+STOPPING_SECONDS: Final = 1.0
+"""How long a stop waits for the engine before it stops what runs."""
+
 LOOK_SECONDS: Final = 2.0
 """Between two looks for runs that were left."""
 
@@ -113,8 +116,14 @@ class LeftRuns:
     async def stop(self, key: ChatKey, stop: Callable[[], Awaitable[bool]]) -> bool:
         """Stops what runs in the chat, by ``stop``, and ends the runs that were left there. Returns whether there was
         anything. No worker takes any of it up then, whatever becomes of this one and of that which runs it."""
-        records = [*self._here_in(key), *await self.of_chat(key)]  # what begins from now on is not meant
-        stopped = await stop()
+        here, reading = self._here_in(key), asyncio.create_task(self.of_chat(key))
+        try:
+            # What begins from now on is not meant. But an engine that does not answer keeps nobody from stopping a run.
+            await asyncio.wait({reading}, timeout=STOPPING_SECONDS)
+            stopped = await stop()
+            records = [*here, *await reading]
+        finally:
+            reading.cancel()
         for record in records:
             await self._engine.cancel(record)
         return stopped or bool(records)
