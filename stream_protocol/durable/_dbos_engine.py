@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from dbos import DBOS
 from google.adk.agents import BaseAgent
+from sqlalchemy import make_url
 
 from stream_protocol.durable._held_agents import held_agents, shape, unheld_agents
 from stream_protocol.durable._kept_calls import KeptCalls
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "1"
 """Of what is kept, and of the names of calls. Another one is another version."""
+
+CONNECT_SECONDS: Final = 10
+"""How long the store may take to be connected to, when it is looked at first."""
 
 NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)
@@ -90,7 +94,7 @@ class DbosEngine:
         if self._url is not None:
             _log_as_others()
             try:
-                DBOS.migrate(self._url)
+                DBOS.migrate(_with_connect_timeout(self._url))
             except Exception as error:
                 reason = str(error).strip().partition("\n")[0]
                 raise StreamProtocolError(f"The engine's store cannot be used: {reason}") from error
@@ -205,6 +209,14 @@ class DbosEngine:
     def _version_of(self, runner: Runner) -> str:
         assert runner.agent is not None
         return json.dumps([FORMAT, self._version, shape(runner.agent)])
+
+
+def _with_connect_timeout(url: str) -> str:
+    """The URL for what DBOS sets no limit for: a server that accepts connections and says nothing."""
+    address = make_url(url)
+    if not address.drivername.startswith("postgres") or "connect_timeout" in address.query:
+        return url
+    return address.update_query_dict({"connect_timeout": str(CONNECT_SECONDS)}).render_as_string(hide_password=False)
 
 
 def sqlite_is_too_old() -> bool:

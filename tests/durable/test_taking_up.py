@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,17 @@ def test_a_file_needs_a_newer_sqlite_on_a_newer_python(monkeypatch: pytest.Monke
     with pytest.raises(StreamProtocolError, match=r"needs SQLite 99\.0 or later, and this is 3"):
         DbosEngine("sqlite:///runs.db")
     DbosEngine("postgresql://db/runs")
+
+
+def test_a_store_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_protocol.durable._dbos_engine.CONNECT_SECONDS", 2)  # the least that libpq takes
+    from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        engine = DbosEngine(f"postgresql://ann:hunter2@127.0.0.1:{silent.getsockname()[1]}/engine")
+        with pytest.raises(StreamProtocolError, match=r"The engine.s store cannot be used: .*timeout") as refused:
+            engine.prepare()
+    assert "hunter2" not in str(refused.value)
 
 
 def test_an_engine_needs_the_servers_history(engine_url: str) -> None:
