@@ -238,12 +238,23 @@ def closed_port() -> int:
     ],
     ids=["unknown scheme", "no scheme", "empty", "no such folder", "nobody listens", "no such driver"],
 )
-def test_a_service_that_does_not_answer_is_one_line_without_its_password(uri: str, reason: str) -> None:
+def test_a_service_that_does_not_answer_is_one_line_without_its_password(
+    uri: str, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(SessionServiceError) as refused:
         load_session_service(uri)
     assert str(refused.value).startswith(reason)
+    assert caplog.messages == []
     assert "\n" not in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+def test_a_database_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_services, "PROBE_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(SessionServiceError, match=r"TimeoutError: it does not answer$"):
+            load_session_service(f"postgresql://ann@127.0.0.1:{port}/db")
 
 
 def test_what_needs_no_sqlalchemy_works_without_it(tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sqlite3
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -18,10 +19,15 @@ from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionSer
 from stream_protocol.serving.adk_runner._threaded_reads import Closable, ThreadedReads
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from google.adk.sessions import BaseSessionService
 
 ASYNC_DRIVERS: Final = (("postgres://", "postgresql+asyncpg://"), ("postgresql://", "postgresql+asyncpg://"))
 """The usual schemes, and the asynchronous drivers that ADK needs for them."""
+
+ADK_DATABASES: Final = "google_adk.google.adk.sessions.database_session_service"
+"""The logger of ADK that tells of a database that cannot be used, at each attempt."""
 
 PROBE_SECONDS: Final = 10.0
 """How long a service may take to answer."""
@@ -46,12 +52,26 @@ def load_session_service(uri: str) -> BaseSessionService:
             uri = driver + uri.removeprefix(scheme)
     _make_private_file(uri)
     try:
-        asyncio.run(_prepare(uri))
+        with _silenced(ADK_DATABASES):
+            asyncio.run(_prepare(uri))
         # A new service: connections belong to the loop that made them.
         return ThreadedReads(partial(_make, uri)) if _is_shared_database(uri) else _make(uri)
     except Exception as error:
         reason = next(iter(str(error).splitlines()), "")
+        if isinstance(error, TimeoutError):
+            reason = reason or "it does not answer"
         raise SessionServiceError(f"cannot use {without_password(uri)}: {type(error).__name__}: {reason}") from error
+
+
+@contextmanager
+def _silenced(name: str) -> Iterator[None]:
+    """Keeps this logger silent: what it tells is raised, too."""
+    logger = logging.getLogger(name)
+    was, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = was
 
 
 def _make_private_file(uri: str) -> None:
