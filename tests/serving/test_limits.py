@@ -466,7 +466,7 @@ async def refuse_plan(service: WatchedService, _sessions: Sessions) -> None:
 
 async def fail_to_store(service: WatchedService, sessions: Sessions) -> None:
     sessions.fails = True
-    assert (await post(create_app(service), words("a"))).status_code == 500
+    assert (await post(create_app(service), words("a"))).status_code == 503
     sessions.fails = False
 
 
