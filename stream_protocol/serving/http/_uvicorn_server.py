@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from ipaddress import ip_address
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -120,10 +120,15 @@ class ChatServer(uvicorn.Server):
             loop.default_exception_handler(context)
 
 
+BROKEN_OFF: Final = "ASGI callable returned without completing response."
+"""uvicorn's error for a response that has no end."""
+
+
 class RareRecords(logging.Filter):
     """Lets each sentence of uvicorn's pass at most once in ``WARNING_SECONDS``; tracebacks pass always.
 
-    uvicorn says one for each request that is no HTTP, and for each reader that is cut off.
+    uvicorn says one for each request that is no HTTP. What it says of a reader that is cut off does not pass: whoever
+    cuts one off says why.
     """
 
     def __init__(self) -> None:
@@ -134,6 +139,8 @@ class RareRecords(logging.Filter):
         """Whether the record is logged."""
         if record.exc_info:
             return True
+        if record.msg == BROKEN_OFF:
+            return False
         is_due = record.created >= self._not_before.get(record.msg, 0.0)
         if is_due:
             self._not_before[record.msg] = record.created + WARNING_SECONDS

@@ -17,6 +17,7 @@ from uvicorn.server import ServerState
 
 from stream_protocol.serving import ServerLimits
 from stream_protocol.serving.http._limited_http import READ_BYTES, LimitedHttp, limited_http
+from stream_protocol.serving.http._uvicorn_server import BROKEN_OFF
 
 LIMITS = ServerLimits(connections=2, head_seconds=3, body_seconds=3, body_bytes_per_second=10, write_seconds=4)
 
@@ -381,6 +382,17 @@ async def test_a_protocol_that_the_server_does_not_speak_is_no_warning(caplog: p
     client.sends(GET[:-2] + b"Connection: upgrade\r\nUpgrade: websocket\r\n\r\n")
     await _settled()
     assert (client.transport.status, caplog.messages) == (b"200", [])
+
+
+async def test_a_response_that_is_broken_off_closes_its_connection(caplog: pytest.LogCaptureFixture) -> None:
+    async def break_off(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200})
+
+    client = Server(break_off).connects()
+    client.sends(GET)
+    await _settled()
+    assert client.transport.is_closing()
+    assert caplog.messages == [BROKEN_OFF]
 
 
 CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"

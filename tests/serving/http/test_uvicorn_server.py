@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from stream_protocol.serving.http._uvicorn_server import (
+    BROKEN_OFF,
     ChatServer,
     RareRecords,
     bind_socket,
@@ -143,6 +144,7 @@ def test_a_sentence_that_clients_can_cause_is_logged_once_a_minute_and_a_traceba
     assert [passes("no HTTP", second) for second in (1000, 1001, 1059, 1060, 1061)] == [True, False, False, True, False]
     assert passes("another", 1001)
     assert all(passes("failed", 1001, ValueError("x")) for _ in range(3))
+    assert not passes(BROKEN_OFF, 1001)
 
 
 class _Busy:
