@@ -65,6 +65,7 @@ from stream_protocol.serving.runs import (
     chat_key,
     late_response,
     refusal_as_events,
+    unreachable_refusal,
     warn_of_other_workers,
     with_error,
     without_loop,
@@ -760,13 +761,13 @@ class ChatService:
         except HookTimeoutError as error:
             text = "A request was refused: the %s took longer than %s seconds."
             logger.error(text, of.replace("_", " "), self._hook_timeout)  # noqa: TRY400 - as above
-            raise _unreachable_refusal(of) from error
+            raise unreachable_refusal(of) from error
         except Exception as error:
             if not is_unreachable(error):
                 raise
             logger.error("A request was refused: the %s cannot be reached.", of.replace("_", " "))  # noqa: TRY400 - as above
             log_error(logger, error)
-            raise _unreachable_refusal(of) from error
+            raise unreachable_refusal(of) from error
 
     async def _chat_exists(self, key: ChatKey) -> bool:
         """Whether this user has the chat here. Where the client has the history, nothing is stored: any may be."""
@@ -781,11 +782,6 @@ class ChatService:
     async def _read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
         async with self._reads.turn(user_id):
             return await read()
-
-
-def _unreachable_refusal(store: str) -> ChatRequestError:
-    text = "The server cannot reach its chats just now. Try again."
-    return ChatRequestError(text, status=503, reason=store)
 
 
 async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:

@@ -222,6 +222,7 @@ async def test_a_store_that_is_away_refuses_every_request_and_the_log_says_why(
         answers.append(await http.post("/api/chat", json=chat(said("more", "u2"))))
     sentence = "The server cannot reach its chats just now. Try again."
     assert {(answer.status_code, answer.text) for answer in answers} == {(503, sentence)}
+    assert {answer.headers["retry-after"] for answer in answers} == {"2"}
     away = "A request was refused: the session store cannot be reached."
     assert [line.partition(" (")[0] for line in said_by(caplog)] == 4 * [away, f"{type(error).__name__}: {error}"]
     store.error = None

@@ -8,6 +8,7 @@ from stream_protocol.serving.runs._active_runs import (
     busy_refusal,
     chat_key,
     closing_refusal,
+    unreachable_refusal,
 )
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.serving.runs._late_response import late_response, refusal_as_events
@@ -29,6 +30,7 @@ __all__ = [
     "closing_refusal",
     "late_response",
     "refusal_as_events",
+    "unreachable_refusal",
     "warn_of_other_workers",
     "with_error",
     "without_loop",

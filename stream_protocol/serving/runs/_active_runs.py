@@ -36,7 +36,7 @@ MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
 which a request has waited. It should not miss a short run, and an answer may wait for an hour."""
 
 RETRY_AFTER: Final = 2
-"""Seconds after which a request may be sent again whose chat was not free in time."""
+"""Seconds after which a request may be sent again that this worker cannot take just now."""
 
 
 def chat_key(user_id: str, chat_id: str) -> ChatKey:
@@ -55,6 +55,12 @@ def busy_refusal() -> ChatRequestError:
     return ChatRequestError("This chat is still answering. Wait for the answer, or stop it.", status=409)
 
 
+def unreachable_refusal(store: str) -> ChatRequestError:
+    """The refusal of a request that needs a store which does not answer. ``store``: the reason, as it is counted."""
+    text = "The server cannot reach its chats just now. Try again."
+    return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
+
+
 def _not_ended_refusal() -> ChatRequestError:
     text = "The last answer of this chat has not stopped yet. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="still_stopping")
@@ -67,8 +73,7 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
         yield
     except RunLogError as error:
         logger.error("The run log cannot be reached: %s", error)  # noqa: TRY400 - the operator needs the reason, in a line
-        text = "The server cannot reach its chats just now. Try again."
-        raise ChatRequestError(text, status=503, reason="run_log") from error
+        raise unreachable_refusal("run_log") from error
 
 
 class ActiveRuns:
