@@ -203,9 +203,19 @@ def run_server(
         timeout_graceful_shutdown=GRACEFUL_SECONDS,
     )
     announce(server_address(listener))
-    logging.getLogger("uvicorn.error").addFilter(RareRecords())
-    with suppress(KeyboardInterrupt), ending_with_terminal():  # uvicorn raises it again once it has stopped
+    with suppress(KeyboardInterrupt), ending_with_terminal(), rare_records():  # uvicorn raises it again at its end
         ChatServer(config, service, before_accepting, drain=drain).run(sockets=[listener])
+
+
+@contextmanager
+def rare_records() -> Iterator[None]:
+    """What uvicorn's server says meanwhile passes ``RareRecords``."""
+    uvicorns, rare = logging.getLogger("uvicorn.error"), RareRecords()
+    uvicorns.addFilter(rare)
+    try:
+        yield
+    finally:
+        uvicorns.removeFilter(rare)
 
 
 @contextmanager

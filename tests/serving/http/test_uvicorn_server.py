@@ -147,6 +147,20 @@ def test_a_sentence_that_clients_can_cause_is_logged_once_a_minute_and_a_traceba
     assert not passes(BROKEN_OFF, 1001)
 
 
+def test_a_server_that_has_ended_filters_no_log() -> None:
+    filters: list[int] = []
+
+    async def look() -> None:
+        filters.append(len(logging.getLogger("uvicorn.error").filters))
+        raise KeyboardInterrupt
+
+    before = len(logging.getLogger("uvicorn.error").filters)
+    with bind_socket("127.0.0.1", 0) as listener:
+        run_server(_app, _Service(), listener, lambda _url: None, before_accepting=look)
+    assert filters == [before + 1]
+    assert len(logging.getLogger("uvicorn.error").filters) == before
+
+
 class _Busy:
     """A service that writes streams until it is told that they have ended, and may hang when it is closed."""
 
