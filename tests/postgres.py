@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,10 +29,11 @@ DEBIAN_BINARIES: Final = Path("/usr/lib/postgresql")
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A running server."""
+    """A running server. Who breaks it has one of its own."""
 
     binaries: Path
     port: int
+    _folder: Path
     _numbers: Iterator[int] = field(default_factory=count)
 
     def new_database(self) -> str:
@@ -41,29 +43,66 @@ class Postgres:
         subprocess.run([*createdb, f"--username={USER}", name], check=True, capture_output=True, timeout=HANG)
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{name}"
 
+    def start(self) -> None:
+        """At the same port, with what was in it."""
+        settings = f"-c listen_addresses=127.0.0.1 -p {self.port} -c unix_socket_directories= -c fsync=off"
+        self._control("start", f"--log={self._folder}/log", f"--options={settings}")
+
+    def stop(self) -> None:
+        """As if it had crashed."""
+        self._control("stop", "--mode=immediate")
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """It takes no connections, and those that were open are broken."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It takes connections and says nothing, neither there nor in those that were open."""
+        self._signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGCONT)
+
+    def _control(self, *what: str) -> None:
+        _run([self.binaries / "pg_ctl", f"--pgdata={self._folder / 'cluster'}", "--wait", *what], self._folder)
+
+    def _signal(self, number: signal.Signals) -> None:
+        server = (self._folder / "cluster" / "postmaster.pid").read_text().split()[0]
+        os.kill(int(server), number)  # first: then it begins no more processes
+        found = subprocess.run(["pgrep", "--parent", server], check=True, capture_output=True, text=True, timeout=HANG)
+        for process in found.stdout.split():
+            os.kill(int(process), number)
+
 
 @contextmanager
 def postgres_server() -> Iterator[Postgres]:
     """Runs a server on a free port of loopback. Skips the test where PostgreSQL is not installed."""
     binaries = postgres_binaries() or missing("PostgreSQL is not installed")
-    with tempfile.TemporaryDirectory(prefix="postgres-") as folder:
+    with tempfile.TemporaryDirectory(prefix="postgres-") as name:
+        folder = Path(name)
         if os.geteuid() == 0:
             shutil.chown(folder, UNPRIVILEGED)
-        cluster, port = Path(folder, "cluster"), free_port()
-        settings = f"-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories= -c fsync=off"
-        control: list[str | Path] = [binaries / "pg_ctl", f"--pgdata={cluster}", "--wait"]
-        _run([binaries / "initdb", f"--pgdata={cluster}", f"--username={USER}", "--auth=trust", "--no-sync"], folder)
-        _run([*control, "start", f"--log={folder}/log", f"--options={settings}"], folder)
+        cluster = f"--pgdata={folder / 'cluster'}"
+        _run([binaries / "initdb", cluster, f"--username={USER}", "--auth=trust", "--no-sync"], folder)
+        server = Postgres(binaries, free_port(), folder)
+        server.start()
         try:
-            yield Postgres(binaries, port)
+            yield server
         finally:
-            _run([*control, "stop", "--mode=immediate"], folder)
+            server.stop()
 
 
-def _run(command: Sequence[str | Path], folder: str) -> None:
+def _run(command: Sequence[str | Path], folder: Path) -> None:
     """Its output goes to a file: the server inherits it, and a pipe would be open for as long as that runs."""
     user = UNPRIVILEGED if os.geteuid() == 0 else None
-    with Path(folder, "output").open("a+") as output:
+    with (folder / "output").open("a+") as output:
         done = subprocess.run(
             command,
             user=user,
