@@ -15,13 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from dbos import DBOS
+from dbos import DBOS, DBOSClient
 from google.adk.agents import BaseAgent
 from sqlalchemy import make_url
 
 from stream_protocol.durable._held_agents import held_agents, shape, unheld_agents
 from stream_protocol.durable._kept_calls import KeptCalls
-from stream_protocol.durable._workflows import RUN, Workflows
+from stream_protocol.durable._workflows import NOTHING, RUN, Workflows
 from stream_protocol.serving.adk_runner import runner_for
 from stream_protocol.serving.engine import OtherVersionError, RunRecord
 from stream_protocol.wire import StreamProtocolError
@@ -37,8 +37,14 @@ if TYPE_CHECKING:
 FORMAT: Final = "1"
 """Of what is kept, and of the names of calls. Another one is another version."""
 
+NAME: Final = "adk-ui-stream"
+"""Of the application, as DBOS calls whose workflows these are."""
+
 CONNECT_SECONDS: Final = 10
-"""How long the store may take to be connected to, when it is looked at first."""
+"""How long the store may take to be connected to."""
+
+SILENCE_SECONDS: Final = 10
+"""How long its machine may take to say that it has got something: one that is gone says nothing, for hours."""
 
 NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)
@@ -85,6 +91,7 @@ class DbosEngine:
         self._held: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None
+        self._client: DBOSClient | None = None
 
     def prepare(self) -> None:
         """Makes the tables of the store if they are missing. Raises ``StreamProtocolError`` if it cannot be used.
@@ -94,7 +101,7 @@ class DbosEngine:
         if self._url is not None:
             _log_as_others()
             try:
-                DBOS.migrate(_with_connect_timeout(self._url))
+                DBOS.migrate(_with_timeouts(self._url))
             except Exception as error:
                 reason = str(error).strip().partition("\n")[0]
                 raise StreamProtocolError(f"The engine's store cannot be used: {reason}") from error
@@ -105,7 +112,7 @@ class DbosEngine:
             if self._workflows is None:
                 if self._url is not None:
                     config: DBOSConfig = {
-                        "name": "adk-ui-stream",
+                        "name": NAME,
                         "system_database_url": self._url,
                         "executor_id": f"adk-ui-stream-{os.getpid()}-{uuid4().hex[:8]}",  # each executes its own again
                         "application_version": f"adk-ui-stream-{FORMAT}",
@@ -116,7 +123,11 @@ class DbosEngine:
                     _log_as_others()
                 workflows = Workflows()
                 if self._url is not None:
-                    DBOS.launch()  # in this thread: what DBOS begins by itself runs on this event loop
+                    try:
+                        DBOS.launch()  # in this thread: what DBOS begins by itself runs on this event loop
+                    except Exception:
+                        DBOS.destroy(destroy_registry=True)  # else it would take itself for launched the next time
+                        raise
                 self._workflows = workflows
 
     async def aclose(self) -> None:
@@ -127,6 +138,16 @@ class DbosEngine:
                 await asyncio.to_thread(partial(DBOS.destroy, destroy_registry=True))
                 # DBOS has put its own in its place, which takes nothing any more.
                 asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
+        if self._client is not None:
+            self._client.destroy()
+            self._client = None
+
+    async def ping(self) -> None:
+        """See ``Engine``. Asks for a write, of nothing: a standby would answer what only reads."""
+        if self._workflows is not None:
+            await self._store.delete_workflows_async([NOTHING])
+        elif isinstance(self._store, DBOSClient):  # the tables may be missing
+            await self._store.check_connection_async()
 
     def holds(self, runner: Runner) -> bool:
         """Whether all agents are ADK's own, and the app is not resumable in ADK's way."""
@@ -162,7 +183,7 @@ class DbosEngine:
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[RunRecord]:
         """See ``Engine``."""
         prefix = None if chat is None else _chat_prefix(*chat)
-        look = partial(DBOS.list_workflows_async, name=RUN, load_output=False)
+        look = partial(self._store.list_workflows_async, name=RUN, load_output=False)
         found = await look(status="PENDING", workflow_id_prefix=prefix, load_input=False)
         ids = [status.workflow_id for status in found if status.workflow_id not in self._here.executed]
         if new := [each for each in ids if each not in self._records]:
@@ -175,9 +196,25 @@ class DbosEngine:
     async def cancel(self, record: RunRecord) -> None:
         """See ``Engine``."""
         prefix = _workflow_id(record)  # and the calls of the run
-        found = await DBOS.list_workflows_async(workflow_id_prefix=prefix, load_input=False, load_output=False)
+        found = await self._store.list_workflows_async(workflow_id_prefix=prefix, load_input=False, load_output=False)
         if found:
-            await DBOS.delete_workflows_async([status.workflow_id for status in found])
+            await self._store.delete_workflows_async([status.workflow_id for status in found])
+
+    @property
+    def _store(self) -> type[DBOS] | DBOSClient:
+        """Who asks for what is kept where nobody can wait: while the store is away, that is an error at once.
+
+        What a run does goes through DBOS itself, which waits until the store is back, and a while longer. So does all
+        else in the app's own DBOS.
+        """
+        if self._url is None:
+            return DBOS
+        if self._client is None:
+            url = _with_timeouts(self._url)
+            self._client = DBOSClient(
+                system_database_url=url, lazy=True, retry_connection_errors=False, application_name=NAME
+            )
+        return self._client
 
     @property
     def _here(self) -> Workflows:
@@ -211,12 +248,19 @@ class DbosEngine:
         return json.dumps([FORMAT, self._version, shape(runner.agent)])
 
 
-def _with_connect_timeout(url: str) -> str:
-    """The URL for what DBOS sets no limit for: a server that accepts connections and says nothing."""
+def _with_timeouts(url: str) -> str:
+    """The URL for what DBOS sets no limits for: a server that accepts connections and says nothing, or is gone."""
     address = make_url(url)
-    if not address.drivername.startswith("postgres") or "connect_timeout" in address.query:
+    if not address.drivername.startswith("postgres"):
         return url
-    return address.update_query_dict({"connect_timeout": str(CONNECT_SECONDS)}).render_as_string(hide_password=False)
+    limits = {
+        "connect_timeout": CONNECT_SECONDS,
+        "keepalives_idle": SILENCE_SECONDS,
+        "keepalives_interval": SILENCE_SECONDS,
+        "tcp_user_timeout": SILENCE_SECONDS * 1000,
+    }
+    missing = {name: str(limit) for name, limit in limits.items() if name not in address.query}
+    return address.update_query_dict(missing).render_as_string(hide_password=False)
 
 
 def sqlite_is_too_old() -> bool:

@@ -18,6 +18,9 @@ RUN: Final = "adk_ui_stream.run"
 CALL: Final = "adk_ui_stream.call"
 """The names of the workflow functions: a run, and a call of a model or a tool."""
 
+NOTHING: Final = "adk-ui-stream/nothing"
+"""The id of no workflow."""
+
 
 class Workflows:
     """Begins workflows and waits for them. At most one object in a process: DBOS keeps the functions' names."""

@@ -11,6 +11,7 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent
 
 from stream_protocol.serving import ChatService, RunOverrides
+from stream_protocol.serving.chats import is_unreachable
 from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT, OVERRIDDEN_TEXT, WAIT_SECONDS
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
@@ -188,6 +189,38 @@ def test_a_store_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyP
         with pytest.raises(StreamProtocolError, match=r"The engine.s store cannot be used: .*timeout") as refused:
             engine.prepare()
     assert "hunter2" not in str(refused.value)
+
+
+async def test_a_store_that_says_nothing_keeps_no_probe_waiting_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_protocol.durable._dbos_engine.CONNECT_SECONDS", 2)  # the least that libpq takes
+    from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        engine = DbosEngine(f"postgresql+asyncpg://ann@127.0.0.1:{silent.getsockname()[1]}/engine")
+        with pytest.raises(Exception, match="timeout") as failed:
+            await engine.ping()
+    assert is_unreachable(failed.value)
+    await engine.aclose()
+
+
+async def test_a_store_that_is_there_answers_before_and_after_the_launch(engine_url: str) -> None:
+    from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+    engine = DbosEngine(engine_url)
+    await engine.ping()
+    await engine.launch()
+    await engine.ping()
+    await engine.aclose()
+
+
+def test_limits_that_the_url_has_stay() -> None:
+    from stream_protocol.durable._dbos_engine import _with_timeouts  # noqa: PLC0415 - may be missing
+
+    url = _with_timeouts("postgresql://ann:hunter2@db/engine?connect_timeout=3&keepalives_idle=60&tcp_user_timeout=0")
+    assert url.startswith("postgresql://ann:hunter2@db/engine?")
+    limits = "connect_timeout=3", "keepalives_idle=60", "keepalives_interval=10", "tcp_user_timeout=0"
+    assert sorted(url.partition("?")[2].split("&")) == [*limits]
+    assert _with_timeouts("sqlite:///runs.db") == "sqlite:///runs.db"
 
 
 def test_an_engine_needs_the_servers_history(engine_url: str) -> None:
