@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from google.adk.runners import Runner
 
+    from stream_protocol.serving.engine import Engine
     from stream_protocol.serving.run_logs import RunLog
 
 logger = logging.getLogger(__name__)
@@ -32,23 +33,25 @@ NAME: Final = "readyz"
 
 
 class Readiness:
-    """Asks the stores of a service."""
+    """Asks the stores of a service. ``engine``: ``None`` if no run needs one."""
 
-    def __init__(self, runner: Runner, run_log: RunLog) -> None:
-        self._runner = runner
-        self._run_log = run_log
+    def __init__(self, runner: Runner, run_log: RunLog, engine: Engine | None) -> None:
+        find = partial(find_session, runner, NAME, NAME, config=WITHOUT_EVENTS)
+        self._pings: dict[str, Callable[[], Awaitable[object]]] = {"run log": run_log.ping, "session store": find}
+        if engine is not None:
+            # It may ask in a thread, which cannot be cancelled: so one that hangs is waited for again.
+            self._pings["engine"] = Remembered(engine.ping, 0.0).get
         self._missing = Remembered(self._ask, REMEMBERED_SECONDS)
         self._told: tuple[str, ...] = ()
         """What the log has been told to be missing."""
 
     async def missing(self) -> tuple[str, ...]:
-        """The stores that do not answer: ``run log``, ``session store``. Known within a second."""
+        """The stores that do not answer: ``run log``, ``session store``, ``engine``. Known within a second."""
         return await self._missing.get()
 
     async def _ask(self) -> tuple[str, ...]:
-        find = partial(find_session, self._runner, NAME, NAME, config=WITHOUT_EVENTS)
-        errors = await asyncio.gather(_error_of(self._run_log.ping), _error_of(find))
-        answers = zip(("run log", "session store"), errors, strict=True)
+        errors = await asyncio.gather(*map(_error_of, self._pings.values()))
+        answers = zip(self._pings, errors, strict=True)
         missing = {name: error for name, error in answers if error is not None}
         if (now := tuple(missing)) != self._told:
             self._told = now

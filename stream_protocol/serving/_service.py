@@ -228,9 +228,9 @@ class ChatService:
         self._slots = RunSlots(limits.max_runs_per_user, limits.max_runs, patience=stopping_wait)
         self._waiting = RunSlots(limits.max_waiting_per_user, limits.max_runs)
         self._audit = AuditTrail(self.runner.app_name, on_audit, timeout=hook_timeout)
-        self._readiness = Readiness(self.runner, self._run_log)
         self._loop_lag = LoopLag()
         self._left_runs = self._watched_by(engine)
+        self._readiness = Readiness(self.runner, self._run_log, engine if self._left_runs is not None else None)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._draining = False
 
@@ -240,7 +240,7 @@ class ChatService:
         return not self._draining
 
     async def missing_stores(self) -> tuple[str, ...]:
-        """The stores that do not answer now, of those that each run needs: ``run log``, ``session store``.
+        """The stores that do not answer now, of those that each run needs: ``run log``, ``session store``, ``engine``.
 
         For a probe, at most a second: they are asked once a second, however many ask here.
         """
@@ -248,7 +248,7 @@ class ChatService:
 
     async def launch(self) -> None:
         """Takes up the runs of workers that are dead, from now on, if there is an ``engine``. ``create_app`` calls it
-        when its server starts; else it is called by the first run. Later calls do nothing."""
+        when its server starts; else the first request does that needs it. Later calls do nothing."""
         if self._left_runs is not None:
             await self._left_runs.launch()
 
@@ -335,10 +335,10 @@ class ChatService:
                 was_busy = True
             waiting.free()
             held.callback(self._runs.release, claimed)
-            if self._left_runs is not None:
-                await self._left_runs.launch()
-                if await self._in_time(self._left_runs.settle(key, digest, claimed, held), of=ENGINE):
-                    return claimed.log.read()
+            if self._left_runs is not None and await self._in_time(
+                self._left_runs.settle(key, digest, claimed, held), of=ENGINE
+            ):
+                return claimed.log.read()
             was_busy = was_busy or claimed.chat_was_busy
             planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=was_busy)
             planned = await self._in_time(planning)

@@ -3,20 +3,20 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol import StreamProtocolError
 from stream_protocol.serving import ChatService, _service, create_app
-from stream_protocol.serving.engine import RunRecord, _left_runs
+from stream_protocol.serving.engine import _left_runs
+from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.redis_server import RedisServer
+from tests.serving.fake_engine import FakeEngine
 from tests.serving.run_logs.redis_workers import Worker, fleet
 from tests.serving.support import HANG, begin, chat, client, post, said, soon, stream, text
 from tests.serving.watched import WatchedService
@@ -235,57 +235,17 @@ async def test_a_store_that_refuses_what_it_is_asked_is_not_away() -> None:
     assert (await post(create_app(service_for("Well.", session_service=store)), chat(said("hi")))).status_code == 500
 
 
-@dataclass
-class Execution:
-    """Of an engine that keeps nothing."""
-
-    runner: Runner
-    log_id = None
-    is_live = True
-
-
-class Engine:
-    """An engine whose store stops answering, from one moment on."""
-
-    def __init__(self) -> None:
-        self.hangs = False
-
-    async def launch(self) -> None:
-        """Nothing to connect to."""
-
-    async def aclose(self) -> None:
-        """Nothing to leave."""
-
-    def holds(self, runner: Runner) -> bool:
-        return runner is not None
-
-    async def execute(
-        self, _record: RunRecord, runner: Runner, _log_id: str, work: Callable[[Any], Awaitable[None]]
-    ) -> None:
-        await work(Execution(runner))
-
-    execute_again = execute
-
-    async def unfinished(self, _chat: tuple[str, str] | None = None) -> list[RunRecord]:
-        if self.hangs:
-            await asyncio.Event().wait()
-        return []
-
-    async def cancel(self, _record: RunRecord) -> None:
-        """Nothing is kept."""
-
-
 async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopping_a_run(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(_left_runs, "STOPPING_SECONDS", LIMIT / 10)
-    engine = Engine()
+    engine = FakeEngine()
     service = service_for(["Half. ", Wait(asyncio.Event())], "Well.", engine=engine, hook_timeout=LIMIT)
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("text-delta")
-        engine.hangs = True
+        engine.answers.clear()
         async with client(app) as http:
             answers = [await http.post("/api/chat/c1/stop")]
             await exchange.until("abort")
@@ -294,9 +254,68 @@ async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopp
             answers.append(await http.post("/api/chat", json=chat(said("more", "u2"))))
     assert [answer.status_code for answer in answers] == [503, 503, 503, 503]
     assert said_by(caplog) == 4 * ["A request was refused: the engine took longer than 0.05 seconds."]
-    engine.hangs = False
+    engine.answers.set()
     assert text(await stream(app, chat(said("more", "u2")))) == "Well."
     await service.aclose()
+
+
+@pytest.mark.parametrize("error", AWAY, ids=lambda error: type(error).__name__)
+async def test_an_engine_that_is_away_refuses_requests_at_once_and_the_log_says_why(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_left_runs, "FORGETTING_SECONDS", LIMIT / 10)
+    engine = FakeEngine()
+    service = service_for(["Half. ", Wait(asyncio.Event())], "Well.", engine=engine)
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as exchange, client(app) as http:
+        await exchange.status()
+        await exchange.until("text-delta")
+        engine.error = error
+        answers = [await http.post("/api/chat/c1/stop")]
+        await exchange.until("abort")
+        answers += [
+            await http.get("/api/chat/c2/stream"),
+            await http.post("/api/chat", json=chat(said("hi"), chat_id="c3")),
+        ]
+        await asyncio.sleep(LIMIT)
+        assert service.runs.running, "another worker could take up the run that was stopped"
+        engine.error = None
+        await service.runs.free()
+    assert [(answer.status_code, answer.headers["retry-after"]) for answer in answers] == 3 * [(503, "2")]
+    sentences = [line for line in said_by(caplog) if not line.startswith(type(error).__name__)]
+    refused = "A request was refused: the engine cannot be reached."
+    kept = "A run that has ended keeps its chat until the engine can be reached."
+    assert sorted(sentences) == [*3 * [refused], kept]
+    assert text(await stream(app, chat(said("more", "u2")))) == "Well."
+    await service.aclose()
+
+
+@pytest.mark.parametrize("error", [*AWAY, RunLogError("redis://host: gone")], ids=lambda error: type(error).__name__)
+async def test_looks_for_runs_go_on_when_a_store_was_away_and_the_log_says_so_once(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_left_runs, "LOOK_SECONDS", LIMIT / 10)
+    engine = FakeEngine()
+    engine.error = error
+    service = service_for("Well.", engine=engine)
+    await service.launch()
+    await looked(engine, 5)
+    engine.error = None
+    await looked(engine, 2)
+    engine.error = error
+    await looked(engine, 5)
+    await service.aclose()
+    away = "Runs that were left by their worker cannot be looked for just now."
+    assert [line for line in said_by(caplog) if not line.startswith(type(error).__name__)] == [away, away]
+    assert "Traceback" not in caplog.text
+
+
+async def looked(engine: FakeEngine, times: int) -> None:
+    """Waits until the engine has been asked for runs so often from now on."""
+    before = engine.looks
+    async with asyncio.timeout(HANG):
+        while engine.looks < before + times:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0)
 
 
 async def test_a_store_that_hangs_while_a_chat_is_deleted_frees_the_chat(monkeypatch: pytest.MonkeyPatch) -> None:

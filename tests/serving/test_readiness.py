@@ -14,6 +14,7 @@ from stream_protocol.serving._remembered import Remembered
 from stream_protocol.serving.errors._json_lines import JsonLines
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm
+from tests.serving.fake_engine import FakeEngine
 from tests.serving.support import HANG, client
 
 
@@ -84,6 +85,41 @@ async def test_a_store_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPa
     sessions.hangs = True
     answer = await readyz(service_over(sessions))
     assert (answer.status_code, answer.json()["missing"]) == (503, ["session store"])
+
+
+@pytest.mark.usefixtures("no_memory")
+async def test_a_worker_whose_engine_is_away_is_not_ready_until_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+    engine = FakeEngine()
+    service = service_over(Sessions(), engine=engine)
+    assert (await readyz(service)).status_code == 200
+    engine.error = OSError("no route to the engine")
+    answer = await readyz(service)
+    assert answer.status_code == 503
+    assert answer.json() == {"status": "unavailable", "missing": ["engine"]}
+    assert "This worker is not ready: the engine does not answer." in caplog.text
+    assert "no route to the engine" in caplog.text
+    engine.error = None
+    assert (await readyz(service)).status_code == 200
+
+
+@pytest.mark.usefixtures("no_memory")
+async def test_an_engine_that_hangs_is_asked_once_until_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_readiness, "ANSWER_SECONDS", 0.01)
+    engine = FakeEngine()
+    service = service_over(Sessions(), engine=engine)
+    engine.answers.clear()
+    assert [await service.missing_stores() for _ in range(5)] == 5 * [("engine",)]
+    assert engine.pings == 1
+    engine.answers.set()
+    assert [await service.missing_stores() for _ in range(2)] == 2 * [()]
+    assert engine.pings == 3
+
+
+async def test_an_engine_that_cannot_keep_these_agents_runs_is_not_asked() -> None:
+    engine = FakeEngine(in_use=False)
+    engine.error = OSError("no route to the engine")
+    assert (await readyz(service_over(Sessions(), engine=engine))).status_code == 200
+    assert engine.pings == 0
 
 
 @pytest.mark.usefixtures("no_memory")

@@ -71,6 +71,10 @@ class Engine(Protocol):
     async def aclose(self) -> None:
         """Leaves the store. Runs that have not ended are left to other workers."""
 
+    async def ping(self) -> None:
+        """Raises if the store can take no run just now. Also called before ``launch``; not again before it has come
+        back, so it may block a thread."""
+
     def holds(self, runner: Runner) -> bool:
         """Whether the calls of this runner's agents can be kept."""
 

@@ -14,8 +14,11 @@ from google.adk.events import Event
 from pydantic_core import to_jsonable_python
 
 from stream_protocol.convert import RunLimitError
+from stream_protocol.serving.chats import is_unreachable
 from stream_protocol.serving.engine._engine import OtherVersionError, RunRecord
 from stream_protocol.serving.engine._shown import shown_and_not_said
+from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -46,6 +49,9 @@ STOPPING_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 2.0
 """Between two looks for runs that were left."""
 
+FORGETTING_SECONDS: Final = 1.0
+"""Between two attempts to forget a run, while the engine's store is away."""
+
 WAIT_SECONDS: Final = 0.2
 """Between two looks whether a run has been taken up."""
 
@@ -75,6 +81,8 @@ class LeftRuns:
         self._take_up = take_up
         self._here: dict[str, RunRecord] = {}
         """The runs that this worker executes, by the records' ids."""
+        self._unforgotten: set[str] = set()
+        """The records' ids of the runs that have ended and wait for the engine."""
         self._watching: asyncio.Task[None] | None = None
 
     async def launch(self) -> None:
@@ -93,6 +101,7 @@ class LeftRuns:
 
     async def of_chat(self, key: ChatKey) -> Sequence[RunRecord]:
         """The chat's runs that have not ended and do not go on in this worker: their worker may be dead."""
+        await self.launch()
         return await self._engine.unfinished(key)
 
     async def settle(self, key: ChatKey, digest: str, run: Run, claim: ExitStack) -> bool:
@@ -202,20 +211,43 @@ class LeftRuns:
             await self._forget(record)
 
     async def _forget(self, record: RunRecord) -> None:
+        """Waits while the engine's store is away, and so does the chat: another worker would take up what has ended."""
+        while not await self._is_forgotten(record):  # noqa: ASYNC110 - nobody tells when a store is back
+            await asyncio.sleep(FORGETTING_SECONDS)
+
+    async def _is_forgotten(self, record: RunRecord) -> bool:
+        """Forgets it. ``False`` if the engine's store is away."""
         try:
             await self._engine.cancel(record)
-        except Exception:
+        except Exception as error:
+            if is_unreachable(error):
+                if record.id not in self._unforgotten:
+                    self._unforgotten.add(record.id)
+                    _log_absence("A run that has ended keeps its chat until the engine can be reached.", error)
+                return False
             logger.exception("A run that has ended could not be forgotten by the engine: it may be executed again.")
+        self._unforgotten.discard(record.id)
+        return True
 
     async def _watch(self) -> None:
+        told = False
         while True:
             try:
-                records = {(record.user_id, record.chat_id): record for record in await self._engine.unfinished()}
-                for key in await self._runs.without_run(list(records)) if records else ():
-                    await self._claim(records[key])
-            except Exception:
-                logger.exception("Runs that were left by their worker could not be looked for.")
+                await self._look()
+                told = False
+            except Exception as error:
+                is_away = is_unreachable(error) or isinstance(error, RunLogError)
+                if not is_away:
+                    logger.exception("Runs that were left by their worker could not be looked for.")
+                elif not told:
+                    _log_absence("Runs that were left by their worker cannot be looked for just now.", error)
+                told = is_away
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _look(self) -> None:
+        records = {(record.user_id, record.chat_id): record for record in await self._engine.unfinished()}
+        for key in await self._runs.without_run(list(records)) if records else ():
+            await self._claim(records[key])
 
     async def _claim(self, record: RunRecord) -> None:
         """Takes the run up if its chat is free: its worker has lost the lease, or given it back."""
@@ -228,6 +260,11 @@ class LeftRuns:
                 left = any(left.id == record.id for left in await self.of_chat(key))
                 if left and not await self._take_up(run, record, claim):
                     await self._engine.cancel(record)
+
+
+def _log_absence(text: str, error: Exception) -> None:
+    logger.error(text)
+    log_error(logger, error)
 
 
 def _is_overridden(overrides: RunOverrides) -> bool:

@@ -1,0 +1,186 @@
+"""Workers whose engine's database goes away, or says nothing any more, and comes back."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import httpx
+import pytest
+from google.adk.agents import LlmAgent
+from starlette.applications import Starlette
+
+from stream_protocol.serving import ChatService, chat_routes
+from stream_protocol.testing import ScriptedLlm
+from tests.postgres import Postgres, postgres_server
+from tests.processes import HANG, PythonModule, serving
+from tests.redis_server import RedisServer
+from tests.serving.support import client
+from tests.tools import missing
+
+pytestmark = pytest.mark.fleet
+
+AGENT: Final = f"""
+from pathlib import Path
+from google.adk.agents import LlmAgent
+from stream_protocol.testing import ScriptedLlm, Wait
+def respond(request):
+    slow = request.contents[-1].parts[-1].text == "slow" and not Path("hurry").exists()
+    return ["Hello there. ", *([Wait({HANG})] if slow else []), "Bye."]
+root_agent = LlmAgent(name="mine", model=ScriptedLlm(respond=respond))
+"""
+
+LEASE: Final = 1.5
+
+AWAY_SECONDS: Final = 8.0
+"""Long enough for DBOS to wait for longer than ``BACK_SECONDS`` until it tries again."""
+
+NOTICED_SECONDS: Final = 3.0
+BACK_SECONDS: Final = 3.0
+"""What a probe may take to see it: a second of memory, one to answer, and one for a machine that is busy."""
+
+CONNECT_SECONDS: Final = 12.0
+"""As long as a database may take to be connected to, and a little more."""
+
+
+@dataclass(frozen=True)
+class House:
+    """A worker, the database of its engine, and how another one is started beside it."""
+
+    worker: PythonModule
+    url: str
+    database: Postgres
+    options: tuple[str, ...]
+    folder: Path
+
+    def missing(self) -> list[str]:
+        """What ``/readyz`` says that it misses."""
+        answer = httpx.get(f"{self.url}/readyz", timeout=HANG)
+        assert (answer.status_code == 503) == ("missing" in answer.json())
+        found: list[str] = answer.json().get("missing", [])
+        return found
+
+    def seconds_until(self, missing: list[str]) -> float:
+        begun = time.monotonic()
+        while self.missing() != missing:
+            assert time.monotonic() < begun + HANG
+            time.sleep(0.05)
+        return time.monotonic() - begun
+
+    def probed_for(self, seconds: float) -> None:
+        """As a balancer does."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            assert self.missing() == ["engine"]
+            time.sleep(0.2)
+
+    def ask(self, chat: str, words: str = "hi", *, message: str = "u1") -> httpx.Response:
+        return httpx.post(f"{self.url}/api/chat", json=question(chat, words, message), timeout=HANG)
+
+    def threads(self) -> int:
+        return len([*Path(f"/proc/{self.worker.pid}/task").iterdir()])
+
+    def said(self) -> str:
+        return self.worker.log.read_text()
+
+
+def question(chat: str, words: str, message: str = "u1") -> dict[str, object]:
+    said = {"id": message, "role": "user", "parts": [{"type": "text", "text": words}]}
+    return {"id": chat, "messages": [said], "trigger": "submit-message"}
+
+
+@pytest.fixture(autouse=True)
+def _engine() -> None:
+    if find_spec("dbos") is None:
+        missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
+
+
+@pytest.fixture
+def house(redis: RedisServer, tmp_path: Path) -> Iterator[House]:
+    (tmp_path / "agent.py").write_text(AGENT)
+    with ExitStack() as stack:
+        database = stack.enter_context(postgres_server())
+        stores = ("--session-service-uri", "sqlite:///chats.db", "--redis", redis.url, "--lease", str(LEASE))
+        options = ("agent:root_agent", "--no-page", *stores, "--durable", database.new_database())
+        worker, url = stack.enter_context(serving(*options, cwd=tmp_path))
+        yield House(worker, url, database, options, tmp_path)
+
+
+def test_a_worker_refuses_runs_and_says_so_until_its_database_is_back(house: House) -> None:
+    assert house.ask("before").status_code == 200
+    assert house.missing() == []
+    with httpx.stream("POST", f"{house.url}/api/chat", json=question("stopped", "slow"), timeout=HANG) as reading:
+        pieces = reading.iter_text()
+        assert '"start"' in next(pieces)
+        with house.database.away():
+            assert house.seconds_until(["engine"]) < NOTICED_SECONDS
+            begun = time.monotonic()
+            refused = [house.ask("new"), httpx.post(f"{house.url}/api/chat/stopped/stop", timeout=HANG)]
+            refused += [httpx.delete(f"{house.url}/api/chat/before", timeout=HANG)]
+            assert time.monotonic() < begun + NOTICED_SECONDS
+            assert [(answer.status_code, answer.headers["retry-after"]) for answer in refused] == 3 * [(503, "2")]
+            assert '"abort"' in "".join(pieces)
+            house.probed_for(AWAY_SECONDS)
+        assert house.seconds_until([]) < BACK_SECONDS
+    assert house.ask("new").status_code == 200
+    begun = time.monotonic()
+    while house.ask("stopped", message="u2").status_code != 200:
+        assert time.monotonic() < begun + HANG
+    stopped = httpx.get(f"{house.url}/api/chat/stopped", timeout=HANG).json()["messages"]
+    assert "Bye." not in str(stopped[1]["parts"])
+    assert "Traceback" not in house.said()
+
+
+def test_a_database_that_says_nothing_holds_neither_requests_nor_threads_for_long(house: House) -> None:
+    assert house.ask("before").status_code == 200
+    with house.database.frozen():
+        assert house.seconds_until(["engine"]) < NOTICED_SECONDS
+        threads = house.threads()
+        house.probed_for(AWAY_SECONDS)
+        assert house.threads() <= threads + 2, "a ping and a look for runs may hang"
+        begun = time.monotonic()
+        assert house.ask("new").status_code == 503
+        assert time.monotonic() < begun + CONNECT_SECONDS
+    assert house.seconds_until([]) < BACK_SECONDS
+    assert house.ask("new").status_code == 200
+    assert "Traceback" not in house.said()
+
+
+def test_a_run_is_taken_up_soon_after_the_database_is_back(house: House) -> None:
+    with (
+        serving(*house.options, cwd=house.folder) as (other, url),
+        httpx.stream("POST", f"{url}/api/chat", json=question("left", "slow"), timeout=HANG) as reading,
+    ):
+        assert '"start"' in next(reading.iter_text())
+        with house.database.away():
+            other.kill()
+            (house.folder / "hurry").touch()
+            house.probed_for(AWAY_SECONDS)
+        begun = time.monotonic()
+        while "Bye." not in httpx.get(f"{house.url}/api/chat/left", timeout=HANG).text:
+            assert time.monotonic() < begun + NOTICED_SECONDS + BACK_SECONDS
+            time.sleep(0.05)
+
+
+async def test_an_app_whose_first_request_finds_no_database_serves_the_next_one() -> None:
+    from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+    with postgres_server() as database:
+        engine = DbosEngine(database.new_database())
+        agent = LlmAgent(name="mine", model=ScriptedLlm(turns=["Well."]))
+        app = Starlette(routes=chat_routes(ChatService(agent, engine=engine)))  # nobody launches it
+        async with client(app) as http:
+            with database.away():
+                assert (await http.get("/readyz")).json()["missing"] == ["engine"]
+                assert (await http.post("/api/chat/new/stop")).status_code == 503
+                assert (await http.post("/api/chat", json=question("new", "hi"))).status_code == 503
+            async with asyncio.timeout(HANG):
+                while (await http.get("/readyz")).status_code != 200:  # noqa: ASYNC110 - nobody tells of it
+                    await asyncio.sleep(0.1)
+            answer = await http.post("/api/chat", json=question("new", "hi"))
+            assert (answer.status_code, "Well." in answer.text) == (200, True)
+        await engine.aclose()

@@ -1,0 +1,72 @@
+"""An engine that keeps nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from google.adk.runners import Runner
+
+from stream_protocol.serving.engine import RunRecord
+
+
+@dataclass
+class Execution:
+    """Of such an engine."""
+
+    runner: Runner
+    log_id = None
+    is_live = True
+
+
+class FakeEngine:
+    """An engine whose store fails, or hangs when it is asked for something, from one moment on.
+
+    ``in_use``: whether it can keep what agents do.
+    """
+
+    def __init__(self, *, in_use: bool = True) -> None:
+        self.answers = asyncio.Event()
+        self.answers.set()
+        self.error: Exception | None = None
+        self.pings = 0
+        self.looks = 0
+        self._in_use = in_use
+
+    async def launch(self) -> None:
+        """Nothing to connect to."""
+
+    async def aclose(self) -> None:
+        """Nothing to leave."""
+
+    async def ping(self) -> None:
+        self.pings += 1
+        await self._ask()
+
+    def holds(self, _runner: Runner) -> bool:
+        return self._in_use
+
+    async def execute(
+        self, _record: RunRecord, runner: Runner, _log_id: str, work: Callable[[Any], Awaitable[None]]
+    ) -> None:
+        await work(Execution(runner))
+
+    execute_again = execute
+
+    async def unfinished(self, _chat: tuple[str, str] | None = None) -> list[RunRecord]:
+        self.looks += 1
+        await self._ask()
+        return []
+
+    async def cancel(self, _record: RunRecord) -> None:
+        self._fail()
+
+    async def _ask(self) -> None:
+        await self.answers.wait()
+        self._fail()
+
+    def _fail(self) -> None:
+        if self.error is not None:
+            raise self.error
