@@ -15,6 +15,7 @@ from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, chat_routes
+from stream_protocol.serving._time_limit import HOOK_TIMEOUT
 from stream_protocol.testing import ScriptedLlm
 from tests.postgres import Postgres, postgres_server
 from tests.processes import HANG, PythonModule, serving
@@ -43,8 +44,8 @@ NOTICED_SECONDS: Final = 3.0
 BACK_SECONDS: Final = 3.0
 """What a probe may take to see it: a second of memory, one to answer, and one for a machine that is busy."""
 
-CONNECT_SECONDS: Final = 12.0
-"""As long as a database may take to be connected to, and a little more."""
+REFUSED_SECONDS: Final = HOOK_TIMEOUT + 3.0
+"""What a request may take if its connection was open before; a new one is given up earlier."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def test_a_database_that_says_nothing_holds_neither_requests_nor_threads_for_lon
         assert house.threads() <= threads + 2, "a ping and a look for runs may hang"
         begun = time.monotonic()
         assert house.ask("new").status_code == 503
-        assert time.monotonic() < begun + CONNECT_SECONDS
+        assert time.monotonic() < begun + REFUSED_SECONDS
     assert house.seconds_until([]) < BACK_SECONDS
     assert house.ask("new").status_code == 200
     assert "Traceback" not in house.said()
