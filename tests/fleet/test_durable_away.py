@@ -40,11 +40,11 @@ LEASE: Final = 1.5
 AWAY_SECONDS: Final = 8.0
 """Long enough for DBOS to wait for longer than ``BACK_SECONDS`` until it tries again."""
 
-NOTICED_SECONDS: Final = 3.0
-BACK_SECONDS: Final = 3.0
-"""What a probe may take to see it: a second of memory, one to answer, and one for a machine that is busy."""
+NOTICED_SECONDS: Final = 15.0
+BACK_SECONDS: Final = 15.0
+"""What a probe may take to see it on a machine that is busy: alone, less than two."""
 
-REFUSED_SECONDS: Final = HOOK_TIMEOUT + 3.0
+REFUSED_SECONDS: Final = HOOK_TIMEOUT + 15.0
 """What a request may take if its connection was open before; a new one is given up earlier."""
 
 
