@@ -1,0 +1,1 @@
+export{o as Mermaid}from"./index-NIOzujm5.js";
