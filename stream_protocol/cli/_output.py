@@ -54,10 +54,7 @@ def data_on_stdout() -> Iterator[Callable[[str], None]]:
         return
     stdout.flush()
     data = os.dup(STDOUT)
-    try:
-        os.dup2(STDERR, STDOUT)
-    except OSError:  # there is no stderr
-        drop_output()
+    os.dup2(STDERR, STDOUT)
     yield lambda text: _write(data, text.encode())
 
 
