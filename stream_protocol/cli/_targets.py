@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
+from typing import Final
 
 from stream_protocol.cli._program import refuse
+from stream_protocol.recording import RecordingError, load_recording
+from stream_protocol.recording.read import is_expectation
 from stream_protocol.serving.adk_runner import Target, TargetError, load_target
+
+MAX_FILES: Final = 10
+"""Files of a folder that are looked at for a recording."""
 
 
 def load_or_refuse(target: str, command: str) -> Target:
@@ -19,4 +26,22 @@ def load_or_refuse(target: str, command: str) -> Target:
         text = str(error)
         if error.example is not None:
             text = f"{text} Try: adk-ui-stream {command.format(shlex.quote(error.example))}"
+        elif not error.can_be_mended and _has_recording(Path(target)):
+            text = f"{text} Recordings are in it. Try: adk-ui-stream serve --replay {shlex.quote(target)}"
         refuse(text, can_be_mended=error.can_be_mended)
+
+
+def _has_recording(path: Path) -> bool:
+    """Return True for a recording, and for a folder that has one among its first files."""
+    files = [path] if path.is_file() else sorted(path.glob("*.json*"))[:MAX_FILES]
+    return any(map(_is_recording, files))
+
+
+def _is_recording(file: Path) -> bool:
+    if is_expectation(file):
+        return False
+    try:
+        load_recording(file)
+    except (OSError, RecordingError):
+        return False
+    return True
