@@ -108,10 +108,22 @@ def color_choice() -> bool | None:
     return True if os.environ.get("FORCE_COLOR") else None
 
 
-def refuse(text: str) -> NoReturn:
-    """Ends the command with one line on stderr and exit code 2: bad usage or unreadable input."""
+class Refusal(SystemExit):
+    """The end of a command that has said why on stderr: ``text``. Its exit code is 2.
+
+    ``can_be_mended``: a change of the agent's files can make the same command work.
+    """
+
+    def __init__(self, text: str, *, can_be_mended: bool) -> None:
+        super().__init__(2)
+        self.text = text
+        self.can_be_mended = can_be_mended
+
+
+def refuse(text: str, *, can_be_mended: bool = False) -> NoReturn:
+    """End the command with one line on stderr and exit code 2: bad usage or unreadable input."""
     _say(text, "red")
-    raise SystemExit(2)
+    raise Refusal(text, can_be_mended=can_be_mended)
 
 
 def warn(text: str) -> None:
@@ -144,4 +156,4 @@ def _say(text: str, color: str) -> None:
 def _usage_text(error: click.ClickException) -> str:
     text = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return f"{text} See {context.command_path} --help" if context is not None else text
+    return f"{text.rstrip('.')}. See {context.command_path} --help" if context is not None else text

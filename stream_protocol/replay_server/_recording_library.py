@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from stream_protocol.recording import RecordedTurn, Recording, RecordingError, load_recording
+from stream_protocol.recording.read import is_expectation
 from stream_protocol.replay_server._turn_summaries import TurnSummary, summarize_turn
 from stream_protocol.wire import ChatRequestError
 
@@ -71,7 +72,8 @@ class RecordingLibrary:
 
 
 def load_library(path: str | Path, *, session: str | None = None) -> RecordingLibrary:
-    """The recording in a file, or the recordings in a folder. Other files in the folder are skipped with a warning.
+    """The recording in a file, or the recordings in a folder. Other files in the folder are skipped with a warning, and
+    expectations of the pytest plugin without one.
 
     ``session`` chooses one of several in a file. Raises ``RecordingError`` if there is no recording, or if two files
     differ only in their suffix.
@@ -89,7 +91,7 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
 
 def _load_all(folder: Path, session: str | None) -> Iterator[LibraryEntry]:
     for file in sorted(folder.iterdir()):
-        if file.is_file() and not file.name.startswith("."):
+        if file.is_file() and not file.name.startswith(".") and not is_expectation(file):
             try:
                 yield _load(file, session)
             except RecordingError as error:
@@ -97,6 +99,8 @@ def _load_all(folder: Path, session: str | None) -> Iterator[LibraryEntry]:
 
 
 def _load(file: Path, session: str | None) -> LibraryEntry:
+    if is_expectation(file):
+        raise RecordingError("it is the stream that a test expects of a recording: name the recording beside it")
     try:
         recording = load_recording(file, session=session)
         changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)

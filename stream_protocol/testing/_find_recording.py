@@ -3,12 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from stream_protocol.recording import Recording, load_recording
-
-EXPECTED: Final = ".expected"
-"""The end of the stem of an expectation's file. That file is beside its recording, and is not a recording."""
+from stream_protocol.recording.read import is_expectation
 
 
 class RecordingNotFoundError(LookupError):
@@ -45,5 +42,5 @@ def _matching_files(folder: Path, name: str) -> Iterator[Path]:
         return
     for path in wanted.parent.iterdir():
         is_named = wanted.name in (path.name, path.stem)
-        if is_named and path.is_file() and not path.stem.endswith(EXPECTED):
+        if is_named and path.is_file() and not is_expectation(path):
             yield path

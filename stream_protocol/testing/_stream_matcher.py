@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from stream_protocol.convert import ConverterOptions, iter_chunks
 from stream_protocol.recording import Recording
-from stream_protocol.testing._find_recording import EXPECTED
+from stream_protocol.recording.read import EXPECTED
 from stream_protocol.testing._normalising import Json, Normaliser, without_model_details
 from stream_protocol.testing._stream_difference import describe_difference
 from stream_protocol.wire import AnyChunk

@@ -13,6 +13,7 @@ from stream_protocol.wire._json_values import (
     json_value,
     short_json,
     to_well_formed,
+    whole_words,
 )
 from stream_protocol.wire._messages import (
     WAY_OUT,
@@ -79,4 +80,5 @@ __all__ = [
     "short_json",
     "to_well_formed",
     "tool_name",
+    "whole_words",
 ]

@@ -89,7 +89,18 @@ SHORT_JSON_LENGTH: Final = 60
 def short_json(value: object) -> str:
     """The value as JSON text for an error message: safe to print, in ASCII, and short."""
     text = orjson.dumps(json_value(value, lossy=True)).decode().encode("ascii", "backslashreplace").decode()
-    return text if len(text) <= SHORT_JSON_LENGTH else f"{text[:SHORT_JSON_LENGTH]}..."
+    return text if len(text) <= SHORT_JSON_LENGTH else f"{whole_words(text, SHORT_JSON_LENGTH)}..."
+
+
+def whole_words(text: str, limit: int) -> str:
+    """Return the beginning of the text, at most ``limit`` characters, without cutting a word in two.
+
+    A word that alone fills more than half of the limit is cut: Japanese has no spaces, and a key may have any length.
+    """
+    if len(text) <= limit:
+        return text
+    end = max(text.rfind(space, 0, limit + 1) for space in " \n\t")
+    return text[: end if end > limit // 2 else limit].rstrip()
 
 
 def _json_of_foreign_type(value: Any) -> Any:

@@ -14,12 +14,8 @@ from stream_protocol.serving.adk_runner._runner import (
     resumed_agent,
     runner_for,
 )
-from stream_protocol.serving.adk_runner._session_services import (
-    SessionServiceError,
-    is_in_memory,
-    load_session_service,
-    without_password,
-)
+from stream_protocol.serving.adk_runner._session_services import SessionServiceError, load_session_service
+from stream_protocol.serving.adk_runner._session_uris import is_in_memory, without_password
 from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
 
 __all__ = [

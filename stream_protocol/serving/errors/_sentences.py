@@ -12,7 +12,7 @@ from google.adk.models import BaseLlm
 from google.adk.tools.base_tool import BaseTool
 
 from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, AgentRunError, RunLimitError
-from stream_protocol.serving.errors._origin import find_origin, own_line
+from stream_protocol.serving.errors._origin import find_origin, own_line, stated_problem
 from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer
 from stream_protocol.serving.errors._text import error_text, one_line, said
 
@@ -228,5 +228,16 @@ def _text(error: BaseException, *, quoting: bool) -> str:
 
 def _told(error: BaseException, *, quoting: bool) -> str:
     """What the exception says, and where in the app's code: without a full stop."""
-    text = _text(error, quoting=quoting).rstrip(".")
+    if quoting:
+        return located_text(error)
+    name = type(error).__name__
+    return f"{name} ({line})" if (line := own_line(error)) else name
+
+
+def located_text(error: BaseException) -> str:
+    """Return the exception's type, what it says, and its file and line if known: without a full stop."""
+    if (stated := stated_problem(error)) is not None:
+        problem, place = stated
+        return f"{type(error).__name__}: {one_line(problem).rstrip('.')} ({place})"
+    text = error_text(error).rstrip(".")
     return f"{text} ({line})" if (line := own_line(error)) else text

@@ -8,6 +8,7 @@ from stream_protocol.serving.http._metrics_page import MetricsPage
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._request_body import RequestBodies, dropping_body_if_refused, read_small
 from stream_protocol.serving.http._response_body import response_body
+from stream_protocol.serving.http._response_headers import ResponseHeaders
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import require_trusted_origin, trusted_origins
@@ -24,6 +25,7 @@ __all__ = [
     "PageInfo",
     "Prepare",
     "RequestBodies",
+    "ResponseHeaders",
     "ServerLimits",
     "Suggestion",
     "UIMessageStreamResponse",

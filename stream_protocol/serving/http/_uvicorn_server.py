@@ -124,6 +124,10 @@ BROKEN_OFF: Final = "ASGI callable returned without completing response."
 """uvicorn's error for a response that has no end."""
 
 
+CANCELLED: Final = "CancelledError"
+"""The end of the traceback that Starlette reports when a second signal ends the server: what it waited for is over."""
+
+
 class RareRecords(logging.Filter):
     """Lets each sentence of uvicorn's pass at most once in ``WARNING_SECONDS``; tracebacks pass always.
 
@@ -139,7 +143,7 @@ class RareRecords(logging.Filter):
         """Whether the record is logged."""
         if record.exc_info:
             return True
-        if record.msg == BROKEN_OFF:
+        if record.msg == BROKEN_OFF or str(record.msg).rstrip().endswith(CANCELLED):
             return False
         is_due = record.created >= self._not_before.get(record.msg, 0.0)
         if is_due:
