@@ -353,8 +353,9 @@ class ChatService:
                 attempt.accept(planned.turn.answers)
             slot.is_ending = lambda: claimed.log.closed
             claimed.observer.requested_at = requested_at
+            reader = claimed.log.read()
             await self._until_accepted(claimed, self._start(claimed, job, held.pop_all()))
-            return claimed.log.read()
+            return reader
 
     async def respond_chunks(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
