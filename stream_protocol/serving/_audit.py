@@ -8,7 +8,7 @@ import json
 import logging
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import Context
 from dataclasses import asdict, dataclass
@@ -128,10 +128,12 @@ class Attempt:
         self.events = []
         self.decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
-    def accept(self) -> None:
-        """Records that its answers were taken."""
-        for decision in self.decisions or ():
-            self._accept(decision)
+    def accept(self, answers: Iterable[CallAnswer]) -> None:
+        """Records that these of its answers are stored. A refusal of the request is then one of all others."""
+        for answer in answers:
+            if self.decisions and answer.decision in self.decisions:
+                self.decisions = tuple(decision for decision in self.decisions if decision != answer.decision)
+                self._accept(answer.decision)
 
 
 class AuditTrail:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
@@ -49,7 +49,7 @@ from stream_protocol.serving.chats import (
     restore_session,
     rewind_session,
 )
-from stream_protocol.serving.engine import LeftRuns, ResumedSessions
+from stream_protocol.serving.engine import LeftRuns, NotRecordedError, ResumedSessions
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunReader
 from stream_protocol.serving.runs import (
@@ -59,12 +59,14 @@ from stream_protocol.serving.runs import (
     ActiveRuns,
     ChatKey,
     Job,
+    LeaseLostError,
     Run,
     RunLimits,
     busy_refusal,
     chat_key,
     late_response,
     refusal_as_events,
+    stopped_refusal,
     unreachable_refusal,
     warn_of_other_workers,
     with_error,
@@ -97,7 +99,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.engine import Engine, RunRecord
     from stream_protocol.serving.run_logs import RunLog
-    from stream_protocol.session import HistoryCut, HistoryMode
+    from stream_protocol.session import CallAnswer, HistoryCut, HistoryMode
     from stream_protocol.wire import AnyChunk, ChatRequest, UIMessage
 
 logger = logging.getLogger(__name__)
@@ -345,13 +347,15 @@ class ChatService:
             if isinstance(planned.turn, NothingToRun):
                 return await self._stored_response(planned.turn, request, overrides)
             await slot.take()
-            job = await self._in_time(self._prepare_job(key, request, overrides, planned, planned.turn))
-            claimed.open()
-            attempt.accept()
+            accept = partial(_accept, claimed, attempt)
+            job = await self._in_time(self._prepare_job(key, request, overrides, planned, planned.turn, accept))
+            if isinstance(planned.turn, NewUserTurn):
+                attempt.accept(planned.turn.answers)
             slot.is_ending = lambda: claimed.log.closed
             claimed.observer.requested_at = requested_at
-            self._start(claimed, job, held.pop_all())
-            return claimed.log.read()
+            reader = claimed.log.read()
+            await self._until_accepted(claimed, self._start(claimed, job, held.pop_all()))
+            return reader
 
     async def respond_chunks(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
@@ -552,6 +556,7 @@ class ChatService:
         overrides: RunOverrides,
         planned: _Planned,
         turn: NewUserTurn | AnsweredCalls,
+        accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
         """Creates or rewinds the session for the planned ``turn``, and stores the answers that came with words."""
         session = planned.session
@@ -560,7 +565,7 @@ class ChatService:
         session = session or await create_session(planned.runner, *key)
         for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
-        job = self._job(request, turn, session, overrides, planned.runner)
+        job = self._job(request, turn, session, overrides, planned.runner, accept)
         await long_work(job.read_session, events=session.events)
         return job
 
@@ -608,6 +613,7 @@ class ChatService:
         session: Session,
         overrides: RunOverrides,
         runner: Runner,
+        accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
         options = self._options_for(request.id, overrides.artifact_base)
         if runner.agent is not self.runner.agent:
@@ -623,6 +629,7 @@ class ChatService:
             run_config=self._run_config,
             options=options,
             recorder=self._recorder.turn(request, app_name=runner.app_name, user_id=session.user_id, options=options),
+            on_stored=accept,
         )
 
     def _options_for(self, chat_id: str, artifact_base: str | None) -> ConverterOptions:
@@ -632,8 +639,32 @@ class ChatService:
             options.setdefault("artifact_url", artifact_urls(base, chat_id))
         return options
 
-    def _start(self, run: Run, job: Job, claim: ExitStack) -> None:
-        self._keep(asyncio.create_task(self._run_job(run, job, claim)))
+    def _start(self, run: Run, job: Job, claim: ExitStack) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._run_job(run, job, claim))
+        self._keep(task)
+        return task
+
+    async def _until_accepted(self, run: Run, task: asyncio.Task[None]) -> None:
+        """Waits until what the request says is stored, and with an engine on record. The run's ``task`` stores it.
+
+        Raises ``ChatRequestError`` if it is not: 503 if a store refuses it or takes too long, 409 if the run was
+        stopped before. Raises what the agent failed with if it failed before.
+        """
+
+        async def accepted() -> None:
+            opened = asyncio.create_task(run.opened.wait())
+            try:
+                await asyncio.wait({opened, task}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                opened.cancel()
+            if not run.is_open:
+                raise _not_stored(run, task)
+
+        try:
+            await self._in_time(accepted())
+        except ChatRequestError:
+            run.give_up()
+            raise
 
     def _keep(self, task: asyncio.Task[Any]) -> None:
         """Keeps a reference to the task until it ends: the event loop has only a weak one. ``aclose`` waits for it."""
@@ -662,8 +693,11 @@ class ChatService:
         try:
             await run.run_agent(events, job.start_response, job.recorder)
         finally:
-            await self._complete_session(run, job)
-            await self._notify(run, job)
+            if run.outcome == "finish":
+                job.on_stored(job.answers)  # an agent of a class that stores nothing by itself
+            if run.is_open:
+                await self._complete_session(run, job)
+                await self._notify(run, job)
 
     def _watched_by(self, engine: Engine | None) -> LeftRuns | None:
         """What becomes of runs that are left by their worker; ``None`` if nothing does."""
@@ -703,7 +737,7 @@ class ChatService:
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = copy(self.runner)
         runner.session_service = sessions
-        job = self._job(request, turn, sessions.found, overrides, runner)
+        job = self._job(request, turn, sessions.found, overrides, runner, lambda _: None)
         run.open()
         self._keep(asyncio.create_task(self._run_again(run, job, record, sessions, claim.pop_all())))
         return True
@@ -782,6 +816,31 @@ class ChatService:
     async def _read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
         async with self._reads.turn(user_id):
             return await read()
+
+
+def _accept(run: Run, attempt: Attempt, answers: Sequence[CallAnswer]) -> None:
+    """Accepts a request when what it says is stored. ``answers``: those that hold from now on.
+
+    A request whose approvals were stopped before they were stored stays refused, although its denials hold.
+    """
+    if not run.is_open:
+        attempt.accept(answers)
+        if not attempt.decisions:
+            run.open()
+
+
+def _not_stored(run: Run, task: asyncio.Task[None]) -> BaseException:
+    """Why a request was not accepted whose run has ended."""
+    failure = None if task.cancelled() else task.exception()
+    match failure or run.observer.error:
+        case None:
+            return stopped_refusal()
+        case NotRecordedError():
+            return unreachable_refusal(ENGINE)
+        case LeaseLostError():
+            return unreachable_refusal("run_log")
+        case error:
+            return error
 
 
 async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:

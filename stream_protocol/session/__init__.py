@@ -18,6 +18,7 @@ from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn, plan
 from stream_protocol.session._run_input import (
     RunInput,
+    denial_events,
     events_before_words,
     responses_missing_for_model,
     run_config_for_turn,
@@ -83,6 +84,7 @@ __all__ = [
     "artifact_path",
     "attempted_decisions",
     "completing_events",
+    "denial_events",
     "events_before_words",
     "external_calls",
     "fingerprint",

@@ -173,10 +173,11 @@ class EventBuffer:
         """Reads all events from the first on until the log is closed. A piece is one event, or several in up to
         ``PIECE_BYTES``.
 
-        ``rebuild``: for a page that has nothing of the message: ``past`` comes after the first event, ``start``.
+        ``rebuild``: for a page that has nothing of the message: ``past`` comes after the first event, ``start``. A
+        reader that is made before the first event gets the events as they were appended, whenever it begins to read.
         """
         cursor = _Cursor()
-        return RunReader(self._read(cursor, rebuild=rebuild), cursor.cut_off)
+        return RunReader(self._read(cursor, rebuild=rebuild, late=self.count > 0), cursor.cut_off)
 
     async def changed(self, position: int) -> None:
         """Waits until there are more events than ``position``, or the log is closed."""
@@ -197,12 +198,12 @@ class EventBuffer:
             if future in self._waiting:
                 self._waiting.remove(future)
 
-    async def _read(self, cursor: "_Cursor", *, rebuild: bool) -> AsyncGenerator[bytes]:
+    async def _read(self, cursor: "_Cursor", *, rebuild: bool, late: bool) -> AsyncGenerator[bytes]:
         self._enter(cursor)
         try:
             if rebuild and not self.count:
                 await self.changed(0)
-            if self.count:
+            if self.count and (late or rebuild or self._joined_count):
                 async for piece in self._read_joined(cursor, self._past if rebuild else b""):
                     yield piece
             while not cursor.cut_off.is_set():

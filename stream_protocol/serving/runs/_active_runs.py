@@ -61,6 +61,11 @@ def unreachable_refusal(store: str) -> ChatRequestError:
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
 
 
+def stopped_refusal() -> ChatRequestError:
+    """The refusal of a request whose run was stopped before it had stored what the request says."""
+    return ChatRequestError("The chat was stopped before this was stored. Send it again.", status=409)
+
+
 def _not_ended_refusal() -> ChatRequestError:
     text = "The last answer of this chat has not stopped yet. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="still_stopping")

@@ -5,7 +5,7 @@ It gives the run its ADK events and the beginning of its response, and knows the
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import dataclass, replace
@@ -16,20 +16,22 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
-from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
+from stream_protocol.convert import USER, ConverterOptions, Settings, sse_conversion
 from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.serving.adk_runner import announces_user_message, with_cheap_telemetry
-from stream_protocol.serving.chats import title_delta
+from stream_protocol.serving.chats import ObservedSessions, find_session, title_delta
 from stream_protocol.serving.runs._run import StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
     Transcript,
+    denial_events,
     responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
     transcript_to_messages,
 )
+from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.wire import encode_sse
 from stream_protocol.wire.client import message_to_chunks
 
@@ -38,11 +40,15 @@ if TYPE_CHECKING:
 
     from google.adk.runners import Runner
     from google.adk.sessions import Session
-    from google.genai import types
 
     from stream_protocol.serving._overrides import RunOverrides
     from stream_protocol.serving._recorder_protocol import TurnRecorder
+    from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
+
+
+class StoppedBeforeStoredError(Exception):
+    """A run was stopped before the answers that it was given are stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +64,9 @@ class Job:
     run_config: RunConfig
     options: ConverterOptions
     recorder: TurnRecorder
+    on_stored: Callable[[Sequence[CallAnswer]], None]
+    """Called when the session has the user's message, or the first answers, with the answers that hold from then on:
+    all of the turn, or only the denials of a run that was stopped before."""
     invocation_id: str | None = None
     """What ADK shall call the invocation of new words; ``None``: ADK names it."""
 
@@ -65,6 +74,11 @@ class Job:
     def transcript(self) -> Transcript:
         """The conversation before the run."""
         return Transcript(self.session.events)
+
+    @property
+    def answers(self) -> tuple[CallAnswer, ...]:
+        """The answers of the turn that its run is given."""
+        return self.turn.answers if isinstance(self.turn, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
         """The same turn, run by another runner for the same sessions."""
@@ -103,25 +117,35 @@ class Job:
         """Runs the agent and yields ADK's events. ``request``: the fingerprint of the request, which they keep.
 
         The user's own event is the first. It has the invocation id, from which the message gets its id. So the message
-        has its id before the model says anything. Words are stored even if the run was stopped before it began. Answers
-        are not: they would run nothing, so their calls stay open.
+        has its id before the model says anything. A message is stored even if the run was stopped before it began. Of
+        answers only the denials are: the others would run nothing, so their calls stay open.
         """
         # A copy: `messages_before_response` and `complete_session` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        for run_input in run_inputs(self.turn, request):
-            if abort_signal.is_set() and isinstance(self.turn, AnsweredCalls):
-                return
-            for event in run_input.before:
+        inputs = run_inputs(self.turn, request)
+        for number, run_input in enumerate(inputs):
+            if number:  # ADK has appended to the session since
+                session = await find_session(self.runner, session.user_id, session.id) or session
+            with suppress(StoppedBeforeStoredError):
+                if not self._is_stopped(abort_signal):
+                    for event in run_input.before:
+                        yield await self.runner.session_service.append_event(session, event)
+                    async with aclosing(self._run(run_input, session, abort_signal, request)) as events:
+                        async for event in events:
+                            yield event
+                    continue
+            left = [answer for each in inputs[number:] for answer in each.answers]
+            for event in denial_events(left, self.turn.reasons, request):
                 yield await self.runner.session_service.append_event(session, event)
-            async with aclosing(self._run(run_input.content, session, abort_signal, request)) as events:
-                async for event in events:
-                    yield event
+            self.on_stored([answer for answer in left if answer.is_denial])
+            return
 
     async def _run(
-        self, content: types.Content, session: Session, abort_signal: asyncio.Event, request: str
+        self, run_input: RunInput, session: Session, abort_signal: asyncio.Event, request: str
     ) -> AsyncGenerator[Event]:
+        content = run_input.content
         invocation_id = self._announced_invocation()
         if invocation_id is not None:
             yield Event(author="user", invocation_id=invocation_id, content=content)
@@ -130,7 +154,9 @@ class Job:
                 await self.runner.session_service.append_event(session, opening)
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
         named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
-        events = self.runner.run_async(
+        # Answers are stored whole or not at all: not only those in `before`.
+        runner = self._observed_runner(request, None if run_input.before else abort_signal)
+        events = runner.run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,
@@ -143,6 +169,34 @@ class Job:
         async with aclosing(events):
             async for event in events:
                 yield event
+
+    def _observed_runner(self, request: str, abort_signal: asyncio.Event | None) -> Runner:
+        """The runner, which reports when it has stored the user's message or the answers that it was given.
+
+        ``abort_signal``: set before that, it makes the runner fail with ``StoppedBeforeStoredError``.
+        """
+        refusing = False
+
+        def is_input(event: Event) -> bool:
+            return event.author == USER and EventMetadata.of(event).request == request
+
+        def before_storing(event: Event) -> None:
+            nonlocal refusing
+            refusing = refusing or (abort_signal is not None and is_input(event) and self._is_stopped(abort_signal))
+            if refusing:  # ADK would also store that it closes the calls which wait
+                raise StoppedBeforeStoredError
+
+        def stored(event: Event) -> None:
+            if is_input(event):
+                self.on_stored(self.answers)
+
+        observed = copy(self.runner)
+        observed.session_service = ObservedSessions(self.runner.session_service, before_storing, stored)
+        return observed
+
+    def _is_stopped(self, abort_signal: asyncio.Event) -> bool:
+        """Whether nothing of the turn but denials is stored any more."""
+        return abort_signal.is_set() and isinstance(self.turn, AnsweredCalls)
 
     def _announced_invocation(self) -> str | None:
         """Returns the invocation id to give to ADK if ADK does not yield the user's event first; else ``None``."""
