@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
+from stream_protocol.check._captured_response import later_error, python_hint, why_no_stream, why_unknown_text
 from stream_protocol.check._rules import Finding, Problem, Rule
 from stream_protocol.check._stream_checker import StreamChecker
 from stream_protocol.recording.read import (
@@ -69,6 +70,8 @@ def _check(
     form = detect_form(head)
     if not text:
         raise UnreadableError("the file is empty")
+    if (reason := why_no_stream(text)) is not None:
+        raise UnreadableError(reason)
     if form is Form.CAPTURE and not _begins_with_event(text):
         yield from _check_sse(event_lines(pieces), StreamChecker(versions))
     elif _begins_with_chunk(text):
@@ -81,7 +84,7 @@ def _check(
     elif "\0" not in text and _V4_LINE.match(text):
         raise UnreadableError("this is the data stream of AI SDK 4, which later clients do not read")
     else:
-        raise UnreadableError("neither an event stream, nor chunks, nor ADK events")
+        raise UnreadableError(why_unknown_text(text))
 
 
 def _begins_with_event(text: str) -> bool:
@@ -102,7 +105,7 @@ def _begins_with_chunk(text: str) -> bool:
 def _check_sse(lines: Iterable[Line], checker: StreamChecker) -> Iterator[Finding]:
     bare_cr: list[int] = []
     ended = done = False
-    for event in sse_events(_note_bare_cr(lines, bare_cr)):
+    for event in sse_events(_note_bare_cr(_refuse_errors(lines), bare_cr)):
         done = event.complete and event.data == _DONE
         if done and checker.in_response:
             yield from checker.end_response()
@@ -118,6 +121,14 @@ def _check_sse(lines: Iterable[Line], checker: StreamChecker) -> Iterator[Findin
     if bare_cr:
         problem = Problem(Rule.BARE_CR, "The line ends in a CR alone, not in LF or CRLF.")
         yield from checker.report(problem, line=bare_cr[0])
+
+
+def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yields the same lines. Raises ``UnreadableError`` for the head of an HTTP error: captures follow each other."""
+    for line in lines:
+        if (reason := later_error(line.text)) is not None:
+            raise UnreadableError(f"line {line.number}: {reason}")
+        yield line
 
 
 def _note_bare_cr(lines: Iterable[Line], bare_cr: list[int]) -> Iterator[Line]:
@@ -136,7 +147,8 @@ def _check_jsonl(lines: Iterable[Line], checker: StreamChecker) -> Iterator[Find
         elif text and text != _DONE:
             for finding in checker.check_data(text, line.number):
                 if finding.rule is Rule.INVALID_JSON:
-                    raise UnreadableError(f"line {line.number} is not JSON")
+                    hint = python_hint(text)
+                    raise UnreadableError(f"line {line.number} is not JSON" + (f": {hint}" if hint else ""))
                 if finding.rule is Rule.NOT_A_CHUNK and _EVENT_KEY.search(text):
                     raise UnreadableError(f"line {line.number} is an ADK event among chunks")
                 yield finding

@@ -107,7 +107,10 @@ _EXAMPLES: Final = {
     help="Show on the page how an answer came to be: each ADK event and its chunks. For developers.",
 )
 @click.option(
-    "--reload", is_flag=True, help="Load the agent anew when one of its files changes. Chats in memory are gone then."
+    "--reload",
+    is_flag=True,
+    help="Load the agent anew when one of its files changes. Chats in memory are gone then. While the agent cannot be "
+    "loaded, requests get 503 with the reason.",
 )
 @click.option(
     "--session-service-uri",
