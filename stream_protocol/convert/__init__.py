@@ -10,9 +10,11 @@ from stream_protocol.convert._endings import (
     DEFAULT_ERROR_TEXT,
     FINISH_REASONS,
     NO_CONTENT,
+    UNEXPLAINED,
     AgentRunError,
     RunLimitError,
     reports_error,
+    told_reason,
 )
 from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
 from stream_protocol.convert._options import (
@@ -52,6 +54,7 @@ __all__ = [
     "NO_CONTENT",
     "RUN_FAILED_TEXT",
     "RUN_STOPPED_TEXT",
+    "UNEXPLAINED",
     "UNKNOWN_MEDIA_TYPE",
     "USER",
     "AgentRunError",
@@ -91,5 +94,6 @@ __all__ = [
     "sse_conversion",
     "stream_chunks",
     "stream_sse",
+    "told_reason",
     "without_sound",
 ]

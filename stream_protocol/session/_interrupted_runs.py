@@ -13,14 +13,13 @@ from google.genai import types
 
 from stream_protocol.convert import (
     ABORTED,
-    FINISH_REASONS,
-    NO_CONTENT,
     RUN_FAILED_TEXT,
     RUN_STOPPED_TEXT,
     USER,
     Ending,
     relay_marks,
     reports_error,
+    told_reason,
 )
 from stream_protocol.session._run_output import RunOutput, event_like
 from stream_protocol.session.transcript import (
@@ -89,7 +88,7 @@ def _says_how_run_ended(last: Event, outcome: Ending) -> bool:
     """Whether the last event of the run says it already. ADK has the same code for an abort and a timeout."""
     if outcome == "abort":
         return last.error_code == ABORTED
-    return reports_error(last) and last.error_code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
+    return reports_error(last) and last.error_code != ABORTED and told_reason(last) is None
 
 
 def _end_mark(exchange: Exchange, agent: str, code: str) -> Event:
