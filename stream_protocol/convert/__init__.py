@@ -16,6 +16,7 @@ from stream_protocol.convert._endings import (
     reports_error,
     told_reason,
 )
+from stream_protocol.convert._function_responses import TOOL_FAILED_TEXT
 from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
 from stream_protocol.convert._options import (
     CONTROL_TOOLS,
@@ -54,6 +55,7 @@ __all__ = [
     "NO_CONTENT",
     "RUN_FAILED_TEXT",
     "RUN_STOPPED_TEXT",
+    "TOOL_FAILED_TEXT",
     "UNEXPLAINED",
     "UNKNOWN_MEDIA_TYPE",
     "USER",

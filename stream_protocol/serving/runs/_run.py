@@ -292,6 +292,7 @@ class Run:
             return
         try:
             response = self._ended_response(write_end)
+            self.output.failed_calls = response.failed_calls
             written = response.take()
             ending = without_loop(written, before=self.log.events(), continued=self._continued)
             self._log(ending)
