@@ -37,7 +37,7 @@ class PlayedChat:
         *earlier, target = self.before
         continued = target if target["role"] == "assistant" else None
         answer = fold_response(self.playback.released, continued, Settings(ai_sdk=ai_sdk))
-        return [*(earlier if continued else self.before), *([answer] if answer["id"] else [])]
+        return [*(earlier if continued else self.before), *([answer] if answer["id"] and answer["parts"] else [])]
 
 
 class Chats:

@@ -47,4 +47,4 @@ def transcript_to_messages(
         for number, response in enumerate(exchange.responses, 1):
             grows = running and exchange is shown[-1] and number == len(exchange.responses)
             page.add_events(response, ends=not grows)
-    return page.messages(running=running)
+    return page.messages()

@@ -3,6 +3,7 @@
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._models import model_names, used_models
+from stream_protocol.serving.adk_runner._run_plugin import RunPlugin, with_plugin
 from stream_protocol.serving.adk_runner._runner import (
     Target,
     agent_names,
@@ -20,6 +21,7 @@ from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
 
 __all__ = [
     "MemorySessionService",
+    "RunPlugin",
     "SessionServiceError",
     "Target",
     "TargetError",
@@ -37,5 +39,6 @@ __all__ = [
     "runner_for",
     "used_models",
     "with_cheap_telemetry",
+    "with_plugin",
     "without_password",
 ]

@@ -11,9 +11,9 @@ from typing import Final
 from google.adk.models import BaseLlm
 from google.adk.tools.base_tool import BaseTool
 
-from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, AgentRunError, RunLimitError
+from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, UNEXPLAINED, AgentRunError, RunLimitError
 from stream_protocol.serving.errors._origin import find_origin, own_line, stated_problem
-from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer
+from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer, words_of
 from stream_protocol.serving.errors._text import error_text, one_line, said
 
 _TIMEOUTS: Final = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})
@@ -90,7 +90,7 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
 
 
 def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
-    code, message = error.code, one_line(error.message or "")
+    code, message = error.code, one_line(words_of(error.message or ""))
     if not quoting:
         code, message = code if code and _NAME.fullmatch(code) else None, ""
     told = f"{code}: {message}" if code and message else code or message
@@ -104,6 +104,8 @@ def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
         return f"The model reached its limit of tokens before it said anything ({told}): raise `max_output_tokens`."
     if code == NO_CONTENT:
         return f"The model answered nothing ({told}): try again."
+    if code in UNEXPLAINED:
+        return f"The model did not finish its answer ({message or code}): try again."
     return f"The agent reported an error: {(told or 'without a word').rstrip('.')}."
 
 

@@ -5,6 +5,7 @@ It gives the run its ADK events and the beginning of its response, and knows the
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
@@ -17,9 +18,10 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.convert import USER, ConverterOptions, Settings, sse_conversion
-from stream_protocol.convert.calls import NO_IDS, CallIds
-from stream_protocol.serving.adk_runner import announces_user_message, with_cheap_telemetry
-from stream_protocol.serving.chats import ObservedSessions, find_session, title_delta
+from stream_protocol.convert.calls import NO_IDS, CallIds, raising_calls
+from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.adk_runner import RunPlugin, announces_user_message, with_cheap_telemetry, with_plugin
+from stream_protocol.serving.chats import WITHOUT_EVENTS, ObservedSessions, find_session, title_delta
 from stream_protocol.serving.runs._run import StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
@@ -29,6 +31,7 @@ from stream_protocol.session import (
     responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
+    tool_failure_events,
     transcript_to_messages,
 )
 from stream_protocol.session.transcript import EventMetadata
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
     from stream_protocol.serving._recorder_protocol import TurnRecorder
     from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
+
+logger = logging.getLogger(__name__)
 
 
 class StoppedBeforeStoredError(Exception):
@@ -147,16 +152,19 @@ class Job:
     ) -> AsyncGenerator[Event]:
         content = run_input.content
         invocation_id = self._announced_invocation()
+        complete: list[Event] = []
         if invocation_id is not None:
-            yield Event(author="user", invocation_id=invocation_id, content=content)
+            complete.append(Event(author="user", invocation_id=invocation_id, content=content))
+            yield complete[0]
             if self._needs_event():
                 opening = Event(author="user", invocation_id=invocation_id)
                 await self.runner.session_service.append_event(session, opening)
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
         named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
+        plugin = RunPlugin()
         # Answers are stored whole or not at all: not only those in `before`.
-        runner = self._observed_runner(request, None if run_input.before else abort_signal)
-        events = runner.run_async(
+        observed = self._observed_runner(request, None if run_input.before else abort_signal)
+        events = with_plugin(observed, plugin).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,
@@ -166,9 +174,42 @@ class Job:
             yield_user_message=True,
             abort_signal=abort_signal,
         )
-        async with aclosing(events):
-            async for event in events:
+        failure: Exception | None = None
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    if not event.partial:
+                        complete.append(event)
+                    yield event
+        except Exception as error:  # noqa: BLE001 - whatever the agent raises; raised again below
+            failure = error
+        if complete and not abort_signal.is_set():  # else tools may have failed because the run was stopped
+            for event in await self._store_tool_failures(plugin, [*session.events, *complete], failure):
                 yield event
+        if failure is not None:
+            raise failure
+
+    async def _store_tool_failures(
+        self, plugin: RunPlugin, events: Sequence[Event], failure: Exception | None
+    ) -> list[Event]:
+        """Appends errors for the calls whose tools raised and that nothing has answered, and returns these events.
+
+        ``events``: of the session, the run's last. ``failure``: what the run raised. If the store fails, the page is
+        told all the same.
+        """
+        call_ids = plugin.raised_in(events[-1].invocation_id) | (raising_calls(failure) if failure else frozenset())
+        if not call_ids:
+            return []
+        missing = await long_work(
+            lambda: tool_failure_events(Transcript(events), call_ids, run_failed=failure is not None), events=events
+        )
+        try:
+            key = (self.session.user_id, self.session.id)
+            if missing and (session := await find_session(self.runner, *key, config=WITHOUT_EVENTS)) is not None:
+                return [await self.runner.session_service.append_event(session, event) for event in missing]
+        except Exception:
+            logger.exception("That a tool failed could not be stored.")
+        return missing
 
     def _observed_runner(self, request: str, abort_signal: asyncio.Event | None) -> Runner:
         """The runner, which reports when it has stored the user's message or the answers that it was given.

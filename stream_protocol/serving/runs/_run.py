@@ -24,7 +24,7 @@ from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecor
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._loop_guard import without_loop
-from stream_protocol.serving.telemetry import RunObserver, lease_losses
+from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 
@@ -314,10 +314,14 @@ class Run:
             return
         try:
             response = self._ended_response(write_end)
+            self.output.failed_calls = response.failed_calls
             written = response.take()
             ending = without_loop(written, before=self.log.events(), continued=self._continued)
             self._log(ending)
             self._recorder.end(response.outcome if ending is written else "error")
+            if response.outcome == "finish" and ending is written and not self.observer.has_shown:
+                text = "The run %s of the chat %s ended without an answer: it showed nothing and reported no error."
+                logger.warning(text, self.id, current_chat())
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
