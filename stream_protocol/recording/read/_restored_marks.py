@@ -15,7 +15,7 @@ USER: Final = "user"
 
 _CONFIRMATION: Final = "adk_request_confirmation"
 _CREDENTIAL: Final = "adk_request_credential"
-_QUESTIONS: Final = frozenset({_CONFIRMATION, _CREDENTIAL, "adk_request_input"})
+_QUESTIONS: Final = (_CONFIRMATION, _CREDENTIAL, "adk_request_input")
 """The calls by which ADK asks the user. It marks each as long-running."""
 
 _NO_AGENTS: Final = (USER, "tool", "")
