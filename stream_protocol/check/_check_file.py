@@ -33,8 +33,9 @@ ALL_VERSIONS: Final[tuple[AiSdkVersion, ...]] = (6, 7)
 _DONE: Final = "[DONE]"
 _V4_LINE: Final = re.compile(r"[0-9a-z]:")
 _EVENT_KEY: Final = re.compile(
-    r'"(?:author|events|app_?[nN]ame|invocation_?[iI]d|recordings|eval_?(?:cases|id|Id)|eval_?[sS]et_?(?:result_?)?[iI]d'
-    r'|error_details|adk_ui_stream_recording)\\?"\s*:'
+    r'"(?:author|events|app_?name|invocation_?id|recordings|eval_?(?:cases|id)|eval_?case_?(?:id|results)'
+    r'|eval_?set_?(?:result_?)?id|agent_?data|query|error_details|adk_ui_stream_recording)\\?"\s*:',
+    re.IGNORECASE,
 )
 
 

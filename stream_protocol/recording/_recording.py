@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -95,9 +96,14 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     done anything in it, or if all was taken back.
     """
     path, warn, finder, beginnings = Path(path), WarnOnce(), OmissionFinder(), BeginningFinder()
-    events = (item.event for item in _read_items(path, session, warn) if isinstance(item, TimedEvent))
+    items = _read_items(path, session, warn)
+    first = next(items, None)
+    events = (item.event for item in chain((first,), items) if isinstance(item, TimedEvent))
     delegated = find_task_agents(beginnings.watch(finder.watch(events)))
-    recording = Recording(path, session, delegated, finder.found(), beginnings.found(), warn)
+    omissions = finder.found()
+    if isinstance(first, TurnRecord):  # recorded runs are in the order in which the page was shown them
+        omissions = replace(omissions, moved={})
+    recording = Recording(path, session, delegated, omissions, beginnings.found(), warn)
     if not any(_shows_something(head, items) for head, items in recording.stream_turns()):
         raise RecordingError(_why_nothing(recording))
     return recording

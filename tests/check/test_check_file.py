@@ -391,7 +391,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "a stream among chunks": (jsonl(START) + sse(FINISH), "line 2 is not JSON"),
     "chunks in a stream": (sse(START) + jsonl(FINISH), "line 3 is JSON without `data:`, in an event stream"),
     "an event among chunks": (jsonl(START, EVENT), "line 2 is an ADK event among chunks"),
-    "no ADK event": (jsonl('{"author": 1}'), "line 1 is not an ADK event: it has no author"),
+    "no ADK event": (jsonl('{"author": 1}'), "line 1 is not an ADK event: its author is of the type int"),
     "a chunk among events": (
         jsonl(EVENT, START),
         "line 2 is not an ADK event: it is a chunk of a UI message stream",

@@ -32,12 +32,20 @@ def read_event(value: object, warn: WarnOnce) -> "Event":
     if not isinstance(value, dict):
         raise NotAnEventError(f"it is of the type {type(value).__name__}")
     if not isinstance(value.get("author"), str) or not value["author"]:
-        # `author` is the one key that every ADK event has.
-        is_chunk = isinstance(value.get("type"), str)
-        raise NotAnEventError("it is a chunk of a UI message stream" if is_chunk else "it has no author")
+        raise NotAnEventError(_why_no_author(value))  # the one key that every ADK event has
     from stream_protocol.convert.events._lenient_events import read_leniently
 
     return read_leniently(value, warn)
+
+
+def _why_no_author(value: dict[str, Any]) -> str:
+    if (author := value.get("author")) is not None:
+        return "its author is empty" if author == "" else f"its author is of the type {type(author).__name__}"
+    from stream_protocol.wire.client import refusal
+
+    refused = refusal(value, ai_sdk=7)
+    is_chunk = refused is None or refused.why not in ("no chunk", "unknown type")
+    return "it is a chunk of a UI message stream" if is_chunk else "it has no author"
 
 
 def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Event]":
