@@ -8,16 +8,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from stream_protocol._origins import check_origins
 from stream_protocol.inspector._inspector import Inspector
 from stream_protocol.inspector._inspector_endpoints import InspectorEndpoints
 from stream_protocol.serving import ChatService, Identify, local_user, plain_text_errors
 from stream_protocol.serving.http import (
     INSPECTOR,
+    check_route_path,
+    cross_origin_routes,
     dropping_body_if_refused,
     identify_user,
     require_trusted_origin,
-    trusted_origins,
 )
+from stream_protocol.wire import check_callable, check_instance
 
 
 def inspector_routes(
@@ -39,12 +42,16 @@ def inspector_routes(
 
     ``inspector``: the service's recorder. ``identify`` and ``allow_origins`` as in ``chat_routes``.
     """
+    check_instance("inspector", inspector, Inspector, "an Inspector")
+    check_instance("service", service, ChatService, "a ChatService")
+    check_route_path("path", path)
+    check_callable("identify", identify, ("request",))
     endpoints = InspectorEndpoints(inspector, service)
-    trusted = trusted_origins(allow_origins)
+    trusted = check_origins("allow_origins", allow_origins)
 
     def route(
         method: str, path: str, endpoint: Callable[[Request, str], Awaitable[Response]], name: str | None = None
-    ) -> BaseRoute:
+    ) -> Route:
         async def admitted(request: Request) -> Response:
             async with dropping_body_if_refused(request):
                 user_id = await identify_user(identify, request)
@@ -57,7 +64,7 @@ def inspector_routes(
 
     chat = path + "/{chat_id}/inspect"
     files = path.rpartition("/")[0] + "/inspect"
-    return [
+    routes = [
         route("GET", chat, endpoints.chat, INSPECTOR),
         route("GET", chat + "/findings", endpoints.chat_findings),
         route("GET", chat + "/recording", endpoints.chat_recording),
@@ -66,3 +73,4 @@ def inspector_routes(
         route("POST", files + "/recording", endpoints.file_recording),
         route("POST", files + "/pytest", endpoints.file_test),
     ]
+    return cross_origin_routes(routes, trusted)

@@ -24,25 +24,42 @@ class NotAnEventError(StreamProtocolError):
         self.reason = reason
 
 
+class UnexpectedItemError(NotAnEventError, TypeError):
+    """It cannot have been meant for an event: a text, a chunk, any object. So the program is wrong, not what it reads.
+
+    Functions over an iterator raise this, where another failure of the run is a part of the response.
+    """
+
+
 def read_event(value: object, warn: WarnOnce) -> "Event":
     """Returns the event of a dictionary, which is not changed.
 
     Fields and values that the installed ADK cannot read are left out, with a warning each. Raises ``NotAnEventError``.
     """
     if not isinstance(value, dict):
-        raise NotAnEventError(f"it is of the type {type(value).__name__}")
+        raise UnexpectedItemError(f"it is of the type {type(value).__name__}")
     if not isinstance(value.get("author"), str) or not value["author"]:
         # `author` is the one key that every ADK event has.
-        is_chunk = isinstance(value.get("type"), str)
-        raise NotAnEventError("it is a chunk of a UI message stream" if is_chunk else "it has no author")
+        if isinstance(value.get("type"), str):
+            raise UnexpectedItemError("it is a chunk of a UI message stream")
+        raise NotAnEventError("it has no author")
     from stream_protocol.convert.events._lenient_events import read_leniently
 
     return read_leniently(value, warn)
 
 
 def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Event]":
-    """The events, with ``read_event`` of each dictionary. Where there is none they are not copied."""
+    """The events, with ``read_event`` of all that is none of ADK's. Where there is nothing else they are not copied.
+
+    Raises ``NotAnEventError``.
+    """
     known: Sequence[Any] = events if isinstance(events, Sequence) else tuple(events)
-    if any(issubclass(kind, dict) for kind in set(map(type, known))):
-        return [read_event(event, warn) if isinstance(event, dict) else event for event in known]
-    return known
+    one_of_each_type = {type(event): event for event in known}
+    if all(map(_is_event, one_of_each_type.values())):
+        return known
+    return [event if _is_event(event) else read_event(event, warn) for event in known]
+
+
+def _is_event(value: Any) -> bool:
+    """Whether the value has what every event of ADK has. A dictionary may have its keys as attributes, too."""
+    return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

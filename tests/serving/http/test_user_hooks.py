@@ -6,7 +6,7 @@ from google.adk.agents import LlmAgent
 
 from stream_protocol.serving import create_app, header_user
 from stream_protocol.testing import ScriptedLlm
-from tests.serving.support import chat, chunks, client, said, text
+from tests.serving.support import chat, chunks, client, said, text, why
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ async def test_an_id_that_a_session_store_may_refuse_is_nobodys_on_every_route(u
                 ("GET", "/api/chat/c1/artifacts/a.txt"),
             )
         ]
-    assert {(answer.status_code, answer.text) for answer in answers} == {(401, sentence)}
+    assert {(answer.status_code, why(answer)) for answer in answers} == {(401, sentence)}
 
 
 @pytest.mark.parametrize(
