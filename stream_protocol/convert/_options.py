@@ -161,8 +161,10 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_tools(tools: frozenset[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
-    """The options, with these tools added to their hidden ones."""
-    return {**options, "hidden_tools": _add_tools(tools, options.get("hidden_tools", ()))} if tools else options
+    """The options, with these tools added to their hidden ones. Raises ``StreamProtocolError`` as ``Settings``."""
+    hidden = options.get("hidden_tools", ())
+    _check_tools("hidden_tools", hidden)
+    return {**options, "hidden_tools": _add_tools(tools, hidden)} if tools else options
 
 
 def _add_tools(tools: ToolSelection, hidden: ToolSelection) -> ToolSelection:

@@ -11,13 +11,15 @@ from starlette.routing import BaseRoute, Route
 from stream_protocol._origins import check_origins
 from stream_protocol.inspector._inspector import Inspector
 from stream_protocol.inspector._inspector_endpoints import InspectorEndpoints
-from stream_protocol.serving import ChatService, Identify, local_user, plain_text_errors
+from stream_protocol.serving import ChatService, Identify, local_user
 from stream_protocol.serving.http import (
     INSPECTOR,
     check_route_path,
     cross_origin_routes,
     dropping_body_if_refused,
     identify_user,
+    json_errors,
+    plain_text_errors,
     require_trusted_origin,
 )
 from stream_protocol.wire import check_callable, check_instance
@@ -49,6 +51,8 @@ def inspector_routes(
     endpoints = InspectorEndpoints(inspector, service)
     trusted = check_origins("allow_origins", allow_origins)
 
+    json_endpoints = (endpoints.chat, endpoints.chat_findings)
+
     def route(
         method: str, path: str, endpoint: Callable[[Request, str], Awaitable[Response]], name: str | None = None
     ) -> Route:
@@ -60,7 +64,8 @@ def inspector_routes(
                 service.count_request(user_id)
             return await endpoint(request, user_id)
 
-        return Route(path, plain_text_errors(admitted, service.error_text), methods=[method], name=name)
+        answering = json_errors if endpoint in json_endpoints else plain_text_errors
+        return Route(path, answering(admitted, service.error_text), methods=[method], name=name)
 
     chat = path + "/{chat_id}/inspect"
     files = path.rpartition("/")[0] + "/inspect"

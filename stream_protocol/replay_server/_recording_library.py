@@ -12,7 +12,7 @@ from typing import Final
 
 from stream_protocol.recording import RecordedTurn, Recording, RecordingError, load_recording
 from stream_protocol.replay_server._turn_summaries import TurnSummary, summarize_turn
-from stream_protocol.wire import ChatRequestError, check_mapping, check_path, check_text
+from stream_protocol.wire import ChatRequestError, check_instance, check_mapping, check_path, check_text
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +60,10 @@ class RecordingLibrary:
 
     def __init__(self, entries: Mapping[str, LibraryEntry]) -> None:
         check_mapping("entries", entries)
+        for entry in entries.values():
+            check_instance(
+                "entries", entry, LibraryEntry, "recordings by their names", hint="load_library(path) finds them"
+            )
         self._entries = entries
 
     def __iter__(self) -> Iterator[LibraryEntry]:

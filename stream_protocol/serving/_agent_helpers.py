@@ -174,7 +174,7 @@ def _check_model(model: Any) -> None:
     try:
         TypeAdapter(model)
     except PydanticUserError as error:
-        reason = error.message.partition("\n")[0].rstrip(".")
+        reason = error.message.partition(". ")[0].partition("\n")[0].rstrip(".")
         raise InvalidArgumentError(f"`model` must be {expected}, and {shown(model)} is not: {reason}.") from None
 
 
@@ -186,6 +186,7 @@ def _check_schema(name: str, schema: Any) -> None:
         raise argument_error(name, "a JSON schema as a dictionary, or None", schema, hint)
     if schema is None:
         return
+    check_mapping(name, schema)
     try:
         json_value(schema)
     except ValueError as error:

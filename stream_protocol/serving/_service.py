@@ -89,6 +89,7 @@ from stream_protocol.wire import (
     StreamProtocolError,
     check_count,
     check_flag,
+    check_instance,
     check_text,
     parse_chat_request,
 )
@@ -278,6 +279,7 @@ class ChatService:
         ``ChatEndpoints`` and ``SyncChatService.respond`` call it; whoever has requests and calls other methods does so
         by itself, before it reads a body.
         """
+        check_text("user_id", user_id)
         self._rates.count(user_id)
 
     async def respond(
@@ -427,6 +429,8 @@ class ChatService:
 
         Raises ``ChatRequestError`` (404) if there is no such artifact, or no such chat of this user.
         """
+        check_text("name", name)
+        check_count("version", version, minimum=0, or_none=True)
         session = await self._in_time(self._find_session(chat_key(user_id, chat_id)))
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
@@ -478,6 +482,7 @@ class ChatService:
         A client that only disconnects does not stop a run: it may be reloading the page. Raises ``ChatRequestError``
         (404) if this user has no such chat.
         """
+        check_text("chat_id", chat_id)
         with self._audit.acting(user_id, chat_id, "stop"):
             key = chat_key(user_id, chat_id)
             stop = partial(self._runs.stop, key)
@@ -493,6 +498,7 @@ class ChatService:
 
         Raises ``ChatRequestError``: 404 if this user has no such chat, 503 if the run does not end in time.
         """
+        check_text("chat_id", chat_id)
         with self._audit.acting(user_id, chat_id, "delete"), ExitStack() as claim:
             key = chat_key(user_id, chat_id)
             if await self._in_time(self._find_session(key)) is not None:
@@ -513,6 +519,7 @@ class ChatService:
 
     def error_text(self, error: BaseException) -> str:
         """Returns what a client sees of an error: the text of ``on_error``, by default a masked one."""
+        check_instance("error", error, BaseException, "an exception")
         return self._settings.error_text(error)
 
     async def drain(self) -> None:

@@ -33,6 +33,7 @@ def session_to_messages(
     The user's messages have the ids that their client gave them, or else those of their events.
     """
     check_flag("running", running)
+    Settings(**options)
     stored = session.get("events") if isinstance(session, dict) else getattr(session, "events", None)
     if not isinstance(stored, Sequence):
         raise argument_error("session", "a Session of ADK, or its JSON with `events`", session)

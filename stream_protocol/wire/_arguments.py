@@ -21,6 +21,10 @@ _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
 """The user of a URL, before its host. A password may be in it."""
 
 
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""A token of HTTP."""
+
+
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
     """Returns the error "`name` must be EXPECTED, not VALUE: HINT.", with a hint for a class or a coroutine."""
     if inspect.iscoroutine(value):
@@ -77,6 +81,11 @@ def check_pattern(name: str, value: object, pattern: re.Pattern[str], expected: 
     """Raises ``InvalidArgumentError`` unless the value is a text of this pattern, which ``expected`` describes."""
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise argument_error(name, expected, value)
+
+
+def check_header_name(name: str, value: object) -> None:
+    """Raises ``InvalidArgumentError`` unless the value can be the name of a header."""
+    check_pattern(name, value, _HEADER, 'the name of a header, such as "X-User"')
 
 
 def check_count(

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from starlette.requests import Request
 
 from stream_protocol.serving._overrides import RunOverrides
-from stream_protocol.wire import ChatRequest, ChatRequestError, check_instance, check_pattern, check_text
+from stream_protocol.wire import ChatRequest, ChatRequestError, check_header_name, check_instance, check_text
 
 LOCAL_USER: Final = "local"
 
@@ -23,9 +23,6 @@ MAX_USER_ID_LENGTH: Final = 128
 _UNSTORABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 """Some databases refuse the first and the last, and a log shows the others as lines. U+0080 to U+009F may be bytes of
 UTF-8 in a header, which is read as Latin-1."""
-
-_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-"""A token of HTTP."""
 
 Identify: TypeAlias = Callable[[Request], str | Awaitable[str]]
 """HTTP request -> the user's id. Raise ``starlette.exceptions.HTTPException(401)`` for a request without a user."""
@@ -46,7 +43,7 @@ def header_user(name: str) -> Identify:
     request without the header, or with it twice (from the client and from the proxy), gets 401. Raises
     ``StreamProtocolError`` for a name that no header has.
     """
-    check_pattern("name", name, _HEADER, 'the name of a header, such as "X-User"')
+    check_header_name("name", name)
 
     def identify(request: Request) -> str:
         # Only the blanks of HTTP: each byte is a character here, and the last one of "à" would be a blank to Python.
