@@ -5,7 +5,7 @@ events: these are converted first. The file is checked while it is read. Of each
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
@@ -24,10 +24,18 @@ from stream_protocol.recording.read import (
     text_lines,
     text_of,
 )
-from stream_protocol.wire import AiSdkVersion, parse_json
+from stream_protocol.wire import (
+    AI_SDK_VERSIONS,
+    AiSdkVersion,
+    argument_error,
+    check_choice,
+    check_path,
+    check_text,
+    parse_json,
+)
 from stream_protocol.wire.client import Line, sse_events
 
-ALL_VERSIONS: Final[tuple[AiSdkVersion, ...]] = (6, 7)
+ALL_VERSIONS: Final[tuple[AiSdkVersion, ...]] = AI_SDK_VERSIONS
 """The major versions of the AI SDK's clients that are known."""
 
 _DONE: Final = "[DONE]"
@@ -42,11 +50,25 @@ _EVENT_KEY: Final = re.compile(
 def check_file(
     path: str | Path, *, session: str | None = None, versions: Sequence[AiSdkVersion] = ALL_VERSIONS
 ) -> Iterator[Finding]:
-    """Yields what is wrong with the stream in a file, in the order of the file.
+    """Returns what is wrong with the stream in a file, in the order of the file.
 
     ``session`` chooses one of several sessions in a store or an evalset of ADK. Raises ``UnreadableError`` if the file
     is none of the three kinds. If only a later line shows that, the error comes after some findings.
     """
+    check_path("path", path)
+    check_text("session", session, or_none=True)
+    _check_versions(versions)
+    return _check_file(path, session, versions)
+
+
+def _check_versions(versions: object) -> None:
+    if not isinstance(versions, Collection) or isinstance(versions, str):
+        raise argument_error("versions", "a list of versions", versions)
+    for version in versions:
+        check_choice("versions", version, ALL_VERSIONS)
+
+
+def _check_file(path: str | Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
     try:
         with Path(path).open("rb") as stream:
             yield from _check(stream, Path(path) if stream.seekable() else None, session, versions)
@@ -57,7 +79,10 @@ def check_file(
 
 
 def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VERSIONS) -> Iterator[Finding]:
-    """Yields what is wrong with the stream in an open binary file or pipe. Raises as ``check_file`` does."""
+    """Returns what is wrong with the stream in an open binary file or pipe. Raises as ``check_file`` does."""
+    if not callable(getattr(stream, "read", None)):
+        raise argument_error("stream", 'a binary file that is open, such as open(path, "rb")', stream)
+    _check_versions(versions)
     return _check(stream, None, None, versions)
 
 

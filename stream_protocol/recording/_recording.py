@@ -26,7 +26,7 @@ from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
 from stream_protocol.session import BeginningFinder, OmissionFinder, Omissions, is_user_message, readable_event
-from stream_protocol.wire import AnyChunk
+from stream_protocol.wire import AnyChunk, check_path, check_text
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,6 +95,8 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     ``RecordingError`` if the file is no recording, and if a replay of it would show nothing: if nobody has said or
     done anything in it, or if all was taken back.
     """
+    check_path("path", path)
+    check_text("session", session, or_none=True)
     path, warn, finder, beginnings = Path(path), WarnOnce(), OmissionFinder(), BeginningFinder()
     items = _read_items(path, session, warn)
     first = next(items, None)

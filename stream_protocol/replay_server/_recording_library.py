@@ -13,7 +13,7 @@ from typing import Final
 from stream_protocol.recording import RecordedTurn, Recording, RecordingError, load_recording
 from stream_protocol.recording.read import is_expectation
 from stream_protocol.replay_server._turn_summaries import TurnSummary, summarize_turn
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, check_instance, check_mapping, check_path, check_text
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +60,11 @@ class RecordingLibrary:
     """At least one recording, in the order of their names."""
 
     def __init__(self, entries: Mapping[str, LibraryEntry]) -> None:
+        check_mapping("entries", entries)
+        for entry in entries.values():
+            check_instance(
+                "entries", entry, LibraryEntry, "recordings by their names", hint="load_library(path) finds them"
+            )
         self._entries = entries
 
     def __iter__(self) -> Iterator[LibraryEntry]:
@@ -78,6 +83,8 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     ``session`` chooses one of several in a file. Raises ``RecordingError`` if there is no recording, or if two files
     differ only in their suffix.
     """
+    check_path("path", path)
+    check_text("session", session, or_none=True)
     path = Path(path)
     entries = _load_all(path, session) if path.is_dir() else iter([_load(path, session)])
     by_name: dict[str, LibraryEntry] = {}

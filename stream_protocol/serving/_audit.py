@@ -23,7 +23,7 @@ import anyio.to_thread
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._time_limit import HookTimeoutError, in_time
 from stream_protocol.session import AttemptedDecisions, Decision, Transcript, attempted_decisions
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, check_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +94,7 @@ class AuditFile:
     """
 
     def __init__(self, path: str | Path) -> None:
+        check_path("path", path)
         self._path = path
         self._append(b"")
 

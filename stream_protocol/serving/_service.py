@@ -20,6 +20,7 @@ from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._readiness import Readiness
 from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
+from stream_protocol.serving._service_options import check_options, check_request
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT, HookTimeoutError, in_time
 from stream_protocol.serving.adk_runner import (
     Target,
@@ -85,7 +86,15 @@ from stream_protocol.session import (
     plan,
     transcript_to_messages,
 )
-from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
+from stream_protocol.wire import (
+    ChatRequestError,
+    StreamProtocolError,
+    check_count,
+    check_flag,
+    check_instance,
+    check_text,
+    parse_chat_request,
+)
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
@@ -199,15 +208,27 @@ class ChatService:
         engine: Engine | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
+        check_options(
+            history=history,
+            run_config=run_config,
+            run_log=run_log,
+            disconnect_grace=disconnect_grace,
+            run_timeout=run_timeout,
+            limits=limits,
+            on_busy=on_busy,
+            history_cut=history_cut,
+            stopping_wait=stopping_wait,
+            hook_timeout=hook_timeout,
+            files=files,
+            on_finish=on_finish,
+            on_audit=on_audit,
+            recorder=recorder,
+            engine=engine,
+        )
+        Settings(**options)
         self.runner = as_runner(target, session_service)
         self._history = history
         self._run_config = run_config or default_run_config()
-        if hook_timeout is not None and not hook_timeout > 0:  # refuses NaN, too
-            raise StreamProtocolError("`hook_timeout` must be a positive number of seconds, or None.")
-        if on_busy not in ("interrupt", "reject"):
-            raise StreamProtocolError('`on_busy` must be "interrupt" or "reject".')
-        if history_cut not in ("append", "rewind"):
-            raise StreamProtocolError('`history_cut` must be "append" or "rewind".')
         self._on_busy = on_busy
         self._history_cut: HistoryCut = history_cut
         self._hook_timeout = hook_timeout
@@ -260,6 +281,7 @@ class ChatService:
         ``ChatEndpoints`` and ``SyncChatService.respond`` call it; whoever has requests and calls other methods does so
         by itself, before it reads a body.
         """
+        check_text("user_id", user_id)
         self._rates.count(user_id)
 
     async def respond(
@@ -274,6 +296,8 @@ class ChatService:
         An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stopping_wait``
         its response begins, silent; if the answer is refused then, the response is one ``error`` chunk.
         """
+        check_text("user_id", user_id)
+        check_request(request, overrides)
         begins_run = self.accepts_runs  # who was let in before waits for a chat, and has it then
         try:
             return await self._respond(request, user_id, overrides, patience=self._stopping_wait, begins_run=begins_run)
@@ -382,6 +406,7 @@ class ChatService:
         ``artifact_base`` as in ``RunOverrides``. While a run goes on, the stored part of its message is included, and
         its calls without a result are left open.
         """
+        check_text("artifact_base", artifact_base, or_none=True)
         key = chat_key(user_id, chat_id)
         request = await self._runs.wait_until_settled(key)
         session = await self._in_time(self._find_session(key))
@@ -408,6 +433,8 @@ class ChatService:
 
         Raises ``ChatRequestError`` (404) if there is no such artifact, or no such chat of this user.
         """
+        check_text("name", name)
+        check_count("version", version, minimum=0, or_none=True)
         session = await self._in_time(self._find_session(chat_key(user_id, chat_id)))
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
@@ -431,6 +458,11 @@ class ChatService:
 
         Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of another list.
         """
+        check_text("user_id", user_id)
+        check_count("limit", limit)
+        check_text("cursor", cursor, or_none=True)
+        check_text("search", search)
+        check_flag("archived", archived)
         read = partial(list_chats, self.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived)
         page = await self._in_time(self._read(user_id, read))
         running = await self._runs.running([(user_id, chat["id"]) for chat in page.chats])
@@ -454,6 +486,7 @@ class ChatService:
         A client that only disconnects does not stop a run: it may be reloading the page. Raises ``ChatRequestError``
         (404) if this user has no such chat.
         """
+        check_text("chat_id", chat_id)
         with self._audit.acting(user_id, chat_id, "stop"):
             key = chat_key(user_id, chat_id)
             stop = partial(self._runs.stop, key)
@@ -469,6 +502,7 @@ class ChatService:
 
         Raises ``ChatRequestError``: 404 if this user has no such chat, 503 if the run does not end in time.
         """
+        check_text("chat_id", chat_id)
         with self._audit.acting(user_id, chat_id, "delete"), ExitStack() as claim:
             key = chat_key(user_id, chat_id)
             if await self._in_time(self._find_session(key)) is not None:
@@ -489,6 +523,7 @@ class ChatService:
 
     def error_text(self, error: BaseException) -> str:
         """Returns what a client sees of an error: the text of ``on_error``, by default a masked one."""
+        check_instance("error", error, BaseException, "an exception")
         return self._settings.error_text(error)
 
     async def drain(self) -> None:

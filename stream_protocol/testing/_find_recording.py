@@ -6,6 +6,7 @@ from pathlib import Path
 
 from stream_protocol.recording import Recording, load_recording
 from stream_protocol.recording.read import is_expectation
+from stream_protocol.wire import argument_error, check_instance, check_text
 
 
 class RecordingNotFoundError(LookupError):
@@ -19,12 +20,19 @@ class RecordingFinder:
     folders: tuple[Path, ...]
     """The folders that are searched, in this order."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.folders, tuple | list):
+            raise argument_error("folders", "a list of folders", self.folders)
+        for folder in self.folders:
+            check_instance("folders", folder, Path, "a list of folders, each a Path")
+
     def __call__(self, name: str, *, session: str | None = None) -> Recording:
         """Loads the recording from the first folder that has the file ``name``, with or without its last suffix.
 
         ``session`` chooses one of a file that holds several. Raises ``RecordingNotFoundError``, and ``RecordingError``
         for a file that is no recording.
         """
+        check_text("name", name, empty=False, expected="the name of a recording")
         for folder in self.folders:
             found = sorted(_matching_files(folder, name))
             if len(found) > 1:

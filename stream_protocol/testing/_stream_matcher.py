@@ -12,7 +12,15 @@ from stream_protocol.recording import Recording, replay_steps
 from stream_protocol.recording.read import EXPECTED
 from stream_protocol.testing._normalising import Json, Normaliser, without_model_details
 from stream_protocol.testing._stream_difference import describe_difference
-from stream_protocol.wire import SSE_DONE, AnyChunk
+from stream_protocol.wire import (
+    SSE_DONE,
+    AnyChunk,
+    check_callable,
+    check_flag,
+    check_instance,
+    check_iterable,
+    check_text,
+)
 from stream_protocol.wire.client import parse_sse
 
 TURN_END: Final = "[DONE]"
@@ -35,6 +43,10 @@ class StreamMatcher:
     on_write: Callable[[Path], object]
     """Called with the path of each file that was written."""
 
+    def __post_init__(self) -> None:
+        check_flag("update", self.update)
+        check_callable("on_write", self.on_write, ("path",), plain=True)
+
     def __call__(
         self,
         recording: Recording,
@@ -52,6 +64,10 @@ class StreamMatcher:
         ``options``.
         """
         __tracebackhide__ = True
+        check_instance("recording", recording, Recording, "a Recording", hint='adk_recording("NAME") gives one')
+        check_text("variant", variant, or_none=True)
+        if chunks is not None and not isinstance(chunks, bytes):
+            check_iterable("chunks", chunks, "chunks", otherwise="collect the chunks in a list first")
         path = _expectation_path(recording, variant)
         if self.update:
             self._write(path, _normalise(_convert(recording, **options)))

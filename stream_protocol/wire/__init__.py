@@ -1,7 +1,26 @@
 """The AI SDK's language: chunks, messages, server-sent events, JSON values. Knows nothing of ADK."""
 
-from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk, Chunk, FinishReason, ProviderMetadata
-from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, StreamProtocolError
+from stream_protocol.wire._arguments import (
+    argument_error,
+    check_callable,
+    check_choice,
+    check_count,
+    check_flag,
+    check_header_name,
+    check_instance,
+    check_interface,
+    check_iterable,
+    check_mapping,
+    check_number,
+    check_path,
+    check_pattern,
+    check_seconds,
+    check_text,
+    check_texts,
+    shown,
+)
+from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk, Chunk, FinishReason, ProviderMetadata
+from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, InvalidArgumentError, StreamProtocolError
 from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, safe_key
 from stream_protocol.wire._joined_stream import JoinedStream
 from stream_protocol.wire._json_parsing import parse_client_json, parse_json
@@ -35,6 +54,7 @@ from stream_protocol.wire._sse import SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, enc
 from stream_protocol.wire._value_size import is_too_large
 
 __all__ = [
+    "AI_SDK_VERSIONS",
     "CONSTRUCTOR",
     "MAX_DEPTH",
     "SHORT_JSON_LENGTH",
@@ -51,6 +71,7 @@ __all__ = [
     "ClientStreamError",
     "FilePart",
     "FinishReason",
+    "InvalidArgumentError",
     "JoinedStream",
     "MakeDelta",
     "ProviderMetadata",
@@ -65,6 +86,22 @@ __all__ = [
     "UIPart",
     "UnrepresentableValueError",
     "WriteDelta",
+    "argument_error",
+    "check_callable",
+    "check_choice",
+    "check_count",
+    "check_flag",
+    "check_header_name",
+    "check_instance",
+    "check_interface",
+    "check_iterable",
+    "check_mapping",
+    "check_number",
+    "check_path",
+    "check_pattern",
+    "check_seconds",
+    "check_text",
+    "check_texts",
     "encode_sse",
     "is_instance",
     "is_too_large",
@@ -78,6 +115,7 @@ __all__ = [
     "parse_message",
     "safe_key",
     "short_json",
+    "shown",
     "to_well_formed",
     "tool_name",
     "whole_words",

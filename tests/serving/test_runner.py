@@ -26,7 +26,7 @@ def test_a_runner_with_another_session_service_is_a_contradiction() -> None:
 
 
 def test_what_is_no_agent_is_refused() -> None:
-    with pytest.raises(StreamProtocolError, match="str"):
+    with pytest.raises(StreamProtocolError, match=r"^`target` must be an ADK agent, App or Runner, not \"root\"\.$"):
         as_runner("root")  # type: ignore[arg-type]  # what a caller without a type checker may pass
 
 

@@ -92,5 +92,6 @@ def _options(value: Any, number: int) -> ConverterOptions:
     try:
         Settings(**options)
     except StreamProtocolError as error:
-        raise RecordingError(f"line {number} has options that cannot be: {error}") from None
+        reason = str(error).removesuffix(".")
+        raise RecordingError(f"line {number} has options that cannot be: {reason}") from None
     return options

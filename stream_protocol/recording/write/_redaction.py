@@ -25,12 +25,19 @@ from stream_protocol.convert.calls import REQUEST_CREDENTIAL
 from stream_protocol.recording.write._secret_names import Meaning, meaning
 from stream_protocol.recording.write._secret_texts import REDACTED, without_secrets
 from stream_protocol.session import CREDENTIAL_PROVIDED, METADATA_KEY, STATE_PREFIX
+from stream_protocol.wire import check_callable
 
 RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
 
 Redact: TypeAlias = Callable[[RecordedKind, dict[str, Any]], dict[str, Any] | None]
 """An app's own redaction. Takes the kind of a value and its JSON, which it may change. Returns the JSON to write, or
 ``None`` to write nothing."""
+
+
+def check_redact(redact: object) -> None:
+    """Raises ``InvalidArgumentError`` unless this is an app's own redaction, or ``None``."""
+    check_callable("redact", redact, ("kind", "value"), plain=True, or_none=True)
+
 
 _CONFIG_KEYS: Final = frozenset({"authscheme", "rawauthcredential", "exchangedauthcredential"})
 _CREDENTIAL_KINDS: Final = frozenset({"oauth2", "http", "apikey", "serviceaccount"})

@@ -15,6 +15,7 @@ from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, UNEXPLAINED, Age
 from stream_protocol.serving.errors._origin import find_origin, own_line, stated_problem
 from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer, words_of
 from stream_protocol.serving.errors._text import error_text, one_line, said
+from stream_protocol.wire import check_flag, check_instance
 
 _TIMEOUTS: Final = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})
 _UNREACHABLE: Final = frozenset(
@@ -64,6 +65,8 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
     a tool or a user: give it to ``ChatService(on_error=explain_error)`` only where who chats may read them.
     ``quoting=False``: it quotes nothing, and names errors by their classes and statuses.
     """
+    check_instance("error", error, BaseException, "an exception")
+    check_flag("quoting", quoting)
     if isinstance(error, AgentRunError):
         return _explain_event(error, quoting=quoting)
     if isinstance(error, RunLimitError):

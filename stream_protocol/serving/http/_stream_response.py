@@ -20,7 +20,9 @@ from stream_protocol.wire import (
     SSE_KEEP_ALIVE,
     AnyChunk,
     SseSink,
-    StreamProtocolError,
+    check_iterable,
+    check_mapping,
+    check_seconds,
     encode_sse,
 )
 
@@ -48,7 +50,7 @@ class UIMessageStreamResponse(Response):
     ``keep_alive``: seconds of silence before a comment is sent; ``None`` for never.
     ``headers``: more headers, which win over the defaults.
 
-    Raises ``StreamProtocolError`` for a ``keep_alive`` that is not positive.
+    Raises ``TypeError`` for a content that is not asynchronous, and ``StreamProtocolError`` for other wrong values.
     """
 
     def __init__(
@@ -58,8 +60,10 @@ class UIMessageStreamResponse(Response):
         keep_alive: float | None = KEEP_ALIVE,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        if keep_alive is not None and not keep_alive > 0:
-            raise StreamProtocolError("`keep_alive` must be positive, or None.")
+        otherwise = "`stream_sse(events)` makes one of the events of a run"
+        check_iterable("UIMessageStreamResponse", content, "bytes or chunks", is_async=True, otherwise=otherwise)
+        check_seconds("keep_alive", keep_alive, or_none=True)
+        check_mapping("headers", headers, of_texts=True, or_none=True)
         self.content = content
         self.keep_alive = keep_alive
         self.status_code = 200

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, Final
 
 from stream_protocol.serving.telemetry import active_readers, count_cut_reader
-from stream_protocol.wire import JoinedStream, StreamProtocolError
+from stream_protocol.wire import JoinedStream, check_callable, check_count, check_instance
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ START: Final = b'data: {"type":"start"'
 class LogBounds:
     """How large the log of one response may become, and how many may read it. Sizes are bytes.
 
-    Raises ``StreamProtocolError`` for a ``max_readers`` below 1.
+    Raises ``StreamProtocolError`` for other values than whole numbers: from 0, and for ``max_readers`` from 1.
     """
 
     coalesce_above: int = 2**20
@@ -48,8 +48,15 @@ class LogBounds:
     to a server."""
 
     def __post_init__(self) -> None:
-        if self.max_readers < 1:
-            raise StreamProtocolError("`max_readers` must be 1 or more.")
+        check_count("coalesce_above", self.coalesce_above, minimum=0)
+        check_count("max_size", self.max_size, minimum=0)
+        check_count("max_backlog", self.max_backlog, minimum=0)
+        check_count("max_readers", self.max_readers)
+
+
+def check_bounds(bounds: object) -> None:
+    """Raises ``InvalidArgumentError`` unless these are the bounds of a log, or ``None``."""
+    check_instance("bounds", bounds, LogBounds, "a LogBounds", or_none=True)
 
 
 class EventBuffer:
@@ -62,6 +69,8 @@ class EventBuffer:
     """
 
     def __init__(self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] | None = None) -> None:
+        check_bounds(bounds)
+        check_callable("on_readers", on_readers, ("count",), plain=True, or_none=True)
         self._bounds = bounds or LogBounds()
         self.on_readers = on_readers
         self._past = b""

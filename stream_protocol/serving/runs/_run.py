@@ -26,7 +26,7 @@ from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._loop_guard import without_loop
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
-from stream_protocol.wire import SSE_DONE, StreamProtocolError
+from stream_protocol.wire import SSE_DONE
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -76,10 +76,7 @@ class LeaseLostError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """How long a run may go on, and how much it may say; ``None`` is without limit.
-
-    Raises ``StreamProtocolError`` for negative times, and for a ``run_timeout`` of 0.
-    """
+    """How long a run may go on, and how much it may say; ``None`` is without limit."""
 
     disconnect_grace: float | None = None
     """Seconds that a run goes on without a reader; 0 stops it as soon as the last one leaves."""
@@ -87,12 +84,6 @@ class RunLimits:
     """Seconds that a run may take. After that its response ends in an error."""
     max_chunks: int | None = None
     """Chunks of the response. After that it ends in an error."""
-
-    def __post_init__(self) -> None:
-        if self.disconnect_grace is not None and not self.disconnect_grace >= 0:  # refuses NaN, too
-            raise StreamProtocolError("`disconnect_grace` must be 0 or more seconds, or None.")
-        if self.run_timeout is not None and not self.run_timeout > 0:
-            raise StreamProtocolError("`run_timeout` must be a positive number of seconds, or None.")
 
 
 class Run:
