@@ -389,7 +389,7 @@ async def test_of_a_stopped_request_the_denials_hold_and_the_rest_is_refused() -
 
 async def test_denials_of_a_later_run_hold_when_the_first_is_stopped(sessions: BaseSessionService) -> None:
     """Agents side by side: ADK resumes one in a run, and the answers of the other wait for the next run."""
-    agents = []
+    agents: list[BaseAgent] = []
     for name in ("left", "right"):
         model = ScriptedLlm(turns=[PAY, [f"{name} ", Wait(3600)]])
         agents.append(LlmAgent(name=name, model=model, tools=[FunctionTool(pay, require_confirmation=True)]))
