@@ -391,13 +391,26 @@ class TestNextjs(WholeApps):
     def test_a_block_that_cannot_be_drawn_is_shown_as_it_was_written(self, chat: ChatPage) -> None:
         chat.tab.add_init_script(NO_BOOM)
         chat.tab.reload()
+        chat.expected_errors.append("This image cannot be drawn.")
         with chat.tab.expect_console_message(lambda message: "This image cannot be drawn." in message.text):
             chat.say("an image\n\n![boom](/boom)\n\n**after** it")
         expect(chat.answer.get_by_text("![boom](/boom)")).to_be_visible()
         expect(chat.answer.locator("[data-streamdown=strong]")).to_have_text("after")
         chat.expect_status("ready")
-        assert all("cannot be drawn" in complaint for complaint in chat.complaints)
-        chat.complaints.clear()
+
+    def test_a_text_that_cannot_be_drawn_is_shown_as_it_was_written_also_by_the_server(
+        self, chat: ChatPage, browser: Browser
+    ) -> None:
+        chat.expected_errors.append("RangeError")
+        with chat.tab.expect_console_message(lambda message: "RangeError" in message.text):
+            chat.say(f"a quotation\n\n{'>' * 5000} deep\n\nand its end")
+        expect(chat.answer).to_contain_text(f"{'>' * 5000} deep")
+        chat.expect_status("ready")
+        tab = browser.new_page()  # it reports what the server could not draw
+        with tab.expect_console_message(lambda message: "RangeError" in message.text):
+            tab.goto(chat.tab.url)
+        expect(tab.get_by_role("article", name="Agent")).to_contain_text(f"{'>' * 5000} deep")
+        tab.close()
 
     @pytest.mark.parametrize("text", ["The interval [0, 1) is half-open.", "About ~~5"])
     def test_a_finished_text_ends_as_it_was_written(self, chat: ChatPage, text: str) -> None:

@@ -1,10 +1,13 @@
 "use client";
 
-import { Component, type ReactNode } from "react";
+import { Component, type ReactNode, Suspense } from "react";
 
 type BoundaryProps = { of: unknown; otherwise: ReactNode; children: ReactNode };
 
-/** Shows `otherwise` while drawing the children throws: the rest of the chat stays. Another `of` tries them again. */
+/**
+ * Shows `otherwise` while drawing the children throws: the rest of the chat stays. Another `of` tries them again. On the
+ * server, `Suspense` does that.
+ */
 export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
   override state = { failed: false };
 
@@ -17,7 +20,8 @@ export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
   }
 
   override render() {
-    return this.state.failed ? this.props.otherwise : this.props.children;
+    const { otherwise, children } = this.props;
+    return this.state.failed ? otherwise : <Suspense fallback={otherwise}>{children}</Suspense>;
   }
 }
 

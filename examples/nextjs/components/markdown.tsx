@@ -6,10 +6,15 @@ import { Elsewhere } from "./elsewhere";
 
 /** An image elsewhere is a link, also one that HTML names: `<source>` would load it in place of the `<img>`. */
 const COMPONENTS: Components = {
-  img: ({ src, alt = "" }) =>
-    typeof src === "string" && isOwn(src) ? <img src={src} alt={alt} className="max-w-full rounded-lg" /> : <Elsewhere url={String(src)} name={alt} />,
+  img: ({ src, alt = "" }) => {
+    if (typeof src !== "string") return alt;
+    return isOwn(src) ? <img src={src} alt={alt} className="max-w-full rounded-lg" /> : <Elsewhere url={src} name={alt} />;
+  },
   source: () => null,
 };
+
+/** While it is written, a link shows its words alone until its URL is complete. */
+const UNFINISHED = { linkMode: "text-only" } as const;
 
 /** Markdown that may still be written. HTML in it is cleaned, and a link to elsewhere asks before it opens. */
 export function Markdown({ text, live }: { text: string; live: boolean }) {
@@ -22,6 +27,7 @@ export function Markdown({ text, live }: { text: string; live: boolean }) {
         plugins={{ code }}
         isAnimating={live}
         parseIncompleteMarkdown={live}
+        remend={UNFINISHED}
         className="wrap-anywhere"
       >
         {text}
