@@ -150,14 +150,22 @@ def _from_folder(name: str) -> Target:
             warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]")  # ADK's loader warns about itself
             found = loader.load_agent(folder.name)
     except (PermissionError, ValueError) as error:
-        if type(error) is not ValueError and not folder.name.startswith("__"):
+        if not _is_raised_by_loader(error):
             raise
-        raise _NotATargetError(not_an_agent(name, folder)) from None  # the agent's own errors are of other classes
+        raise _NotATargetError(not_an_agent(name, folder)) from None
     if isinstance(found, App):
         return found
     if not FOLDER_NAME.fullmatch(folder.name):
         raise _NotATargetError(not_an_agent(name, folder))
     return App(name=folder.name, root_agent=found)
+
+
+def _is_raised_by_loader(error: BaseException) -> bool:
+    """Whether ADK's loader itself has raised the error, and not code that it has loaded."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__") == AgentLoader.__module__
 
 
 def _may_be_agent(folder: Path) -> bool:
