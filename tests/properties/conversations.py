@@ -229,7 +229,8 @@ def newest_response(path: Path, **options: Unpack[ConverterOptions]) -> list[Any
 
 def assert_replays_as_recorded(path: Path, **options: Unpack[ConverterOptions]) -> None:
     """A replay of recorded runs gives their chunks, in their order. Only the app knows the text of an error."""
-    replayed = b"".join(replay(load_recording(path), on_error=lambda _: "", **options)).split(SSE_DONE)[:-1]
+    options["on_error"] = lambda _: ""
+    replayed = b"".join(replay(load_recording(path), **options)).split(SSE_DONE)[:-1]
     for turn, stream in zip(turns_of(path), replayed, strict=True):
         sent = [chunk | {"errorText": ""} if chunk["type"] == "error" else chunk for chunk in turn.chunks]
         assert [*parse_sse(stream + SSE_DONE)] == sent

@@ -24,17 +24,11 @@ NUMBERS: Final[dict[str, Any]] = {
     "beyond all floats": HUGE,
     "beyond all floats, negative": -HUGE,
     "the largest": LARGEST,
-    "the smallest": -LARGEST,
     "the largest float": 1.7e308,
     "infinite": math.inf,
-    "negative and infinite": -math.inf,
     "no number": math.nan,
     "negative": -5,
-    "zero": 0,
-    "beyond 64 bits": 2**64,
     "a text": "1e999",
-    "a text that is no number": "soon",
-    "true": True,
     "a list": [1],
 }
 
@@ -172,7 +166,11 @@ TRACE: Final = {
     "agent_data": {"turns": [{"turn_index": 0, "events": [{"author": "a", "content": "Hi.", "event_time": 1}]}]},
 }
 DOCUMENTS: Final[dict[str, Any]] = {
-    "a session": {"id": "s", "lastUpdateTime": 1, "events": [EVENT]},
+    "a session": {
+        "id": "s",
+        "lastUpdateTime": 1,
+        "events": [{"author": "root", "timestamp": 1, "content": {"parts": [{"text": "Hi."}]}}],
+    },
     "an evalset": EVALSET,
     "a conformance test": CONFORMANCE,
     "a trace": TRACE,
@@ -194,7 +192,7 @@ def test_no_number_of_a_document_is_a_traceback(
     for path in paths(name):
         document = changed(name, path, number)
         read_in_all_ways(tmp_path_factory.mktemp("numbers"), json.dumps(document))
-        if number is not LARGEST and number != -LARGEST:
+        if number is not LARGEST:  # PyYAML writes all digits
             read_in_all_ways(tmp_path_factory.mktemp("numbers"), yaml.safe_dump(document))
 
 

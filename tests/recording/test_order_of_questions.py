@@ -119,7 +119,7 @@ MIXES: Final[dict[str, list[Any]]] = {
 
 
 def agent(name: str, script: list[Any]) -> LlmAgent:
-    tools = [
+    tools: list[Any] = [
         FunctionTool(pay, require_confirmation=True),
         LongRunningFunctionTool(where),
         *(look, dig, explode, pay_if_small, calendar),

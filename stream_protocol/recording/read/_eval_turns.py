@@ -26,16 +26,15 @@ class EvalTurn:
 
 def as_content(value: Any, *, role: str = "model") -> Any:
     """The content that people write as a content, as a text, or as a list of texts and parts; ``None`` for nothing."""
-    match value:
-        case str() if value:
-            return {"role": role, "parts": [{"text": value}]}
-        case list() if value:
-            return {"role": role, "parts": [_as_part(part) for part in value]}
-        case {"parts": list(parts)}:
-            return {"role": role, **value, "parts": [_as_part(part) for part in parts]}
-        case {"text": str(text)}:
-            return {"role": role, "parts": [{"text": text}]}
-    return value if isinstance(value, dict) and value else None
+    if isinstance(value, dict):
+        if isinstance(parts := value.get("parts"), list):
+            return {"role": role, **value, "parts": list(map(_as_part, parts))}
+        return (
+            {"role": role, "parts": [_as_part(value["text"])]} if isinstance(value.get("text"), str) else value or None
+        )
+    if isinstance(value, str | list) and value:
+        return {"role": role, "parts": list(map(_as_part, value if isinstance(value, list) else [value]))}
+    return None
 
 
 def _as_part(value: Any) -> Any:
