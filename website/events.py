@@ -138,8 +138,8 @@ ROWS: Final = (
     ),
     Row(
         "a tool that raises",
-        "`tool-output-error` on its call, which says \"The tool failed.\" and nothing of what was raised. Calls beside it "
-        "that did not finish say so. Then the run's one `error`",
+        '`tool-output-error` on its call, which says "The tool failed." and nothing of what was raised. Calls beside '
+        "it that did not finish say so. Then the run's one `error`",
         "tool_raises tool_raises_beside_sibling approval_then_tool_raises",
     ),
     Row("a call whose arguments cannot be read", "`tool-input-error`", "litellm_cut_call"),
