@@ -70,7 +70,7 @@ class ConverterOptions(TypedDict, total=False):
     """Error -> the text that the client sees. By default "An error occurred." for all: messages of providers and tools
     hold keys, URLs and prompts. Only a ``RunLimitError`` says what it is. ``explain_error`` of
     ``stream_protocol.serving`` tells a developer the cause. What an event told is an ``AgentRunError`` with its
-    ``code``."""
+    ``code``. A call whose tool raised says "The tool failed.", whatever the text of the error is."""
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
     """Default metadata of the message (``usage``, ``modelId``) -> what is sent on ``finish``. By default it is sent as
     it is."""

@@ -14,6 +14,7 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.sessions.state import State
 from google.adk.workflow import BaseNode
 
+from stream_protocol.session import storable_state
 from stream_protocol.wire import check_instance, check_mapping, check_text
 
 
@@ -21,7 +22,7 @@ from stream_protocol.wire import check_instance, check_mapping, check_text
 class RunOverrides:
     """How one request is run. For what is not given, the options of the ``ChatService`` count.
 
-    Raises ``StreamProtocolError`` for a value of another type.
+    Raises ``StreamProtocolError`` for a value of another type, and for state that no session store can keep.
     """
 
     state_delta: Mapping[str, Any] = field(default_factory=dict)
@@ -45,10 +46,14 @@ class RunOverrides:
         check_instance("run_config", self.run_config, RunConfig, "a RunConfig of ADK", or_none=True)
         check_instance("agent", self.agent, BaseNode, "an agent", or_none=True)
         check_text("artifact_base", self.artifact_base, or_none=True)
+        storable_state(self.state_delta)
 
     def state(self) -> dict[str, Any]:
         """Returns the state delta for ADK, secrets included."""
-        return {**self.state_delta, **{State.TEMP_PREFIX + name: value for name, value in self.secrets.items()}}
+        return {
+            **storable_state(self.state_delta),
+            **{State.TEMP_PREFIX + name: value for name, value in self.secrets.items()},
+        }
 
 
 NO_OVERRIDES = RunOverrides()

@@ -25,7 +25,7 @@ from stream_protocol.session._run_input import (
     run_inputs,
 )
 from stream_protocol.session._run_output import RunOutput
-from stream_protocol.session._storable_events import make_storable
+from stream_protocol.session._storable_events import make_storable, storable_state
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, user_message
 from stream_protocol.session.transcript import (
@@ -105,6 +105,7 @@ __all__ = [
     "run_inputs",
     "session_to_messages",
     "shown_event",
+    "storable_state",
     "tool_failure_events",
     "transcript_to_messages",
     "user_message",

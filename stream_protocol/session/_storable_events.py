@@ -16,7 +16,7 @@ from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
 from stream_protocol.convert.calls import REQUEST_CONFIRMATION, REQUEST_INPUT, unrepresentable_text
-from stream_protocol.wire import UnrepresentableValueError, json_value, short_json
+from stream_protocol.wire import StreamProtocolError, UnrepresentableValueError, json_value, short_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -69,6 +69,15 @@ def make_storable(event: Event, state_writers: Mapping[str, Collection[str]]) ->
         if confirmation.payload is not None:
             confirmation.payload = _lossy(confirmation.payload, "The payload of a confirmation", problems)
     return problems
+
+
+def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state delta as every store can keep it. Raises ``StreamProtocolError`` for a value that has no JSON
+    form, unless its key is temporary (``temp:``)."""
+    stored = dict(delta)
+    for key, refusal in _take_unstorable(stored).items():
+        raise StreamProtocolError(f"The state key {short_json(key)} has a value that cannot be stored. {refusal}")
+    return stored
 
 
 def _stored(value: Any) -> Any:

@@ -15,9 +15,9 @@ from google.genai import types
 from hypothesis import given, strategies as st
 from pydantic import BaseModel, Field
 
-from stream_protocol.session import make_storable
+from stream_protocol.session import make_storable, storable_state
 from stream_protocol.session._storable_events import MAX_STORED_DEPTH
-from stream_protocol.wire import json_value
+from stream_protocol.wire import StreamProtocolError, json_value
 from tests.batch import batch
 
 
@@ -237,6 +237,15 @@ def test_a_value_that_adk_would_change_or_refuse_is_stored_as_it_is_shown(value:
     event = Event(author="root", actions=changing(cart=given_value))
     assert make_storable(event, {}) == []
     assert event.actions.state_delta == {"cart": stored}
+
+
+def test_state_of_the_app_is_checked_before_a_run() -> None:
+    assert storable_state({"a": 1, "temp:b": 1}) == {"a": 1, "temp:b": 1}
+    assert storable_state({"a": math.nan, "temp:client": math.nan})["a"] is None
+    with pytest.raises(
+        StreamProtocolError, match=r'^The state key "cart" has a value that cannot be stored\. A value of'
+    ):
+        storable_state({"kept": 1, "cart": Opaque()})
 
 
 # What else an event holds
