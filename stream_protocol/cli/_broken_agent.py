@@ -42,10 +42,10 @@ Files = dict[Path, tuple[int, int]]
 
 
 class AgentFiles(DefaultFilter):
-    """Which files count: not those in ``.venv``, ``node_modules``, caches and the like."""
+    """Filter for the agent's own files: without those in ``.venv``, ``node_modules`` and caches."""
 
     def __call__(self, change: Change, path: str) -> bool:
-        """Whether the change of this file counts."""
+        """Return True if a change of this file counts."""
         return path.endswith(WATCHED) and super().__call__(change, path)
 
 

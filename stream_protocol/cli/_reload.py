@@ -67,7 +67,7 @@ def watched_folder(target: str) -> Path:
 
 
 class _Signals(NamedTuple):
-    """What a process tells the one that has started it."""
+    """Signals of a process to the one that has started it."""
 
     served: Event
     """An agent has been served, by this process or an earlier one."""
@@ -86,7 +86,7 @@ class _Supervisor:
         self._served = PROCESSES.Event()
         self._is_first = True
         self._died: str | None = None
-        """Why the newest process only answers: the one before it has died."""
+        """The reason that the newest process answers with, if the process before it has died."""
         self._is_informed = False
         """The newest process was started for a change that the watcher may still tell of."""
         self._start()

@@ -39,8 +39,10 @@ from stream_protocol.serving.adk_runner import (
 )
 from stream_protocol.serving.engine import Engine
 from stream_protocol.serving.http import (
+    AddressError,
     MetricsPage,
     ServerLimits,
+    bind_socket,
     create_app,
     exposure_warning,
     header_user,
@@ -270,6 +272,14 @@ class AgentServer:
         if isinstance(store, InMemorySessionService):
             return "in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them"
         return f"in the {type(store).__name__} of the target"
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A listening socket. Ends the process with exit code 2 if there can be none."""
+    try:
+        return bind_socket(host, port)
+    except AddressError as error:
+        refuse(str(error))
 
 
 def _audit_file(path: str) -> AuditFile:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import click
 
-from stream_protocol.cli._listener import bound_socket
 from stream_protocol.cli._program import refuse, warn
 from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.recording import RecordingError
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import log_to_terminal
 from stream_protocol.serving.http import (
+    AddressError,
     ServerLimits,
+    bind_socket,
     exposure_warning,
     only_allowed_hosts,
     run_server,
@@ -40,11 +41,11 @@ def serve_recordings(  # noqa: PLR0913  # one argument per option
     try:
         library = load_library(path, session=session)
         chats = Chats(library, pace, ai_sdk)
-        listener = bound_socket(host, port)
+        listener = bind_socket(host, port)
         app = only_allowed_hosts(create_replay_app(chats, allow_origins=origins, page=page), listener, allowed_hosts)
     except RecordingError as error:
         refuse(f"{path}: {error}")
-    except StreamProtocolError as error:
+    except (AddressError, StreamProtocolError) as error:
         refuse(str(error))
     if (meaning := exposure_warning(listener)) is not None:
         warn(f"{meaning}.")

@@ -339,8 +339,7 @@ def serve(
 
         prepare_processes()
     with progress("Loading ADK"):
-        from stream_protocol.cli._listener import bound_socket
-        from stream_protocol.cli._serve_agent import AgentServer
+        from stream_protocol.cli._serve_agent import AgentServer, bound_socket
         from stream_protocol.serving import ServiceLimits
 
     server = AgentServer(

@@ -19,7 +19,7 @@ PYTHON = "it has single quotes, as str() of a Python dict: use json.dumps"
 def response(
     status: str, kind: str | None = None, body: str | bytes = b"", *, end: str = "\r\n", **fields: str
 ) -> bytes:
-    """What ``curl --include`` writes."""
+    """Return a response as ``curl --include`` writes it."""
     given = {"date": "Tue, 24 Nov 2026 10:00:00 GMT", **({"Content-Type": kind} if kind else {}), **fields}
     lines = [f"HTTP/{status}", *(f"{name}: {value}" for name, value in given.items()), "", ""]
     return end.join(lines).encode() + (body.encode() if isinstance(body, str) else body)

@@ -249,6 +249,9 @@ UNUSABLE = {
     "an agent that is deleted": f"{ROOT_AGENT}del root_agent\n",
     "an agent that is overwritten": f"{ROOT_AGENT}root_agent = None\n",
     "an App as root_agent": f"{IMPORT}root_agent = App(name='a', root_agent=LlmAgent(name='mine'))\n",
+    "one whose sibling has no such agent": "from .parts import helper as root_agent\n",
+    "one whose sibling is no Python": "from .severed import root_agent\n",
+    "one that imports itself": "from .agent import root_agent\n",
     "an agent in a function": "def make():\n    root_agent = 1\n",
 }
 
@@ -259,6 +262,8 @@ def test_what_would_not_be_loaded_is_not_offered(kind: str, folder: Path) -> Non
         place = folder / "bots" / name
         place.mkdir()
         (place / "agent.py").write_text(UNUSABLE[kind])
+        (place / "parts.py").write_text(ROOT_AGENT)
+        (place / "severed.py").write_text("root_agent = (\n")
     for name in ("bots/sol", "bots/solo/agent.py", "solo", "bots.solo"):
         offered = re.findall(r"Did you mean `([^`]*)`", str(refused(name)))
         assert offered != ["bots/solo"]
@@ -277,6 +282,8 @@ USABLE = {
     "an agent in a try": f"{IMPORT}try:\n    import no_such_package_at_all\nexcept ImportError:\n"
     "    root_agent = LlmAgent(name='mine')\n",
     "an agent from a sibling": "from .parts import root_agent\n",
+    "an agent of another name from a sibling": "from .parts import helper as root_agent\n",
+    "an agent of the package": "from solo.parts import root_agent\n",
     "an agent of given fields": f"{IMPORT}fields = {{'name': 'mine'}}\nroot_agent = LlmAgent(**fields)\n",
     "an App": f"{IMPORT}app = App(name='a', root_agent=LlmAgent(name='mine'))\n",
 }
@@ -286,7 +293,7 @@ USABLE = {
 def test_whatever_would_be_loaded_is_offered(kind: str, folder: Path) -> None:
     place = folder / "bots" / "solo"
     place.mkdir()
-    (place / "parts.py").write_text(ROOT_AGENT)
+    (place / "parts.py").write_text(f"{ROOT_AGENT}helper = root_agent\n")
     (place / "agent.py").write_text(USABLE[kind])
     assert str(refused("bots/sol")).endswith(" Did you mean `bots/solo`?")
     assert load_target("bots/solo") is not None

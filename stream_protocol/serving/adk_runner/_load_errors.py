@@ -15,7 +15,7 @@ _ADK_PREFIX: Final = re.compile(r"Fail to load '([^']*)' (module|config)\. ?")
 """ADK puts it before the text of each error of an agent."""
 
 _CLOSENESS: Final = 0.7
-"""How similar two words are that somebody may mistake for each other, as ``difflib`` counts."""
+"""The similarity, as ``difflib`` counts it, of two words that are easily mistaken for each other."""
 
 _NAME_LENGTH: Final = 60
 """Characters of a name that are shown."""

@@ -161,7 +161,7 @@ def _from_folder(name: str) -> Target:
 
 
 def _is_raised_by_loader(error: BaseException) -> bool:
-    """Whether ADK's loader itself has raised the error, and not code that it has loaded."""
+    """Return True if ADK's loader itself has raised the error, and not the code that it has loaded."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -169,6 +169,6 @@ def _is_raised_by_loader(error: BaseException) -> bool:
 
 
 def _may_be_agent(folder: Path) -> bool:
-    """Whether ADK's loader may find an agent in the folder: it also takes the module ``agent`` in any other form."""
+    """Return True if ADK's loader may find an agent in the folder. It takes the module ``agent`` in any form."""
     inner = ("root_agent.yaml", "__init__.py", "agent.py", "agent")
     return any((folder / file).exists() for file in inner) or folder.with_name(f"{folder.name}.py").is_file()

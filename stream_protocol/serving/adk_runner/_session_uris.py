@@ -64,7 +64,7 @@ def names_driver(uri: str) -> bool:
 
 
 def is_in_memory(uri: str) -> bool:
-    """Whether processes share nothing in the store of this URI: ``memory://``, or an SQLite without a file."""
+    """Return True if processes share nothing in the store of this URI: ``memory://``, or SQLite without a file."""
     address = urlsplit(uri)
     if not address.scheme.startswith("sqlite"):
         return address.scheme == "memory"

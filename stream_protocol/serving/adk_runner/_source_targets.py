@@ -24,6 +24,9 @@ TARGETS: Final = (BaseNode, App, Runner)
 AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
 """For ``adk web``, a folder with one of these is an agent. So is a package with ``root_agent`` in ``__init__.py``."""
 
+USUAL_NAMES: Final = ("root_agent", "app")
+"""The names under which ADK looks for an agent and for an App."""
+
 FOLDER_NAME: Final = re.compile(r"(?!user$)[A-Za-z][A-Za-z0-9_]*")
 """The names of folders that ADK loads as an agent, and takes as the name of an app."""
 
@@ -56,6 +59,12 @@ def source_targets(file: Path, root: Path) -> dict[str, type]:
 
 def read_targets(file: Path, root: Path) -> dict[str, type]:
     """Return the same as ``source_targets``. Raises ``SourceError`` for a file that cannot be imported."""
+    targets = _read_scope(file, root, frozenset()).targets()
+    return {name: targets[name] for name in sorted(targets, key=lambda name: (name != "root_agent", name != "app"))}
+
+
+def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
+    """Read a file. ``importing``: the files that import it, to end in a circle."""
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(file.read_bytes(), file)
@@ -67,8 +76,7 @@ def read_targets(file: Path, root: Path) -> dict[str, type]:
     for statement in tree.body:
         if isinstance(statement, ast.Raise):
             raise SourceError(f"it raises an error ({file.name}, line {statement.lineno})")
-    targets = _Scope(tree).targets()
-    return {name: targets[name] for name in sorted(targets, key=lambda name: (name != "root_agent", name != "app"))}
+    return _Scope(tree, file, root, importing | {file.resolve()})
 
 
 def is_agent_folder(folder: Path) -> bool:
@@ -142,11 +150,15 @@ def source_of(module: str, root: Path) -> Path | None:
             Path(place) for place in spec.submodule_search_locations or [(spec.origin or "").removesuffix(".py")]
         ]
     for place in places:
-        path = place.joinpath(*others)
-        for file in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
+        for file in _files_of_module(place.joinpath(*others)):
             if file.is_file():
                 return file
     return None
+
+
+def _files_of_module(path: Path) -> tuple[Path, Path]:
+    """Return where the module of this path is: in a file, or in a package."""
+    return path.with_name(f"{path.name}.py"), path / "__init__.py"
 
 
 def _folders(folder: Path, levels: int) -> Iterator[Path]:
@@ -201,14 +213,18 @@ def _is_installed(module: str, file: Path, root: Path) -> bool:
 class _Scope:
     """The names that a module's source binds at its top level."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, file: Path, root: Path, importing: frozenset[Path]) -> None:
+        self._file = file
+        self._root = root
+        self._importing = importing
         self._bindings: dict[str, Binding] = {}
         for statement in _statements(tree.body):
             self._read(statement)
 
     def targets(self) -> dict[str, type]:
-        """Return the targets by name, in the order of the source."""
-        kinds = {name: self._kind(name, frozenset()) for name in self._bindings}
+        """Return the targets by name, in the order of the source. Of those that it imports only the usual names."""
+        own = [name for name, binding in self._bindings.items() if not isinstance(binding, str) or name in USUAL_NAMES]
+        kinds = {name: self.kind(name) for name in own}
         return {name: kind for name, kind in kinds.items() if kind is not None}
 
     def _read(self, statement: ast.stmt) -> None:
@@ -230,18 +246,31 @@ class _Scope:
                 for target in targets:
                     self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
 
-    def _kind(self, name: str, seen: frozenset[str]) -> type | None:
+    def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
         """The kind of target that the name is. Where the source does not tell, ``root_agent`` is believed to be one."""
         binding = self._bindings.get(name)
         match binding:
             case ast.Call(func=function) if (made := self._class_of(function)) is not None:
                 return self._kind_of_class(made) if _is_complete(binding, made) else None
             case ast.Name(id=other) if other not in seen:
-                return self._kind(other, seen | {name})
+                return self.kind(other, seen | {name})
             case str() if (imported := _adk_object(binding)) is not None:
                 return next((kind for kind in TARGETS if isinstance(imported, kind)), None)
+            case str() if (source := self._own_file(binding)) is not None:
+                if source in self._importing:
+                    return None
+                return _read_scope(source, self._root, self._importing).kind(binding.rpartition(".")[2])
         is_open = isinstance(binding, str | ast.expr) and not isinstance(binding, _PLAIN_VALUES)
         return BaseNode if name == "root_agent" and is_open else None
+
+    def _own_file(self, dotted: str) -> Path | None:
+        """Return the file of the module from which this name is imported, unless it is an installed one."""
+        module = dotted.rpartition(".")[0]
+        name = module.lstrip(".")
+        level = len(module) - len(name)
+        folder = self._file.parents[level - 1] if level else self._root
+        files = _files_of_module(folder.joinpath(*name.split("."))) if name else (folder / "__init__.py",)
+        return next((file.resolve() for file in files if file.is_file()), None)
 
     def _class_of(self, function: ast.expr) -> object:
         """The class that the expression names: an ADK class or a definition in this file; ``None`` if unknown."""
@@ -275,7 +304,7 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
 
 
 def _adk_object(dotted: str) -> Any:
-    """What this name means in ADK, which is imported anyway; ``None`` for other names."""
+    """Return the object of this name in ADK, which is imported anyway; ``None`` for other names."""
     module, _, attribute = dotted.rpartition(".")
     if not module.startswith("google.adk"):
         return None
@@ -286,7 +315,7 @@ def _adk_object(dotted: str) -> Any:
 
 
 def _is_complete(call: ast.Call, made: object) -> bool:
-    """Whether the call gives all that the class requires, and an agent a name that ADK takes."""
+    """Return True if the call gives all that the class requires, and an agent a name that ADK takes."""
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     if not isinstance(made, type) or issubclass(made, Runner) or None in given:
         return True

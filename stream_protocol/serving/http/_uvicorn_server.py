@@ -175,7 +175,8 @@ def bind_socket(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (")[0]  # Python appends the address again
-        raise AddressError(f"cannot listen on {host}:{port}: {reason}") from error
+        offer = "; --port 0 takes a free port" if error.errno == errno.EADDRINUSE else ""
+        raise AddressError(f"cannot listen on {host}:{port}: {reason}{offer}") from error
     # Its connections inherit it. asyncio sets it only where the socket names its protocol, which this one does not:
     # without it each chunk but the first waits until the client has acknowledged the one before, some 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
