@@ -17,7 +17,7 @@ from stream_protocol.recording._pace import TurnClock, check_turns
 from stream_protocol.recording._recording import Recording
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, TurnStream
 from stream_protocol.recording.read import EndRecord, RecordingError, TurnRecord
-from stream_protocol.session import PageMessages
+from stream_protocol.session import PageMessages, as_requested
 from stream_protocol.wire import SSE_DONE, UIMessage, check_choice, check_count, check_instance, check_text, check_texts
 
 T = TypeVar("T")
@@ -120,21 +120,25 @@ def replay_messages(
 ) -> list[UIMessage]:
     """The messages that the page shows after all turns; or those of one turn, as they are after that turn.
 
-    The user's messages are there if the user's events were recorded. The complete events are in memory meanwhile, since
-    a result may come for a call of any earlier message. ``delegated``: ``Recording.delegated``.
+    The user's messages are there if the user's events were recorded. They have the ids that the recorded requests give
+    them, or else those of their events. The complete events are in memory meanwhile, since a result may come for a call
+    of any earlier message. ``delegated``: ``Recording.delegated``.
     """
     check_turns("replay_messages", turns)
     check_count("turn", turn, or_none=True)
     _check_options(delegated, options)
     options.pop("on_error", None)  # a message has no place for an error's text
     page = PageMessages()
-    number, head = 0, TurnHead("")
+    number, head, user_ids = 0, TurnHead(""), set[str]()
     for number, (head, items) in enumerate(turns, 1):
         settings = _settings(head, delegated, options)
         if not head.past:
             page.begin_exchange(head.message_id, settings, head.call_ids)
         turn_items = list(items)
         events = [item.event for item in turn_items if isinstance(item, TimedEvent)]
+        request = next((item.request for item in turn_items if isinstance(item, TurnRecord)), None)
+        if request is not None:
+            events = [*as_requested(events, request, user_ids)]
         conversion = chunk_conversion(head.past, head.message_id, settings, head.call_ids)
         page.add_response(events, _convert(conversion, turn_items))
         if number == turn:

@@ -16,6 +16,7 @@ from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
 from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn, plan
+from stream_protocol.session._requested_events import as_requested
 from stream_protocol.session._run_input import (
     RunInput,
     denial_events,
@@ -83,6 +84,7 @@ __all__ = [
     "Transcript",
     "TranscriptReader",
     "artifact_path",
+    "as_requested",
     "attempted_decisions",
     "completing_events",
     "denial_events",

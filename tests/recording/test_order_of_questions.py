@@ -1,7 +1,8 @@
 """Questions and results keep the order in which the page got them, in every reading of a chat."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +24,7 @@ from pydantic import TypeAdapter
 
 from stream_protocol import iter_chunks
 from stream_protocol.check import check_file
-from stream_protocol.recording import ChatRecorder, load_recording, record, replay
+from stream_protocol.recording import ChatRecorder, load_recording, record, replay, replay_messages
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, StreamMatcher
 from stream_protocol.wire import SSE_DONE, encode_sse
@@ -131,6 +132,9 @@ def agent(name: str, script: list[Any]) -> LlmAgent:
 class AnsweringPage(Page):
     """A page that answers all that it is asked."""
 
+    history: Sequence[Any] = ()
+    """What is stored of the chat in the end."""
+
     async def converse(self, *, approves: bool = True) -> None:
         """Says something, and answers whatever is asked."""
         await self.send("go")
@@ -142,7 +146,7 @@ class AnsweringPage(Page):
                     case "tool-adk_request_credential":
                         self.answer("adk_request_credential", {"apiKey": "hunter2"})
                     case _ if part["state"] == "approval-requested":
-                        self.approve(approves)
+                        self.approve(approves, None if approves else "Too much.")
             await self.submit()
 
 
@@ -157,7 +161,8 @@ async def conversation(
     await page.converse(approves=approves)
     session = await service.get_session(app_name="app", user_id="local", session_id=page.chat_id)
     assert session is not None
-    assert comparable(await page.stored()) == comparable(page.messages)
+    page.history = await page.stored()
+    assert comparable(page.history) == comparable(page.messages)
     await chats.aclose()
     return page, session
 
@@ -195,6 +200,7 @@ async def test_every_reading_has_the_order_of_the_live_stream(
     (recorded,) = (folder / "runs").iterdir()
     assert [turn.chunks for turn in written_turns(recorded)] == page.responses
     assert responses(recorded) == page.responses
+    assert replay_messages(load_recording(recorded).stream_turns()) == page.history
     said = [*map(outcomes, page.responses)]
     for form, write in WRITERS.items():
         write(session, folder / form)
@@ -211,6 +217,8 @@ async def test_an_answer_changes_no_order(approves: bool, mix: str, tmp_path_fac
     page, session = await conversation(root, folder, InMemorySessionService(), StreamingMode.SSE, approves=approves)
     (recorded,) = (folder / "runs").iterdir()
     assert responses(recorded) == page.responses
+    assert replay_messages(load_recording(recorded).stream_turns()) == page.history
+    assert ("Too much." in json.dumps(page.history)) is not approves
     WRITERS["dump"](session, folder / "dump")
     assert [*map(outcomes, responses(folder / "dump"))] == [*map(outcomes, page.responses)]
 
