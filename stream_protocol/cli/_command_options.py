@@ -69,9 +69,10 @@ class HeaderName(TextParam):
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Returns the name. Raises ``click.BadParameter`` for what no header is called."""
+        """Returns the name; an empty one stands for no header. Raises ``click.BadParameter`` for one that is none."""
         try:
-            check_header_name("--user-header", value)
+            if value:
+                check_header_name("--user-header", value)
         except StreamProtocolError as error:
             self.fail(str(error), param, ctx)
         return str(value)

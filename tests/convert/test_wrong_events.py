@@ -118,10 +118,12 @@ def test_one_event_and_what_is_none_is_no_list_of_events(called: Any, events: An
 
 @pytest.mark.parametrize("past", [stream(), "e-1", HELLO, None], ids=["async", "a text", "an event", "nothing"])
 def test_the_past_is_a_list_of_events(past: Any) -> None:
-    for called in (iter_sse, iter_chunks):
+    synchronous: tuple[Any, ...] = (iter_sse, iter_chunks)
+    for called in synchronous:
         with pytest.raises(TypeError, match=r"^`past` takes a list "):
             called([], past=past)
-    for called in (stream_sse, stream_chunks):
+    asynchronous: tuple[Any, ...] = (stream_sse, stream_chunks)
+    for called in asynchronous:
         with pytest.raises(TypeError, match=r"^`past` takes a list "):
             called(stream(), past=past)
     with pytest.raises(TypeError, match=r"^`past` takes a list "):
@@ -144,12 +146,14 @@ NO_EVENTS: Final[Mapping[str, Any]] = {
 @pytest.mark.parametrize("before", [(), (fragment(text("Hel")),)], ids=["first", "later"])
 async def test_what_can_be_no_event_is_raised_and_not_sent(item: Any, before: tuple[Event, ...]) -> None:
     items = [*before, item, HELLO]
-    for called in (iter_sse, iter_chunks):
+    synchronous: tuple[Any, ...] = (iter_sse, iter_chunks)
+    for called in synchronous:
         with pytest.raises(NotAnEventError, match=r"^This is not an ADK event: "):
             called(items)
         with pytest.raises(NotAnEventError, match=r"^This is not an ADK event: "):
             list(called(iter(items)))
-    for called in (stream_sse, stream_chunks):
+    asynchronous: tuple[Any, ...] = (stream_sse, stream_chunks)
+    for called in asynchronous:
         with pytest.raises(TypeError, match=r"^This is not an ADK event: "):
             await drained(called(stream(*items)))
     converter = StreamProtocolConverter()
@@ -179,8 +183,9 @@ async def test_the_events_are_closed_when_one_is_none() -> None:
 async def test_a_dictionary_that_a_server_sends_in_place_of_an_event_is_a_failure_of_the_run() -> None:
     """A remote agent that fails says so in JSON: the response ends as that of any failed run."""
     ended = {"type": "error", "errorText": "An error occurred."}
-    assert list(iter_chunks(iter([HELLO, {"error": "boom"}])))[-1] == ended
-    assert (await drained(stream_chunks(stream(HELLO, {"error": "boom"}))))[-1] == ended
+    items: list[Any] = [HELLO, {"error": "boom"}]
+    assert list(iter_chunks(iter(items)))[-1] == ended
+    assert (await drained(stream_chunks(stream(*items))))[-1] == ended
 
 
 @pytest.mark.parametrize(

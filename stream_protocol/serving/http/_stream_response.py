@@ -24,6 +24,7 @@ from stream_protocol.wire import (
     check_mapping,
     check_seconds,
     encode_sse,
+    shown,
 )
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,9 @@ SLICE_BYTES: Final = 2**16
 STALLED_SECONDS: Final = 60.0
 """How long one slice may wait for a client that takes nothing: nginx has the same ``send_timeout``. A client on a line
 of 2 KB a second is still served."""
+
+
+OF_EVENTS: Final = "`stream_sse(events)` makes them of the events of a run"
 
 
 class UIMessageStreamResponse(Response):
@@ -60,8 +64,7 @@ class UIMessageStreamResponse(Response):
         keep_alive: float | None = KEEP_ALIVE,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        otherwise = "`stream_sse(events)` makes one of the events of a run"
-        check_iterable("UIMessageStreamResponse", content, "bytes or chunks", is_async=True, otherwise=otherwise)
+        check_iterable("UIMessageStreamResponse", content, "bytes or chunks", is_async=True, otherwise=OF_EVENTS)
         check_seconds("keep_alive", keep_alive, or_none=True)
         check_mapping("headers", headers, of_texts=True, or_none=True)
         self.content = content
@@ -177,6 +180,7 @@ async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[b
             if isinstance(item, bytes):
                 yield item
             else:
+                _check_chunk(item)
                 chunks = True
                 yield encode_sse(item)
     except Exception:
@@ -191,3 +195,8 @@ async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[b
             await iterator.aclose()
     if chunks:
         yield SSE_DONE
+
+
+def _check_chunk(item: object) -> None:
+    if not isinstance(item, dict):
+        raise TypeError(f"`UIMessageStreamResponse` sends bytes or chunks, not {shown(item)}: {OF_EVENTS}.")

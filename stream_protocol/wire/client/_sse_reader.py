@@ -48,13 +48,13 @@ class OverlongLineError(ValueError):
         self.number = number
 
 
-def parse_sse(body: bytes | Iterable[bytes]) -> Iterator[AnyChunk]:
+def parse_sse(body: bytes | bytearray | Iterable[bytes]) -> Iterator[AnyChunk]:
     """Returns the chunks of a response body, whole or in pieces split anywhere. They are JSON, not checked any further.
 
     Raises ``ClientStreamError`` (``AI_JSONParseError``) at the event that the client would die of. Raises ``TypeError``
     for a body that is not bytes.
     """
-    pieces = [body] if isinstance(body, bytes | bytearray) else body
+    pieces = [bytes(body)] if isinstance(body, bytes | bytearray) else body
     _check_pieces(pieces)
     return _chunks(pieces)
 

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -123,9 +123,9 @@ async def test_so_is_that_of_an_app_with_routes_of_its_own(user_id: Any, caplog:
 
 
 async def test_nobody_is_refused_however_the_app_says_so() -> None:
-    nobody: Any
-    for nobody in ("", None):
-        app = create_app(service(), identify=lambda request, found=nobody: found, page=False)
+    answers: Iterator[Any] = iter(["", None])
+    app = create_app(service(), identify=lambda request: next(answers), page=False)
+    for _ in range(2):
         async with client(app) as http:
             assert (await http.get("/api/chat/c1/stream")).status_code == 401
 

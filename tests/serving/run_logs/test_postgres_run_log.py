@@ -130,10 +130,10 @@ async def test_who_may_not_make_the_tables_is_told_in_one_line_and_may_use_those
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"prefix": "a-b"}, "`prefix` must be 1 to 24"),
-        ({"prefix": 'a";DROP'}, "`prefix` must be 1 to 24"),
-        ({"prefix": "a" * 25}, "`prefix` must be 1 to 24"),
-        ({"prefix": "1a"}, "`prefix` must be 1 to 24"),
+        ({"prefix": "a-b"}, "The prefix in PostgreSQL must be"),
+        ({"prefix": 'a";DROP'}, "The prefix in PostgreSQL must be"),
+        ({"prefix": "a" * 25}, "The prefix in PostgreSQL must be"),
+        ({"prefix": "1a"}, "The prefix in PostgreSQL must be"),
         ({"lease": 0}, "`lease` must be a positive number of seconds"),
         ({"url": "mysql://ann@db/chats"}, "The URL of PostgreSQL must be like"),
     ],

@@ -160,7 +160,7 @@ async def test_every_key_and_channel_begins_with_the_prefix(shared_redis: RedisS
 def test_a_prefix_that_redis_would_read_as_more_than_a_name_is_refused(prefix: str) -> None:
     with pytest.raises(StreamProtocolError) as refused:
         RedisRunLog("redis://127.0.0.1:1/0", prefix=prefix)
-    assert str(refused.value).startswith("`prefix` must be 1 to 64")
+    assert str(refused.value).startswith("The prefix in Redis must be 1 to 64")
     assert "\n" not in str(refused.value)
 
 
