@@ -42,7 +42,6 @@ from stream_protocol.serving.chats import (
     create_session,
     delete_session,
     find_session,
-    is_unreachable,
     list_chats,
     load_artifact,
     load_saved_files,
@@ -50,7 +49,7 @@ from stream_protocol.serving.chats import (
     rewind_session,
 )
 from stream_protocol.serving.engine import LeftRuns, ResumedSessions
-from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunReader
 from stream_protocol.serving.runs import (
     DELETION,

@@ -11,8 +11,8 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent
 
 from stream_protocol.serving import ChatService, RunOverrides
-from stream_protocol.serving.chats import is_unreachable
 from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT, OVERRIDDEN_TEXT, WAIT_SECONDS
+from stream_protocol.serving.errors import is_unreachable
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
 from tests.durable.world import USER, Gate, World, begin, ended, history, outline, read, taken_up

@@ -22,7 +22,6 @@ from stream_protocol.serving.chats._sessions import (
     create_session,
     delete_session,
     find_session,
-    is_unreachable,
     restore_session,
     rewind_session,
 )
@@ -43,7 +42,6 @@ __all__ = [
     "create_session",
     "delete_session",
     "find_session",
-    "is_unreachable",
     "list_chats",
     "load_artifact",
     "load_saved_files",

@@ -14,10 +14,9 @@ from google.adk.events import Event
 from pydantic_core import to_jsonable_python
 
 from stream_protocol.convert import RunLimitError
-from stream_protocol.serving.chats import is_unreachable
 from stream_protocol.serving.engine._engine import OtherVersionError, RunRecord
 from stream_protocol.serving.engine._shown import shown_and_not_said
-from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.wire import ChatRequestError
 
