@@ -16,6 +16,7 @@ from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events
 from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn, plan
+from stream_protocol.session._recorded_words import recorded_words, words_from_record
 from stream_protocol.session._run_input import (
     RunInput,
     events_before_words,
@@ -94,6 +95,7 @@ __all__ = [
     "plan",
     "read_file",
     "readable_event",
+    "recorded_words",
     "repair_thought_signatures",
     "responses_missing_for_model",
     "restore_client_history",
@@ -103,4 +105,5 @@ __all__ = [
     "shown_event",
     "transcript_to_messages",
     "user_message",
+    "words_from_record",
 ]

@@ -21,12 +21,14 @@ from stream_protocol.serving.adk_runner._session_services import (
     without_password,
 )
 from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
+from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
 
 __all__ = [
     "MemorySessionService",
     "SessionServiceError",
     "Target",
     "TargetError",
+    "ThreadedReads",
     "agent_names",
     "agent_tree",
     "announces_user_message",
