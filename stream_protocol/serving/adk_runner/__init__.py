@@ -1,6 +1,6 @@
 """Makes an ADK ``Runner`` of an agent or app that is given or named, and the session service of a URI."""
 
-from stream_protocol.serving.adk_runner._load_target import TargetError, load_target
+from stream_protocol.serving.adk_runner._load_target import TargetError, load_target, target_version
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._models import model_names, used_models
 from stream_protocol.serving.adk_runner._runner import (
@@ -41,6 +41,7 @@ __all__ = [
     "model_names",
     "resumed_agent",
     "runner_for",
+    "target_version",
     "used_models",
     "with_cheap_telemetry",
     "without_password",

@@ -20,6 +20,10 @@ AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
 """For ``adk web``, a folder with one of these is an agent. So is a package with ``root_agent`` in ``__init__.py``."""
 
 
+VERSION: Final = "agent_version"
+"""The name in an agent's module that says which version of the agent it is: see ``DbosEngine``."""
+
+
 class TargetError(ValueError):
     """The target cannot be loaded. ``str(error)`` is one line that says why."""
 
@@ -47,6 +51,23 @@ def load_target(name: str) -> Target:
             "(bidirectional) sessions; a chat needs a model that generates content"
         )
     return target
+
+
+def target_version(name: str) -> str:
+    """Return ``agent_version`` of the module that a loaded target names; ``""`` if the module does not define it.
+
+    The module of an agent folder is its ``agent.py`` or its ``__init__.py``. Raises ``TargetError`` for a version that
+    is not a text.
+    """
+    module_name, is_module, _ = name.partition(":")
+    folder = Path(name).resolve().name
+    for module in [module_name] if is_module else [f"{folder}.agent", folder]:
+        version = getattr(sys.modules.get(module), VERSION, None)
+        if version is not None:
+            if not isinstance(version, str):
+                raise TargetError(f'cannot use {name}: `{VERSION}` in {module} must be a text, such as "2"')
+            return version
+    return ""
 
 
 def _root(target: Target) -> BaseNode | None:
