@@ -45,6 +45,7 @@ from stream_protocol.serving.chats import (
     list_chats,
     load_artifact,
     load_saved_files,
+    repair_session,
     restore_session,
     rewind_session,
 )
@@ -559,6 +560,7 @@ class ChatService:
         if session is not None and isinstance(turn, NewUserTurn) and turn.rewind_before is not None:
             session = await rewind_session(self.runner, session, turn.rewind_before)
         session = session or await create_session(planned.runner, *key)
+        await repair_session(planned.runner, session)
         for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
         job = self._job(request, turn, session, overrides, planned.runner)
