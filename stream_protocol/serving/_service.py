@@ -653,7 +653,7 @@ class ChatService:
                 chat_id=job.request.id,
                 run_id=run.id,
                 agent=job.runner.agent.name,
-                outcome=lambda: run.outcome,
+                outcome=partial(_outcome, run),
             ),
         ):
             if self._left_runs is None:
@@ -730,7 +730,7 @@ class ChatService:
                 chat_id=record.chat_id,
                 run_id=run.id,
                 agent=job.runner.agent.name,
-                outcome=lambda: run.outcome,
+                outcome=partial(_outcome, run),
                 first_run=(record.id, record.trace),
             ),
         ):
@@ -795,6 +795,11 @@ class ChatService:
     async def _read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
         async with self._reads.turn(user_id):
             return await read()
+
+
+def _outcome(run: Run) -> str | None:
+    """How a run ended, for operators: nobody has seen the end of a run that is left to another worker."""
+    return "left" if run.was_left else run.outcome
 
 
 async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
