@@ -34,6 +34,7 @@ from stream_protocol.serving.adk_runner import (
     agent_tree,
     is_in_memory,
     load_session_service,
+    target_version,
     used_models,
     without_password,
 )
@@ -174,7 +175,8 @@ class AgentServer:
             from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - an extra
         except ImportError:
             refuse("--durable needs DBOS: pip install 'adk-ui-stream[durable]'")
-        engine = DbosEngine(url, idempotent_tools=self.idempotent_tools)
+        version = target_version(self.target)
+        engine = DbosEngine(url, idempotent_tools=self.idempotent_tools, version=version)
         engine.prepare()
         return engine
 

@@ -328,6 +328,11 @@ def serve(
         refuse_without("--run-log", {"lease", "run_log_prefix", *({"workers"} if workers > 1 else ())})
     if durable_url is None:
         refuse_without("--durable", {"idempotent_tools"})
+    elif durable_url.startswith("postgres"):
+        if run_log_url is None:
+            refuse("--durable on PostgreSQL needs --run-log: other workers must see which runs go on")
+    elif workers > 1:
+        refuse("--durable in a file takes one worker: with --workers take PostgreSQL")
     if log_format == "text":
         refuse_without("--log-format json", {"log_whole"})
     if workers > 1 and metrics:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import logging
 import os
 import sqlite3
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -17,38 +14,45 @@ from uuid import uuid4
 
 from dbos import DBOS, DBOSClient
 from google.adk.agents import BaseAgent
-from sqlalchemy import make_url
 
 from stream_protocol.durable._held_agents import held_agents, shape, unheld_agents
 from stream_protocol.durable._kept_calls import KeptCalls
-from stream_protocol.durable._workflows import NOTHING, RUN, Workflows
+from stream_protocol.durable._runs import (
+    LOG,
+    OLDEST_FORMAT,
+    OLDEST_RUN,
+    RUN,
+    KeptRun,
+    chat_prefixes,
+    execution_attribute,
+    run_prefixes,
+    workflow_id,
+)
+from stream_protocol.durable._store import (
+    ENGINE_OPTIONS,
+    NEEDED_SQLITE,
+    StoreFile,
+    client_engine,
+    is_postgres,
+    sqlite_is_too_old,
+    with_timeouts,
+)
+from stream_protocol.durable._workflows import NOTHING, Workflows
 from stream_protocol.serving.adk_runner import runner_for
-from stream_protocol.serving.engine import OtherVersionError, RunRecord
+from stream_protocol.serving.engine import OtherVersionError
 from stream_protocol.wire import StreamProtocolError, check_text, check_texts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
 
-    from dbos import DBOSConfig, WorkflowStatus
+    from dbos import DBOSConfig
     from google.adk.runners import Runner
+    from sqlalchemy import Engine as Connections
 
-    from stream_protocol.serving.engine import Execution
-
-FORMAT: Final = "1"
-"""Of what is kept, and of the names of calls. Another one is another version."""
+    from stream_protocol.serving.engine import Deployment, Execution, ExecutionState, OrphanedRun, RunRecord
 
 NAME: Final = "adk-ui-stream"
 """Of the application, as DBOS calls whose workflows these are."""
-
-CONNECT_SECONDS: Final = 10
-"""How long the store may take to be connected to."""
-
-SILENCE_SECONDS: Final = 10
-"""How long its machine may take to say that it has got something: one that is gone says nothing, for hours."""
-
-NEEDING_PYTHON: Final = (3, 12)
-NEEDED_SQLITE: Final = (3, 42)
-"""From this Python on DBOS's tables call ``unixepoch('subsec')``, which SQLite has from this version on."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,9 @@ class DbosEngine:
     ``version``: of the app's agents. A run is only executed again by a worker of the same version: change it when an
     agent's tools or the order of its calls change. The names and classes of the agents count by themselves.
 
+    Deployments may share a database: each sees the runs of its own app, session store and run log. A file is for one
+    process at a time.
+
     Raises ``StreamProtocolError`` for a file, if SQLite is too old for DBOS: 3.42 is needed from Python 3.12 on.
     """
 
@@ -87,12 +94,26 @@ class DbosEngine:
         self._url = url and url.replace("postgresql+asyncpg:", "postgresql:")
         self._idempotent_tools = frozenset(idempotent_tools)
         self._version = version
-        self._records: dict[str, RunRecord] = {}
-        """Of the runs that were unfinished at the last look: a record is read once."""
+        self._file = StoreFile(url) if url is not None else None
+        self._deployment: Deployment | None = None
+        self._kept: dict[str, KeptRun | None] = {}
+        """By workflow id, of the runs that were unfinished at the last look: a record is read once. ``None``: this
+        release cannot read it."""
         self._held: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None
         self._client: DBOSClient | None = None
+        self._connections: Connections | None = None
+        """Of the client."""
+
+    @property
+    def is_shared(self) -> bool:
+        """See ``Engine``. Of the DBOS of an app nobody knows it."""
+        return self._url is not None and is_postgres(self._url)
+
+    def attach(self, deployment: Deployment) -> None:
+        """See ``Engine``."""
+        self._deployment = deployment
 
     def prepare(self) -> None:
         """Makes the tables of the store if they are missing. Raises ``StreamProtocolError`` if it cannot be used.
@@ -100,27 +121,34 @@ class DbosEngine:
         ``launch`` does so, too; this says in one line what is wrong.
         """
         if self._url is not None:
+            self._take_file()
             _log_as_others()
             try:
-                DBOS.migrate(_with_timeouts(self._url))
+                DBOS.migrate(with_timeouts(self._url))
             except Exception as error:
                 reason = str(error).strip().partition("\n")[0]
                 raise StreamProtocolError(f"The engine's store cannot be used: {reason}") from error
 
     async def launch(self) -> None:
-        """Connects to the store, and makes its tables if they are missing."""
+        """Connects to the store, and makes its tables if they are missing.
+
+        Raises ``StreamProtocolError`` if the store is a file that another process uses.
+        """
         async with self._launching:
             if self._workflows is None:
+                self._take_file()
                 if self._url is not None:
                     config: DBOSConfig = {
                         "name": NAME,
                         "system_database_url": self._url,
                         "executor_id": f"adk-ui-stream-{os.getpid()}-{uuid4().hex[:8]}",  # each executes its own again
-                        "application_version": f"adk-ui-stream-{FORMAT}",
+                        "application_version": f"adk-ui-stream-{OLDEST_FORMAT}",  # of no use: no workflow is recovered
                         "console_log_level": "ERROR",
                         "enable_otlp": False,
                     }
-                    DBOS(config=config)
+                    if is_postgres(self._url):
+                        config["db_engine_kwargs"] = ENGINE_OPTIONS
+                    dbos = DBOS(config=config)
                     _log_as_others()
                 workflows = Workflows()
                 if self._url is not None:
@@ -129,6 +157,7 @@ class DbosEngine:
                     except Exception:
                         DBOS.destroy(destroy_registry=True)  # else it would take itself for launched the next time
                         raise
+                    _stop_polling(dbos)
                 self._workflows = workflows
 
     async def aclose(self) -> None:
@@ -142,6 +171,11 @@ class DbosEngine:
         if self._client is not None:
             self._client.destroy()
             self._client = None
+        if self._connections is not None:
+            self._connections.dispose()
+            self._connections = None
+        if self._file is not None:
+            self._file.free()
 
     async def ping(self) -> None:
         """See ``Engine``. Asks for a write, of nothing: a standby would answer what only reads."""
@@ -160,43 +194,58 @@ class DbosEngine:
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
     ) -> None:
         """See ``Engine``."""
-        workflow_id = _workflow_id(record)
-        calls = KeptCalls(self._here, workflow_id, again=False)
-        kept = json.dumps({"record": record.to_json(), "version": self._version_of(runner), "log": log_id})
-        await self._here.run(workflow_id, kept, self._do(runner, None, calls, work))
+        run_id = workflow_id(record)
+        calls = KeptCalls(self._here, run_id, again=False)
+        kept = KeptRun(record=record, version=self._version_of(runner), log_id=log_id)
+        await self._here.run(run_id, kept.to_text(), self._do(runner, None, calls, work))
 
     async def execute_again(
-        self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
+        self,
+        record: RunRecord,
+        runner: Runner,
+        log_id: str,
+        work: Callable[[Execution], Awaitable[None]],
+        *,
+        alone: bool = False,
     ) -> None:
         """See ``Engine``."""
-        workflow_id = _workflow_id(record)
-        status = await DBOS.get_workflow_status_async(workflow_id)
-        if status is None or status.input is None:
+        run_id = workflow_id(record)
+        status = await DBOS.get_workflow_status_async(run_id)
+        kept = KeptRun.of(status) if status is not None else None
+        if status is None or kept is None:
             return
-        kept = _kept(status)
-        if kept["version"] != self._version_of(runner):
+        if kept.version != self._version_of(runner):
             raise OtherVersionError
-        log = (status.attributes or {}).get("log", kept["log"])
-        await DBOS.update_workflow_attributes_async(workflow_id, {"log": log_id})
-        calls = KeptCalls(self._here, workflow_id, again=True)
-        await self._here.run_again(workflow_id, self._do(runner, log, calls, work))
+        last_log = (status.attributes or {}).get(LOG, kept.log_id)
+        noted = {LOG: log_id, **execution_attribute(log_id, "alone" if alone else "running")}
+        await self._store.update_workflow_attributes_async(run_id, noted, merge=True)
+        calls = KeptCalls(self._here, run_id, again=True, names_by_id=kept.format == OLDEST_FORMAT)
+        await self._here.run_again(run_id, self._do(runner, last_log, calls, work))
 
-    async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[RunRecord]:
+    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState) -> None:
         """See ``Engine``."""
-        prefix = None if chat is None else _chat_prefix(*chat)
-        look = partial(self._store.list_workflows_async, name=RUN, load_output=False)
-        found = await look(status="PENDING", workflow_id_prefix=prefix, load_input=False)
-        ids = [status.workflow_id for status in found if status.workflow_id not in self._here.executed]
-        if new := [each for each in ids if each not in self._records]:
+        noted = execution_attribute(log_id, state)
+        await self._store.update_workflow_attributes_async(workflow_id(record), noted, merge=True)
+
+    async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
+        """See ``Engine``."""
+        assert self._deployment is not None
+        prefixes = run_prefixes(self._deployment) if chat is None else chat_prefixes(self._deployment, chat)
+        look = partial(self._store.list_workflows_async, name=[RUN, OLDEST_RUN], load_output=False)
+        listed = await look(status="PENDING", workflow_id_prefix=prefixes, load_input=False)
+        found = [status for status in listed if status.workflow_id not in self._here.executed]
+        if new := [status.workflow_id for status in found if status.workflow_id not in self._kept]:
             for status in await look(workflow_ids=new):
-                self._records[status.workflow_id] = RunRecord(**_kept(status)["record"])
+                self._kept[status.workflow_id] = KeptRun.of(status)
+        kept = {status.workflow_id: self._kept.get(status.workflow_id) for status in found}
         if chat is None:
-            self._records = {each: self._records[each] for each in ids if each in self._records}
-        return [self._records[each] for each in ids if each in self._records]
+            self._kept = {each: self._kept[each] for each in kept if each in self._kept}
+        runs = [(status, kept[status.workflow_id]) for status in found]
+        return [run.with_attributes(status.attributes) for status, run in runs if run is not None]
 
     async def cancel(self, record: RunRecord) -> None:
         """See ``Engine``."""
-        prefix = _workflow_id(record)  # and the calls of the run
+        prefix = workflow_id(record)  # and the calls of the run
         found = await self._store.list_workflows_async(workflow_id_prefix=prefix, load_input=False, load_output=False)
         if found:
             await self._store.delete_workflows_async([status.workflow_id for status in found])
@@ -211,9 +260,13 @@ class DbosEngine:
         if self._url is None:
             return DBOS
         if self._client is None:
-            url = _with_timeouts(self._url)
+            self._connections = client_engine(self._url)
             self._client = DBOSClient(
-                system_database_url=url, lazy=True, retry_connection_errors=False, application_name=NAME
+                system_database_url=self._url,
+                system_database_engine=self._connections,
+                lazy=True,
+                retry_connection_errors=False,
+                application_name=NAME,
             )
         return self._client
 
@@ -244,29 +297,24 @@ class DbosEngine:
             self._held[id(runner)] = runner, held
         return self._held[id(runner)][1]
 
-    def _version_of(self, runner: Runner) -> str:
+    def _version_of(self, runner: Runner) -> list[Any]:
         assert runner.agent is not None
-        return json.dumps([FORMAT, self._version, shape(runner.agent)])
+        return [self._version, shape(runner.agent)]
+
+    def _take_file(self) -> None:
+        """Raises ``StreamProtocolError`` if the store is a file that another process uses."""
+        if self._file is not None and not self._file.take():
+            raise StreamProtocolError(
+                f"The engine's file {self._file.name} is in use by another process, and takes one at a time: "
+                "give each server a file of its own, or take PostgreSQL."
+            )
 
 
-def _with_timeouts(url: str) -> str:
-    """The URL for what DBOS sets no limits for: a server that accepts connections and says nothing, or is gone."""
-    address = make_url(url)
-    if not address.drivername.startswith("postgres"):
-        return url
-    limits = {
-        "connect_timeout": CONNECT_SECONDS,
-        "keepalives_idle": SILENCE_SECONDS,
-        "keepalives_interval": SILENCE_SECONDS,
-        "tcp_user_timeout": SILENCE_SECONDS * 1000,
-    }
-    missing = {name: str(limit) for name, limit in limits.items() if name not in address.query}
-    return address.update_query_dict(missing).render_as_string(hide_password=False)
-
-
-def sqlite_is_too_old() -> bool:
-    """Whether DBOS cannot keep anything in a file here."""
-    return sys.version_info >= NEEDING_PYTHON and sqlite3.sqlite_version_info < NEEDED_SQLITE
+def _stop_polling(dbos: DBOS) -> None:
+    """Ends the threads of a DBOS of ours that look every second for what it does not have: queues, schedules, delayed
+    workflows and timeouts."""
+    for stopping in (*dbos.background_thread_stop_events, dbos._background_jobs_stop_event):  # noqa: SLF001 - no option
+        stopping.set()
 
 
 def _log_as_others() -> None:
@@ -275,19 +323,3 @@ def _log_as_others() -> None:
     logger.handlers.clear()
     logger.propagate = True
     logger.setLevel(logging.ERROR)
-
-
-def _workflow_id(record: RunRecord) -> str:
-    return f"{_chat_prefix(record.user_id, record.chat_id)}{record.id}"
-
-
-def _chat_prefix(user_id: str, chat_id: str) -> str:
-    """How the ids of a chat's workflows begin. As a hash: they are in logs, and a user's id may be an address."""
-    digest = hashlib.sha256(json.dumps([user_id, chat_id]).encode()).hexdigest()
-    return f"adk-ui-stream/{digest[:32]}/"
-
-
-def _kept(status: WorkflowStatus) -> dict[str, Any]:
-    assert status.input is not None
-    kept: dict[str, Any] = json.loads(status.input["args"][0])
-    return kept

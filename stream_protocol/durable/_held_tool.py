@@ -10,7 +10,7 @@ from google.adk.events import EventActions
 from google.genai import types
 from pydantic_core import to_jsonable_python
 
-from stream_protocol.durable._kept_calls import UnfinishedCallError, current_calls
+from stream_protocol.durable._kept_calls import ToolUse, UnfinishedCallError, current_calls
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -41,8 +41,7 @@ def held_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
         calls, call_id = current_calls(), tool_context.function_call_id
         if calls is None or call_id is None:
             return await tool.run_async(args=args, tool_context=tool_context)
-        # ADK calls a tool again under the same id when it has been confirmed.
-        name = f"tool/{call_id}/{'confirmed' if tool_context.tool_confirmation is not None else 'called'}"
+        name = calls.tool_call(_use(tool, call_id, args, tool_context))
         if (kept := await calls.kept(name)) is not None:
             return _again(json.loads(kept), tool_context)
         raised: list[Exception] = []
@@ -67,6 +66,31 @@ def held_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
     held = copy(tool)
     held.run_async = run_async  # type: ignore[method-assign]
     return held
+
+
+def _use(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolContext) -> ToolUse:
+    return ToolUse(
+        agent=tool_context.agent_name,
+        branch=tool_context._invocation_context.branch,  # noqa: SLF001 - ADK has it nowhere else
+        call_id=call_id,
+        confirmed=tool_context.tool_confirmation is not None,
+        tool=tool.name,
+        args=_asked_args(tool, call_id, args, tool_context),
+    )
+
+
+def _asked_args(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any]:
+    """The arguments that the model asked for. Callbacks may have changed those that the tool gets, in each execution to
+    something else."""
+    newest: dict[str, Any] | None = None
+    for event in reversed(tool_context.session.events):
+        for call in event.get_function_calls():
+            if call.id == call_id and call.name == tool.name:
+                asked = call.args or {}
+                if asked == args:
+                    return args
+                newest = asked if newest is None else newest
+    return args if newest is None else newest
 
 
 def _to_json(result: Any, tool_context: ToolContext) -> str:

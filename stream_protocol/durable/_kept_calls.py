@@ -7,15 +7,19 @@ before it begins, so a call that began and did not end is known.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS
+from pydantic_core import to_jsonable_python
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from stream_protocol.durable._workflows import Workflows
 
@@ -24,16 +28,35 @@ class UnfinishedCallError(Exception):
     """The call began in an earlier execution. Whether it has done its work is not known."""
 
 
-class KeptCalls:
-    """The calls of one execution of a run. ``again``: the run was executed before."""
+@dataclass(frozen=True, kw_only=True)
+class ToolUse:
+    """A call of a tool, as its model asked for it."""
 
-    def __init__(self, workflows: Workflows, run_id: str, *, again: bool) -> None:
+    agent: str
+    branch: str | None
+    call_id: str
+    confirmed: bool
+    """Whether the user has confirmed it: ADK calls a tool again under the same id then."""
+    tool: str
+    args: Mapping[str, Any]
+
+
+class KeptCalls:
+    """The calls of one execution of a run.
+
+    ``again``: the run was executed before. ``names_by_id``: it was begun by a release that named the call of a tool by
+    its id alone.
+    """
+
+    def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
         self.is_live = not again
         """Whether a model has been called whose answer was not kept."""
         self._workflows = workflows
         self._run_id = run_id
         self._again = again
+        self._names_by_id = names_by_id
         self._model_calls = Counter[str]()
+        self._tool_calls = Counter[str]()
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -49,6 +72,25 @@ class KeptCalls:
         name = f"model/{agent}/{branch or ''}"
         self._model_calls[name] += 1
         return f"{name}/{self._model_calls[name]}"
+
+    def tool_call(self, use: ToolUse) -> str:
+        """The name of the next call like this one, which is the same in each execution.
+
+        Some providers number the calls of each answer from 0, so an id alone names several calls of a run. What was
+        kept under an id counts only for the same tool with the same arguments. Of equal calls the n-th gets what the
+        n-th got.
+        """
+        phase = "confirmed" if use.confirmed else "called"
+        if self._names_by_id:
+            name = f"tool/{use.call_id}/{phase}"
+            self._tool_calls[name] += 1
+            if self._tool_calls[name] == 1:
+                return name
+        asked = json.dumps([use.tool, to_jsonable_python(use.args, fallback=str)], sort_keys=True)
+        digest = hashlib.sha256(asked.encode()).hexdigest()[:16]
+        name = f"tool/{use.agent}/{use.branch or ''}/{use.call_id}/{phase}/{digest}"
+        self._tool_calls[name] += 1
+        return f"{name}/{self._tool_calls[name]}"
 
     async def kept(self, name: str) -> str | None:
         """The result of a call of an earlier execution; ``None`` if there is none."""

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from dbos import DBOS, SetWorkflowID, WorkflowSerializationFormat
 
+from stream_protocol.durable._runs import OLDEST_RUN, RUN
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-RUN: Final = "adk_ui_stream.run"
 CALL: Final = "adk_ui_stream.call"
-"""The names of the workflow functions: a run, and a call of a model or a tool."""
+"""The name of the workflow function of a call of a model or a tool."""
 
 NOTHING: Final = "adk-ui-stream/nothing"
 """The id of no workflow."""
@@ -31,6 +32,10 @@ class Workflows:
 
         @DBOS.workflow(name=RUN, serialization_type=WorkflowSerializationFormat.PORTABLE)
         async def run(record: str) -> str:  # noqa: ARG001 - kept as the workflow's input
+            return await self._do()
+
+        @DBOS.workflow(name=OLDEST_RUN, serialization_type=WorkflowSerializationFormat.PORTABLE)
+        async def oldest_run(record: str) -> str:  # noqa: ARG001 - as above; an app's own DBOS begins those that it finds
             return await self._do()
 
         @DBOS.workflow(name=CALL, serialization_type=WorkflowSerializationFormat.PORTABLE)

@@ -43,15 +43,22 @@ from stream_protocol.serving.chats import (
     create_session,
     delete_session,
     find_session,
-    is_unreachable,
     list_chats,
     load_artifact,
     load_saved_files,
+    repair_session,
     restore_session,
     rewind_session,
 )
-from stream_protocol.serving.engine import LeftRuns, NotRecordedError, ResumedSessions
-from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.engine import (
+    UNRECOVERABLE_TEXT,
+    LeftRuns,
+    NotRecordedError,
+    ResumedSessions,
+    deployment_of,
+    planned_again,
+)
+from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunReader
 from stream_protocol.serving.runs import (
     DELETION,
@@ -93,7 +100,6 @@ from stream_protocol.wire import (
     check_flag,
     check_instance,
     check_text,
-    parse_chat_request,
 )
 from stream_protocol.wire.client import parse_sse
 
@@ -106,7 +112,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import BaseSessionService, Session
     from google.genai import types
 
-    from stream_protocol.serving.engine import Engine, RunRecord
+    from stream_protocol.serving.engine import Engine, OrphanedRun, Recovery
     from stream_protocol.serving.run_logs import RunLog
     from stream_protocol.session import CallAnswer, HistoryCut, HistoryMode
     from stream_protocol.wire import AnyChunk, ChatRequest, UIMessage
@@ -534,6 +540,8 @@ class ChatService:
         the caller: ``asyncio.wait_for(service.drain(), 30)``.
         """
         self._draining = True
+        if self._left_runs is not None:
+            self._left_runs.drain()
         while self._tasks or self._runs.any_here or self._waiting:  # noqa: ASYNC110 - three things, and once in a life
             await asyncio.sleep(DRAINED_CHECK_SECONDS)
 
@@ -598,6 +606,7 @@ class ChatService:
         if session is not None and isinstance(turn, NewUserTurn) and turn.rewind_before is not None:
             session = await rewind_session(self.runner, session, turn.rewind_before)
         session = session or await create_session(planned.runner, *key)
+        await repair_session(planned.runner, session)
         for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
         job = self._job(request, turn, session, overrides, planned.runner, accept)
@@ -716,7 +725,7 @@ class ChatService:
                 chat_id=job.request.id,
                 run_id=run.id,
                 agent=job.runner.agent.name,
-                outcome=lambda: run.outcome,
+                outcome=partial(_outcome, run),
             ),
         ):
             if self._left_runs is None:
@@ -743,44 +752,51 @@ class ChatService:
         if not engine.holds(self.runner):
             logger.warning("Runs are not executed again: the engine cannot keep what these agents do.")
             return None
+        if engine.is_shared and isinstance(self._run_log, MemoryRunLog):
+            raise StreamProtocolError(
+                "The engine's database can be used by several workers, so `engine` needs a run log that they share: "
+                "`run_log=RedisRunLog(…)` or `PostgresRunLog(…)`; with `serve`, `--run-log URL`."
+            )
+        deployment = deployment_of(self.runner, self._run_log)
+        engine.attach(deployment)
         self._run_log.recovers = True
-        return LeftRuns(engine, self.runner, self._runs, self._run_limits, self._take_up)
+        return LeftRuns(engine, self.runner, self._runs, self._run_limits, deployment, self._recover, self._chat_exists)
 
-    async def _take_up(self, run: Run, record: RunRecord, claim: ExitStack) -> bool:
+    async def _recover(self, run: Run, orphan: OrphanedRun, claim: ExitStack, is_hopeless: bool) -> Recovery:  # noqa: FBT001
         """Goes on with a run that another worker has left. ``run`` has claimed its chat, until ``claim`` ends.
 
-        Returns ``False`` if there is nothing to go on with: the chat is gone, or its request was answered.
+        ``is_hopeless``: only ends its response. Stores nothing by itself: what cannot go on is left as it was found.
         """
-        session = await self._in_time(self._find_session((record.user_id, record.chat_id)))
+        record = orphan.record
+        session = await in_time(self._hook_timeout, self._find_session((record.user_id, record.chat_id)))
         if session is None:
-            return False
+            return "absent"
         sessions = ResumedSessions(self.runner.session_service, session, record)
-        await sessions.fence()
-        request = parse_chat_request(record.request)
-        turn = plan(
-            request,
-            Transcript(sessions.found.events),
-            resumed_agent=partial(resumed_agent, self.runner),
-            chat_was_busy=record.chat_was_busy,
-            digest=record.digest,
-        )
+        if sessions.is_over:
+            return "over"
+        request, turn, refusal = await planned_again(self.runner, record, sessions, loads_files=not is_hopeless)
         if isinstance(turn, NothingToRun):
-            return False
-        if isinstance(turn, NewUserTurn):
-            loaded = await load_saved_files(self.runner, sessions.found, turn.texts_and_files)
-            turn = replace(turn, texts_and_files=loaded)
+            return "over"
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = copy(self.runner)
         runner.session_service = sessions
         job = self._job(request, turn, sessions.found, overrides, runner, lambda _: None)
+        refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
         run.open()
-        self._keep(asyncio.create_task(self._run_again(run, job, record, sessions, claim.pop_all())))
-        return True
+        self._keep(asyncio.create_task(self._run_again(run, job, orphan, sessions, refusal, claim.pop_all())))
+        return "recovered"
 
     async def _run_again(
-        self, run: Run, job: Job, record: RunRecord, sessions: ResumedSessions, claim: ExitStack
+        self,
+        run: Run,
+        job: Job,
+        orphan: OrphanedRun,
+        sessions: ResumedSessions,
+        refusal: str | None,
+        claim: ExitStack,
     ) -> None:
         assert self._left_runs is not None
+        record = orphan.record
         with (
             claim,
             self._loop_lag.measured(),
@@ -789,10 +805,11 @@ class ChatService:
                 chat_id=record.chat_id,
                 run_id=run.id,
                 agent=job.runner.agent.name,
-                outcome=lambda: run.outcome,
+                outcome=partial(_outcome, run),
+                first_run=(record.id, record.trace),
             ),
         ):
-            await self._left_runs.execute_again(run, job, record, sessions, self._run_agent)
+            await self._left_runs.execute_again(run, job, orphan, sessions, self._run_agent, refusal)
 
     async def _complete_session(self, run: Run, job: Job) -> None:
         """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease."""
@@ -831,8 +848,10 @@ class ChatService:
             text = "A request was refused: the %s took longer than %s seconds."
             logger.error(text, of.replace("_", " "), self._hook_timeout)  # noqa: TRY400 - as above
             raise unreachable_refusal(of) from error
+        except ChatRequestError:
+            raise
         except Exception as error:
-            if not is_unreachable(error):
+            if of != ENGINE and not is_unreachable(error):
                 raise
             logger.error("A request was refused: the %s cannot be reached.", of.replace("_", " "))  # noqa: TRY400 - as above
             log_error(logger, error)
@@ -876,6 +895,11 @@ def _not_stored(run: Run, task: asyncio.Task[None]) -> BaseException:
             return unreachable_refusal("run_log")
         case error:
             return error
+
+
+def _outcome(run: Run) -> str | None:
+    """How a run ended, for operators: nobody has seen the end of a run that is left to another worker."""
+    return "left" if run.was_left else run.outcome
 
 
 async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:

@@ -16,6 +16,7 @@ from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
 from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn, plan
+from stream_protocol.session._recorded_words import recorded_words, words_from_record
 from stream_protocol.session._requested_events import as_requested
 from stream_protocol.session._run_input import (
     RunInput,
@@ -100,6 +101,7 @@ __all__ = [
     "plan",
     "read_file",
     "readable_event",
+    "recorded_words",
     "repair_thought_signatures",
     "responses_missing_for_model",
     "restore_client_history",
@@ -111,4 +113,5 @@ __all__ = [
     "tool_failure_events",
     "transcript_to_messages",
     "user_message",
+    "words_from_record",
 ]

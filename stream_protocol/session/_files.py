@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -60,24 +60,6 @@ SCHEMES: Final = frozenset({"data", "http", "https"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class InlineFile:
-    """A file whose bytes came with the message."""
-
-    media_type: str
-    data: bytes
-    name: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinkedFile:
-    """A file that the message only names; the model provider fetches it, this server does not."""
-
-    media_type: str
-    url: str
-    name: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class SavedFile:
     """A file of an earlier message that ADK saved as an artifact, with a line of text in its place in the message."""
 
@@ -90,6 +72,36 @@ class SavedFile:
     media_type: str
     name: str | None
     """The name that the file had when the user attached it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilePlace:
+    """The part of a message that holds the bytes of a file."""
+
+    index: int
+    """The part's index."""
+    event_id: str | None = None
+    """The stored user event with the part; ``None``: the message of the request."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InlineFile:
+    """A file whose bytes came with the message."""
+
+    media_type: str
+    data: bytes
+    name: str | None
+    origin: SavedFile | FilePlace | None = field(default=None, compare=False, repr=False)
+    """Where the bytes can be read again; ``None`` if that is not known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkedFile:
+    """A file that the message only names; the model provider fetches it, this server does not."""
+
+    media_type: str
+    url: str
+    name: str | None
 
 
 TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile

@@ -46,7 +46,7 @@ from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from google.adk.events import Event
     from google.genai import types
@@ -141,6 +141,7 @@ def plan(
     chat_was_busy: bool = False,
     history_cut: HistoryCut = "append",
     digest: str | None = None,
+    said: Sequence[TextOrFile] | None = None,
 ) -> PlannedTurn:
     """What to do about a request in a chat with this transcript (empty for a new chat).
 
@@ -152,6 +153,8 @@ def plan(
     bytes because the user wants another answer.
     ``history_cut``: what it means that new words come with a history which ends before the stored one.
     ``digest``: the request's fingerprint, if it is known.
+    ``said``: the texts and files of a message that is not stored, if an earlier plan has found them: the links in the
+    message may lead to files of a message that was taken back since.
 
     Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
     """
@@ -160,7 +163,7 @@ def plan(
         case "user":
             exchange = transcript.find_user_message(target["id"])
             if exchange is None:
-                return _plan_new_words(request, target, transcript, history_cut)
+                return _plan_new_words(request, target, transcript, history_cut, said)
             repeated = _repeated_words(digest or fingerprint(request), exchange)
             if repeated is None or not (chat_was_busy or _wants_stored_response(request, exchange, transcript)):
                 return _plan_again(request, target, transcript, exchange)
@@ -176,20 +179,26 @@ def _plan_again(request: ChatRequest, message: UIMessage, transcript: Transcript
     """A message that is stored already: it is rewound, and answered anew."""
     parts = _message_parts(exchange)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
-        said = stored_texts_and_files(parts)
+        said = stored_texts_and_files(parts, exchange.stored[0].id)
     else:
         said = _with_saved_files(request, message, transcript.versions(message["id"]))
     return _new_user_turn(request, said, transcript, taken_back=exchange)
 
 
 def _plan_new_words(
-    request: ChatRequest, message: UIMessage, transcript: Transcript, history_cut: HistoryCut
+    request: ChatRequest,
+    message: UIMessage,
+    transcript: Transcript,
+    history_cut: HistoryCut,
+    said: Sequence[TextOrFile] | None,
 ) -> NewUserTurn:
     """A message that is not stored: it is new whatever the trigger says, as a retry of a request that failed is."""
     cut_off = first_cut_off(request, transcript) if history_cut == "rewind" else None
     edited_ids = cut_off.user_message_ids if cut_off is not None else ()
-    edited = [one for user_id in edited_ids for one in transcript.versions(user_id)]
-    return _new_user_turn(request, _with_saved_files(request, message, edited), transcript, taken_back=cut_off)
+    # The message itself was taken back if the worker ended before its answer began.
+    edited = [one for user_id in (*edited_ids, message["id"]) for one in transcript.versions(user_id)]
+    found = said if said is not None else _with_saved_files(request, message, edited)
+    return _new_user_turn(request, found, transcript, taken_back=cut_off)
 
 
 def _invocation_to_rewind(exchange: Exchange, transcript: Transcript) -> str:

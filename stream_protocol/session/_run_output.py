@@ -98,6 +98,12 @@ class RunOutput:
         """The ids of the complete events that the page was shown, in order."""
         self.failed_calls: Collection[str] = ()
         """The page's ids of the calls that ended without a result because their tools raised."""
+        self._shown_earlier: set[str] = set()
+        """The ids of the events that earlier executions of the run have stored."""
+
+    def add_earlier(self, stored: Iterable[Event]) -> None:
+        """Counts events that earlier executions of the run have stored as shown: their pages have them."""
+        self._shown_earlier.update(event.id for event in stored)
 
     def add(self, event: Event) -> None:
         """Takes an event of the run that the page was shown."""
@@ -126,7 +132,10 @@ class RunOutput:
         return [
             event
             for event in stored
-            if event.id not in self._shown and event.error_code != ABORTED and not is_user_event(event)
+            if event.id not in self._shown
+            and event.id not in self._shown_earlier
+            and event.error_code != ABORTED
+            and not is_user_event(event)
         ]
 
     def unstored_events(self, of_run: Sequence[Event], hidden: Iterable[Event]) -> list[Event]:

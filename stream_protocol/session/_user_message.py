@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
 from google.genai import types
 
 from stream_protocol.convert import UNKNOWN_MEDIA_TYPE
-from stream_protocol.session._files import InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
+from stream_protocol.session._files import FilePlace, InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session.transcript import EventMetadata, SentFile, is_user_message
 from stream_protocol.wire import ChatRequestError
 
@@ -42,12 +43,17 @@ def texts_and_files(
     """
     if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
         raise ChatRequestError(f"The message has more than {MAX_TEXTS_AND_FILES:,} texts and files.", status=413)
-    for part in message["parts"]:
+    for index, part in enumerate(message["parts"]):
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
             yield text
         elif part["type"] == "file":
             file = cast("FilePart", part)
-            yield find_saved_file(file["url"]) or read_file(file)
+            yield find_saved_file(file["url"]) or _sent_file(file, index)
+
+
+def _sent_file(part: FilePart, index: int) -> TextOrFile:
+    file = read_file(part)
+    return replace(file, origin=FilePlace(index=index)) if isinstance(file, InlineFile) else file
 
 
 def texts(message: UIMessage) -> list[str]:
@@ -129,15 +135,25 @@ def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile 
         index += 1
 
 
-def stored_texts_and_files(parts: Iterable[types.Part | SavedFile]) -> Iterator[TextOrFile]:
-    """What the user said, from ``stored_parts``: a page that was reloaded may have only links to its files."""
-    for part in parts:
+def stored_texts_and_files(
+    parts: Iterable[types.Part | SavedFile], event_id: str | None = None
+) -> Iterator[TextOrFile]:
+    """What the user said, from ``stored_parts``: a page that was reloaded may have only links to its files.
+
+    ``event_id``: of the stored event.
+    """
+    for index, part in enumerate(parts):
         if isinstance(part, SavedFile):
             yield part
         elif part.text:
             yield part.text
         elif (blob := part.inline_data) is not None:
-            yield InlineFile(media_type=blob.mime_type or "", data=blob.data or b"", name=blob.display_name)
+            yield InlineFile(
+                media_type=blob.mime_type or "",
+                data=blob.data or b"",
+                name=blob.display_name,
+                origin=FilePlace(index=index, event_id=event_id),
+            )
         elif (link := part.file_data) is not None:
             yield LinkedFile(media_type=link.mime_type or "", url=link.file_uri or "", name=link.display_name)
 

@@ -16,7 +16,7 @@ def _engine() -> None:
 @pytest.fixture
 def engine_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Of a file; where SQLite is too old for that, of a PostgreSQL."""
-    from stream_protocol.durable._dbos_engine import sqlite_is_too_old  # noqa: PLC0415 - may be missing
+    from stream_protocol.durable._store import sqlite_is_too_old  # noqa: PLC0415 - may be missing
 
     if sqlite_is_too_old():
         url: str = request.getfixturevalue("postgres").new_database()

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -14,6 +15,7 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.auth.auth_credential import AuthCredential
 from google.adk.auth.auth_tool import AuthConfig
 from google.adk.events import Event
@@ -171,6 +173,11 @@ def noting(name: str) -> LlmAgent:
     return agent(name, ["I am ", f"{name}. ", Call("note", {"name": name})], f"Done by {name}.")
 
 
+def numbered(*calls: Call) -> list[Step]:
+    """Calls of a provider that numbers those of each answer from 0, and of one that has the same id for all."""
+    return [replace(call, id="call_0") for call in calls]
+
+
 PAY: Final = FunctionTool(pay, require_confirmation=True)
 
 AGENTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
@@ -232,15 +239,44 @@ AGENTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
         "root", Call("note", {"name": "tea"}), Call("set_model_response", {"city": "Oslo"}), output_schema=Place
     ),
     "an argument that is streamed": lambda: agent("root", streamed("tea"), "Done."),
+    "an id that is used again": lambda: agent(
+        "root",
+        numbered(Call("note", {"name": "tea"})),
+        numbered(Call("note", {"name": "milk"})),
+        numbered(Call("tell", {"name": "tea"})),
+        numbered(Call("note", {"name": "tea"})),
+        "Done.",
+        tools=[note, tell],
+    ),
+    "one id of calls at once": lambda: agent(
+        "root",
+        numbered(Call("note", {"name": "tea"}), Call("tell", {"name": "milk"}), Call("note", {"name": "cake"})),
+        "",
+        "",
+        "Done.",
+        tools=[note, tell],
+    ),
+    "approvals under one id": lambda: agent(
+        "root",
+        numbered(Call("pay", {"amount": 3}), Call("pay", {"amount": 3})),
+        "",
+        "Done.",
+        tools=[PAY],
+    ),
     "a callback that calls": lambda: agent("root", "", "Done.", before_model_callback=noted_by_a_callback),
 }
 
 
-QUICK: Final = {"an approval", "callbacks", "a tool to sign in to"}
+QUICK: Final = {"an approval", "callbacks", "a tool to sign in to", "an id that is used again"}
 """The agents with whom the next server has most to recognise. `make fleet` has the others."""
 
 AT_ONCE: Final = {"agents at once"}
 """Where one agent stores an event the tool of another may be under way. It is idempotent, so it runs a second time."""
+
+WHOLE: Final = RunConfig(streaming_mode=StreamingMode.NONE)
+"""Of a streamed answer ADK itself drops a call whose id another call of it has."""
+
+RUN_CONFIGS: Final = {"one id of calls at once": WHOLE, "approvals under one id": WHOLE}
 
 ANSWERS: Final[Mapping[str, Any]] = {"where": "Oslo", "adk_request_input": {"name": "Ann"}}
 """What the page answers to whom."""
@@ -262,7 +298,9 @@ async def conversation(
     ran.clear()
     sessions = EndingSessions(world.chats, number, after=after)
     chat_id = f"{number}{after}"
-    async with world.service(AGENTS[kind](), sessions=sessions, engine=engine, launched=False) as service:
+    async with world.service(
+        AGENTS[kind](), sessions=sessions, engine=engine, launched=False, run_config=RUN_CONFIGS.get(kind)
+    ) as service:
         page = Page(create_app(service, identify=lambda _: USER), chat_id=chat_id)
         sending = asyncio.create_task(page.send("go"))
         reached = asyncio.create_task(sessions.reached.wait())
@@ -270,7 +308,9 @@ async def conversation(
             await asyncio.wait([sending, reached], return_when="FIRST_COMPLETED")
         reached.cancel()
     await asyncio.gather(sending, return_exceptions=True)  # it was cut off
-    async with world.service(AGENTS[kind](), engine=engine, launched=False) as service:
+    async with world.service(
+        AGENTS[kind](), engine=engine, launched=False, run_config=RUN_CONFIGS.get(kind)
+    ) as service:
         page.app = create_app(service, identify=lambda _: USER)
         async with asyncio.timeout(HANG):
             if sessions.reached.is_set():

@@ -11,8 +11,9 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent
 
 from stream_protocol.serving import ChatService, RunOverrides
-from stream_protocol.serving.chats import is_unreachable
-from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT, OVERRIDDEN_TEXT, WAIT_SECONDS
+from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT, WAIT_SECONDS
+from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT
+from stream_protocol.serving.errors import is_unreachable
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
 from tests.durable.world import USER, Gate, World, begin, ended, history, outline, read, taken_up
@@ -171,17 +172,18 @@ async def test_a_run_with_secrets_is_not_executed_again_and_says_so(world: World
 
 
 def test_a_file_needs_a_newer_sqlite_on_a_newer_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    from stream_protocol.durable import DbosEngine, _dbos_engine  # noqa: PLC0415 - may be missing
+    from stream_protocol.durable import DbosEngine, _dbos_engine, _store  # noqa: PLC0415 - may be missing
 
-    monkeypatch.setattr(_dbos_engine, "NEEDING_PYTHON", (3, 0))
-    monkeypatch.setattr(_dbos_engine, "NEEDED_SQLITE", (99, 0))
+    monkeypatch.setattr(_store, "NEEDING_PYTHON", (3, 0))
+    for module in (_dbos_engine, _store):
+        monkeypatch.setattr(module, "NEEDED_SQLITE", (99, 0))
     with pytest.raises(StreamProtocolError, match=r"needs SQLite 99\.0 or later, and this is 3"):
         DbosEngine("sqlite:///runs.db")
     DbosEngine("postgresql://db/runs")
 
 
 def test_a_store_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.durable._dbos_engine.CONNECT_SECONDS", 2)  # the least that libpq takes
+    monkeypatch.setattr("stream_protocol.durable._store.CONNECT_SECONDS", 2)  # the least that libpq takes
     from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -192,7 +194,7 @@ def test_a_store_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyP
 
 
 async def test_a_store_that_says_nothing_keeps_no_probe_waiting_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.durable._dbos_engine.CONNECT_SECONDS", 2)  # the least that libpq takes
+    monkeypatch.setattr("stream_protocol.durable._store.CONNECT_SECONDS", 2)  # the least that libpq takes
     from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -214,13 +216,13 @@ async def test_a_store_that_is_there_answers_before_and_after_the_launch(engine_
 
 
 def test_limits_that_the_url_has_stay() -> None:
-    from stream_protocol.durable._dbos_engine import _with_timeouts  # noqa: PLC0415 - may be missing
+    from stream_protocol.durable._store import with_timeouts  # noqa: PLC0415 - may be missing
 
-    url = _with_timeouts("postgresql://ann:hunter2@db/engine?connect_timeout=3&keepalives_idle=60&tcp_user_timeout=0")
+    url = with_timeouts("postgresql://ann:hunter2@db/engine?connect_timeout=3&keepalives_idle=60&tcp_user_timeout=0")
     assert url.startswith("postgresql://ann:hunter2@db/engine?")
     limits = "connect_timeout=3", "keepalives_idle=60", "keepalives_interval=10", "tcp_user_timeout=0"
     assert sorted(url.partition("?")[2].split("&")) == [*limits]
-    assert _with_timeouts("sqlite:///runs.db") == "sqlite:///runs.db"
+    assert with_timeouts("sqlite:///runs.db") == "sqlite:///runs.db"
 
 
 def test_an_engine_needs_the_servers_history(engine_url: str) -> None:

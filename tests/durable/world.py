@@ -14,7 +14,7 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.tool_context import ToolContext
 
-from stream_protocol.serving import ChatService, RunOverrides
+from stream_protocol.serving import ChatService, MemoryRunLog, PostgresRunLog, RunOverrides
 from stream_protocol.serving._overrides import NO_OVERRIDES
 from stream_protocol.testing import ScriptedLlm, Turn
 from stream_protocol.wire import parse_chat_request
@@ -22,8 +22,11 @@ from stream_protocol.wire.client import parse_sse
 from tests.serving.support import HANG, chat, said
 
 if TYPE_CHECKING:
+    from google.adk.agents.run_config import RunConfig
+
     from stream_protocol.durable import DbosEngine
     from stream_protocol.serving.engine import Engine
+    from stream_protocol.serving.run_logs import RunLog
 
 USER = "somebody"
 
@@ -44,11 +47,17 @@ class World:
         """How many requests the model got."""
         self.ran: Counter[str] = Counter()
         """How often each tool began."""
+        self.idempotent = ["look", "note"]
+        """The tools that may run again."""
 
     def engine(self, version: str = "") -> DbosEngine:
         from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
 
-        return DbosEngine(self.kept, idempotent_tools=["look", "note"], version=version)
+        return DbosEngine(self.kept, idempotent_tools=self.idempotent, version=version)
+
+    def run_log(self) -> RunLog:
+        """In the engine's database if that is one for many workers."""
+        return PostgresRunLog(self.kept) if (self.kept or "").startswith("postgres") else MemoryRunLog()
 
     async def wait(self) -> None:
         self.reached.set()
@@ -63,11 +72,18 @@ class World:
         launched: bool = True,
         sessions: BaseSessionService | None = None,
         engine: Engine | None = None,
+        run_config: RunConfig | None = None,
     ) -> AsyncIterator[ChatService]:
         """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on.
         ``sessions``, ``engine``: in place of those in the world's files."""
         sessions = sessions or SqliteSessionService(self.chats)
-        service = ChatService(agent, session_service=sessions, engine=engine or self.engine(version))
+        service = ChatService(
+            agent,
+            session_service=sessions,
+            run_log=self.run_log(),
+            engine=engine or self.engine(version),
+            run_config=run_config,
+        )
         if launched:
             await service.launch()
         try:

@@ -37,7 +37,7 @@ def durable_house(
 def house_with_files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
     """One worker with an engine, all of whose stores are files, that serves the agent which is the parameter."""
     _need_engine()
-    from stream_protocol.durable._dbos_engine import sqlite_is_too_old  # noqa: PLC0415 - may be missing
+    from stream_protocol.durable._store import sqlite_is_too_old  # noqa: PLC0415 - may be missing
 
     if sqlite_is_too_old():
         pytest.skip("SQLite is too old for DBOS")

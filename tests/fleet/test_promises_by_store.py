@@ -167,7 +167,7 @@ async def house(request: pytest.FixtureRequest, postgres: Postgres, tmp_path: Pa
     if "engine" in request.param and find_spec("dbos") is None:
         missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
     if request.param == "engine in files":
-        from stream_protocol.durable._dbos_engine import sqlite_is_too_old  # noqa: PLC0415 - may be missing
+        from stream_protocol.durable._store import sqlite_is_too_old  # noqa: PLC0415 - may be missing
 
         if sqlite_is_too_old():
             pytest.skip("SQLite is too old for DBOS")

@@ -9,7 +9,7 @@ from typing import Any
 
 from google.adk.runners import Runner
 
-from stream_protocol.serving.engine import RunRecord
+from stream_protocol.serving.engine import Deployment, OrphanedRun, RunRecord
 
 
 @dataclass
@@ -35,6 +35,11 @@ class FakeEngine:
         self.looks = 0
         self._in_use = in_use
 
+    is_shared = False
+
+    def attach(self, _deployment: Deployment) -> None:
+        """Keeps nothing, of nobody."""
+
     async def launch(self) -> None:
         """Nothing to connect to."""
 
@@ -53,9 +58,21 @@ class FakeEngine:
     ) -> None:
         await work(Execution(runner))
 
-    execute_again = execute
+    async def execute_again(
+        self,
+        record: RunRecord,
+        runner: Runner,
+        log_id: str,
+        work: Callable[[Any], Awaitable[None]],
+        *,
+        alone: bool = False,
+    ) -> None:
+        await self.execute(record, runner, log_id, work)
 
-    async def unfinished(self, _chat: tuple[str, str] | None = None) -> list[RunRecord]:
+    async def mark(self, _record: RunRecord, _log_id: str, _state: str) -> None:
+        self._fail()
+
+    async def unfinished(self, _chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
         self.looks += 1
         await self._ask()
         return []

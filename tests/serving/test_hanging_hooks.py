@@ -259,8 +259,16 @@ async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopp
     await service.aclose()
 
 
-@pytest.mark.parametrize("error", AWAY, ids=lambda error: type(error).__name__)
-async def test_an_engine_that_is_away_refuses_requests_at_once_and_the_log_says_why(
+class ReadOnlyError(Exception):
+    """As psycopg raises it during a fail-over."""
+
+    sqlstate = "25006"
+
+
+@pytest.mark.parametrize(
+    "error", [*AWAY, ReadOnlyError(), KeyError("whatever else it is")], ids=lambda error: type(error).__name__
+)
+async def test_an_engine_that_fails_refuses_requests_at_once_and_the_log_says_why(
     error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(_left_runs, "FORGETTING_SECONDS", LIMIT / 10)
@@ -276,16 +284,17 @@ async def test_an_engine_that_is_away_refuses_requests_at_once_and_the_log_says_
         answers += [
             await http.get("/api/chat/c2/stream"),
             await http.post("/api/chat", json=chat(said("hi"), chat_id="c3")),
+            await http.post("/api/chat/c1/stop"),
         ]
         await asyncio.sleep(LIMIT)
         assert service.runs.running, "another worker could take up the run that was stopped"
         engine.error = None
         await service.runs.free()
-    assert [(answer.status_code, answer.headers["retry-after"]) for answer in answers] == 3 * [(503, "2")]
+    assert [(answer.status_code, answer.headers["retry-after"]) for answer in answers] == 4 * [(503, "2")]
     sentences = [line for line in said_by(caplog) if not line.startswith(type(error).__name__)]
     refused = "A request was refused: the engine cannot be reached."
-    kept = "A run that has ended keeps its chat until the engine can be reached."
-    assert sorted(sentences) == [*3 * [refused], kept]
+    kept = "A run that has ended keeps its chat until the engine has forgotten it."
+    assert sorted(sentences) == [*4 * [refused], kept]
     assert text(await stream(app, chat(said("more", "u2")))) == "Well."
     await service.aclose()
 

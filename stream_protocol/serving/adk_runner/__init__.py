@@ -1,6 +1,6 @@
 """Makes an ADK ``Runner`` of an agent or app that is given or named, and the session service of a URI."""
 
-from stream_protocol.serving.adk_runner._load_target import TargetError, load_target
+from stream_protocol.serving.adk_runner._load_target import TargetError, load_target, target_version
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._models import model_names, used_models
 from stream_protocol.serving.adk_runner._run_plugin import RunPlugin, with_plugin
@@ -18,6 +18,7 @@ from stream_protocol.serving.adk_runner._runner import (
 from stream_protocol.serving.adk_runner._session_services import SessionServiceError, load_session_service
 from stream_protocol.serving.adk_runner._session_uris import is_in_memory, without_password
 from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
+from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
 
 __all__ = [
     "MemorySessionService",
@@ -25,6 +26,7 @@ __all__ = [
     "SessionServiceError",
     "Target",
     "TargetError",
+    "ThreadedReads",
     "agent_names",
     "agent_tree",
     "announces_user_message",
@@ -37,6 +39,7 @@ __all__ = [
     "model_names",
     "resumed_agent",
     "runner_for",
+    "target_version",
     "used_models",
     "with_cheap_telemetry",
     "with_plugin",

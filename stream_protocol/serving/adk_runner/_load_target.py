@@ -30,6 +30,10 @@ ADK_LOADER: Final = "google_adk.google.adk.cli.utils.agent_loader"
 """The logger of ADK's loader, which warns of what it also raises."""
 
 
+VERSION: Final = "agent_version"
+"""The name in an agent's module that says which version of the agent it is: see ``DbosEngine``."""
+
+
 class TargetError(ValueError):
     """The target cannot be loaded. ``str(error)`` is one line that says why.
 
@@ -75,6 +79,23 @@ class _NotATargetError(Exception):
     def __init__(self, advice: Advice) -> None:
         super().__init__(advice.text)
         self.advice = advice
+
+
+def target_version(name: str) -> str:
+    """Return ``agent_version`` of the module that a loaded target names; ``""`` if the module does not define it.
+
+    The module of an agent folder is its ``agent.py`` or its ``__init__.py``. Raises ``TargetError`` for a version that
+    is not a text.
+    """
+    module_name, is_module, _ = name.partition(":")
+    folder = Path(name).resolve().name
+    for module in [module_name] if is_module else [f"{folder}.agent", folder]:
+        version = getattr(sys.modules.get(module), VERSION, None)
+        if version is not None:
+            if not isinstance(version, str):
+                raise TargetError(f'cannot use {name}: `{VERSION}` in {module} must be a text, such as "2"')
+            return version
+    return ""
 
 
 def _root(target: Target) -> BaseNode | None:

@@ -85,7 +85,7 @@ async def _load_saved_file(runner: Runner, session: Session, file: SavedFile) ->
         logger.warning("Artifact %s, version %d, is not there any more.", Quoting(file.artifact), file.version)
         return file
     data, _ = artifact_content(part) or (b"", UNKNOWN_TYPE)
-    return InlineFile(media_type=file.media_type, data=data, name=file.name)
+    return InlineFile(media_type=file.media_type, data=data, name=file.name, origin=file)
 
 
 def artifact_urls(base: str | None, chat_id: str) -> ArtifactUrl:

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import time
 from copy import copy
-from socket import gaierror
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
@@ -27,31 +26,6 @@ if TYPE_CHECKING:
     from stream_protocol.convert import Ending
     from stream_protocol.session import AnsweredCalls, NewUserTurn, RunOutput
     from stream_protocol.wire import ChatRequest
-
-
-_UNREACHABLE: Final = frozenset(
-    {
-        "OperationalError",
-        "TimeoutError",
-        "InterfaceError",
-        "PostgresConnectionError",
-        "OperatorInterventionError",
-        "InsufficientResourcesError",
-        "TransportError",
-    }
-)
-"""Classes of SQLite's, PostgreSQL's, SQLAlchemy's and httpx's errors: the store is away, locked or full."""
-
-
-def is_unreachable(error: Exception) -> bool:
-    """Whether this says that a store cannot be reached just now, and not that what it was asked is wrong.
-
-    No library of a store is imported: its classes are known by their names.
-    """
-    if isinstance(error, (ConnectionError, TimeoutError, gaierror)) or type(error) is OSError:
-        return True  # asyncio raises an OSError if a host has several addresses, and none of them answers
-    lost = getattr(error, "connection_invalidated", False)  # SQLAlchemy's, in the middle of a statement
-    return bool(lost) or any(cls.__name__ in _UNREACHABLE for cls in type(error).__mro__)
 
 
 async def find_session(
@@ -92,11 +66,14 @@ async def rewind_session(runner: Runner, session: Session, invocation_id: str) -
     """
     user_id, session_id = session.user_id, session.id
     await runner.rewind_async(user_id=user_id, session_id=session_id, rewind_before_invocation_id=invocation_id)
-    rewound = await find_session(runner, user_id, session_id)
-    if rewound is not None and (repair := _upload_plugin_state(runner, rewound.state)):
+    return await find_session(runner, user_id, session_id)
+
+
+async def repair_session(runner: Runner, session: Session) -> None:
+    """Restores state that a rewind has taken away and a plugin needs. A worker may have ended after the rewind."""
+    if repair := _upload_plugin_state(runner, session.state):
         event = Event(author="user", actions=EventActions(state_delta=repair))
-        await runner.session_service.append_event(rewound, event)
-    return rewound
+        await runner.session_service.append_event(session, event)
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from typing import Self
 
     from google.adk.runners import Runner
+
+CRASHES_OF_SUSPECT: Final = 2
+"""A run whose workers have crashed so often is recovered alone on its worker."""
+
+MAX_CRASHES: Final = 6
+"""A run is given up after so many crashes, even if it was never alone on its worker."""
+
+ExecutionState: TypeAlias = Literal["running", "alone", "left"]
+"""``running``: a worker executes the run, or has crashed while it did. ``alone``: the same, and that worker executed no
+other run. ``left``: the worker has left the run to others in order, or was only paused. It has not crashed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """The stores that a service works with. Runs of other deployments may be kept in the same engine."""
+
+    app: str
+    run_log: str
+    session_store: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +36,7 @@ class RunRecord:
     """All that another worker needs to execute a run again. Every value is JSON."""
 
     id: str
-    """Of the run, as its first worker's run log named it. It stays when another worker takes the run up."""
+    """Of the run, as its first worker's run log named it. It stays when another worker recovers the run."""
     user_id: str
     chat_id: str
     request: dict[str, Any]
@@ -36,10 +56,51 @@ class RunRecord:
     """See ``RunOverrides``."""
     refusal: str | None = None
     """Why the run cannot be executed again, in a sentence for the page; ``None`` if it can."""
+    words: list[dict[str, Any]] | None = None
+    """What the user's message says: see ``recorded_words``. ``None`` for answers."""
+    trace: str | None = None
+    """The span of the first execution, as the header ``traceparent`` names it; ``None`` if nobody traces."""
+    deployment: dict[str, str] | None = None
+    """See ``Deployment``; ``None`` in records of older releases, which do not have it."""
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Self | None:
+        """Return the record that was kept; ``None`` if this release cannot read it."""
+        known = {field.name for field in fields(cls)}
+        try:
+            return cls(**kept) if kept.keys() <= known else None
+        except TypeError:
+            return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrphanedRun:
+    """A run that has not ended, and that this process does not execute: its worker may be dead."""
+
+    record: RunRecord
+    executions: Mapping[str, ExecutionState]
+    """What is known of each execution, by the run's id in the run log then."""
+    log_id: str
+    """The run's id in the run log when it was executed last."""
+
+    @property
+    def crashes(self) -> int:
+        """How many workers have crashed while they executed the run. All but the newest one, if that is alive."""
+        return sum(state != "left" for state in self.executions.values())
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether the run may be what its workers have crashed of."""
+        return self.crashes >= CRASHES_OF_SUSPECT
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether the run is not executed again: a worker has crashed that executed nothing else, or too many have."""
+        return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
 
 class NotRecordedError(Exception):
@@ -69,6 +130,13 @@ class Execution(Protocol):
 class Engine(Protocol):
     """Keeps what a run's calls of models and tools gave, and which runs have not ended."""
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes may use the store at once. Then they need a run log that they share."""
+
+    def attach(self, deployment: Deployment) -> None:
+        """Says whose runs are kept and looked for. Called once, before all else."""
+
     async def launch(self) -> None:
         """Connects to the engine's store. Called before the first run; later calls do nothing."""
 
@@ -85,17 +153,29 @@ class Engine(Protocol):
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
     ) -> None:
-        """Does the work of a run. When it ends, also by an error, nothing of the run is kept any more. If it is
-        cancelled, or its process ends, the run is left to another worker."""
+        """Keeps the record, then does the work of a run. Whoever ends the run calls ``cancel``."""
 
     async def execute_again(
-        self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
+        self,
+        record: RunRecord,
+        runner: Runner,
+        log_id: str,
+        work: Callable[[Execution], Awaitable[None]],
+        *,
+        alone: bool = False,
     ) -> None:
         """``execute`` for a run that another worker has left. Only for the holder of its chat's lease: nothing else
-        keeps two workers from executing it. Raises ``OtherVersionError``."""
+        keeps two workers from executing it. ``alone``: whether this worker executes no other run.
 
-    async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[RunRecord]:
-        """The runs that have not ended and are not executed by this process; ``chat`` (user id, chat id): its own."""
+        Does nothing if nothing is kept of the run any more. Raises ``OtherVersionError``.
+        """
+
+    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState) -> None:
+        """Keeps what is known of one execution. Does nothing if nothing is kept of the run any more."""
+
+    async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
+        """The deployment's runs that have not ended and are not executed by this process; ``chat`` (user id, chat id):
+        its own. Records that this release cannot read are left out."""
 
     async def cancel(self, record: RunRecord) -> None:
         """Forgets a run, which is not executed again."""

@@ -1,47 +1,59 @@
-"""The runs that workers have left: finds them, and sees that one worker takes each of them up."""
+"""The runs that workers have left: finds them, and sees that one worker recovers each of them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import ExitStack, aclosing, suppress
 from contextvars import Context
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.events import Event
-from pydantic_core import to_jsonable_python
 
-from stream_protocol.convert import RunLimitError
-from stream_protocol.serving.chats import is_unreachable
+from stream_protocol.convert import RunLimitError, is_user_event
+from stream_protocol.serving._time_limit import HookTimeoutError
 from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord
+from stream_protocol.serving.engine._isolation import Isolation
+from stream_protocol.serving.engine._records import record_of
 from stream_protocol.serving.engine._shown import shown_and_not_said
-from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
+from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
 
     from google.adk.runners import Runner
 
-    from stream_protocol.serving._overrides import RunOverrides
-    from stream_protocol.serving.engine._engine import Engine, Execution
+    from stream_protocol.serving.engine._engine import Deployment, Engine, Execution, ExecutionState, OrphanedRun
     from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
     from stream_protocol.serving.runs import ActiveRuns, ChatKey, Job, Run, RunLimits
-    from stream_protocol.wire import ChatRequest
 
     Work: TypeAlias = Callable[[Run, Job, AsyncGenerator[Event]], Awaitable[None]]
     """Runs the agent of a job, whose events these are, and stores the end."""
 
+    Recover: TypeAlias = Callable[[Run, OrphanedRun, ExitStack, bool], Awaitable["Recovery"]]
+    """Recovers a run, whose chat is claimed until the stack ends. The flag: the run is only to be ended."""
+
 logger = logging.getLogger(__name__)
 
-OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone on with. Ask again."
-"""What the page is told of a run that got secrets, an agent or a run config from ``prepare``: these are not kept."""
+Recovery: TypeAlias = Literal["recovered", "over", "absent"]
+"""What became of an orphaned run. ``recovered``: its response goes on. ``over``: there is nothing to go on with.
+``absent``: its chat is not in this session store, so nothing is known of it."""
 
 OTHER_VERSION_TEXT: Final = "The server was updated, and this answer cannot be gone on with. Ask again."
-"""What it is told of a run that another version of the agents began."""
+"""What the page is told of a run that another version of the agents began."""
+
+CRASHES_TEXT: Final = "The server broke down several times during this answer, and has given it up. Ask in another way."
+"""What it is told of a run that has crashed its workers."""
+
+UNRECOVERABLE_TEXT: Final = "The server broke down, and this answer cannot be recovered. Ask again."
+"""What it is told of a run whose recovery fails each time."""
 
 STOPPING_SECONDS: Final = 1.0
 """How long a stop waits for the engine before it stops what runs."""
@@ -49,22 +61,34 @@ STOPPING_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 2.0
 """Between two looks for runs that were left."""
 
-FORGETTING_SECONDS: Final = 1.0
-"""Between two attempts to forget a run, while the engine's store is away."""
+FORGETTING_SECONDS, MAX_FORGETTING_SECONDS = 1.0, 5.0
+"""Between two attempts to forget a run, while the engine cannot: at first, and at most."""
 
 WAIT_SECONDS: Final = 0.2
-"""Between two looks whether a run has been taken up."""
+"""Between two looks whether a run has been recovered."""
 
 TAKING_UP_SECONDS: Final = 30.0
-"""How long a page that resumes waits for a run to be taken up: its lease must expire first."""
+"""How long a page that resumes waits for a run to be recovered: its lease must expire first."""
+
+SUSPECT_SECONDS: Final = 30.0
+"""How long a worker that executes other runs leaves a suspect to workers that execute none."""
+
+MAX_FAILURES: Final = 5
+"""How often this worker tries to recover a run whose recovery fails by something else than an absent store."""
+
+
+@dataclass
+class _Here:
+    """A run that this worker executes."""
+
+    record: RunRecord
+    log_id: str
+    is_kept: bool = False
+    """Whether the engine knows of this execution."""
 
 
 class LeftRuns:
-    """The runs of dead workers.
-
-    ``take_up``: goes on with a run, whose chat is claimed until the stack ends. Returns ``False`` if there is nothing
-    to go on with.
-    """
+    """The runs of dead workers. ``has_chat``: whether the session store has a chat."""
 
     def __init__(
         self,
@@ -72,18 +96,32 @@ class LeftRuns:
         runner: Runner,
         runs: ActiveRuns,
         limits: RunLimits,
-        take_up: Callable[[Run, RunRecord, ExitStack], Awaitable[bool]],
+        deployment: Deployment,
+        recover: Recover,
+        has_chat: Callable[[ChatKey], Awaitable[bool]],
     ) -> None:
         self._engine = engine
         self._runner = runner
         self._runs = runs
         self._limits = limits
-        self._take_up = take_up
-        self._here: dict[str, RunRecord] = {}
+        self._deployment = deployment
+        self._recover_run = recover
+        self._has_chat = has_chat
+        self._isolation = Isolation()
+        self._here: dict[str, _Here] = {}
         """The runs that this worker executes, by the records' ids."""
         self._unforgotten: set[str] = set()
-        """The records' ids of the runs that have ended and wait for the engine."""
+        """The records' ids of runs that have ended and wait for the engine."""
+        self._absent: set[str] = set()
+        """The records' ids of runs whose chats are not in this session store."""
+        self._failures = Counter[str]()
+        """By the records' ids: how often a recovery has failed here."""
+        self._suspects: dict[str, float] = {}
+        """By the records' ids: when a suspect was seen here first."""
+        self._background: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
+        self._draining = False
+        self._closed = asyncio.Event()
 
     async def launch(self) -> None:
         """Connects to the engine, and looks for runs from now on. Later calls do nothing."""
@@ -91,51 +129,61 @@ class LeftRuns:
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), context=Context())
 
+    def drain(self) -> None:
+        """Recovers no more runs. If this worker is killed from now on, no run is blamed for that."""
+        self._draining = True
+        for here in self._here.values():
+            self._start(self._mark(here, "left"))
+
     async def aclose(self) -> None:
         """Looks no more, and leaves the engine."""
-        if self._watching is not None:
-            self._watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watching
+        self._closed.set()
+        waiting = [*self._background, *([self._watching] if self._watching is not None else [])]
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
         await self._engine.aclose()
 
-    async def of_chat(self, key: ChatKey) -> Sequence[RunRecord]:
+    async def of_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
         """The chat's runs that have not ended and do not go on in this worker: their worker may be dead."""
         await self.launch()
-        return await self._engine.unfinished(key)
+        return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 
     async def settle(self, key: ChatKey, digest: str, run: Run, claim: ExitStack) -> bool:
         """Called when a request has claimed its chat: runs that were left there are over, unless one of them answers
-        just this request. Returns whether that is so; then it has been taken up with this claim."""
-        taken_up = False
+        just this request. Returns whether that is so; then it has been recovered with this claim."""
+        recovered = False
         for record in self._here_in(key):  # interrupted, and about to be forgotten: another worker shall not find it
             await self._engine.cancel(record)
-        for record in await self.of_chat(key):
-            if record.digest == digest and not taken_up and await self._take_up(run, record, claim):
-                taken_up = True
+        others = []
+        for orphan in await self.of_chat(key):
+            if orphan.record.digest == digest and not recovered:
+                recovered = await self._recover(run, orphan, claim)
             else:
-                await self._engine.cancel(record)
-        return taken_up
+                others.append(orphan)
+        await self._discard(key, others)
+        return recovered
 
     async def cancel(self, key: ChatKey) -> None:
         """Ends the runs that were left in the chat, which is claimed."""
-        for record in [*self._here_in(key), *await self.of_chat(key)]:
+        for record in self._here_in(key):
             await self._engine.cancel(record)
+        await self._discard(key, await self.of_chat(key))
 
     async def stop(self, key: ChatKey, stop: Callable[[], Awaitable[bool]]) -> bool:
         """Stops what runs in the chat, by ``stop``, and ends the runs that were left there. Returns whether there was
-        anything. No worker takes any of it up then, whatever becomes of this one and of that which runs it."""
+        anything. No worker recovers any of it then, whatever becomes of this one and of that which runs it."""
         here, reading = self._here_in(key), asyncio.create_task(self.of_chat(key))
         try:
             # What begins from now on is not meant. But an engine that does not answer keeps nobody from stopping a run.
             await asyncio.wait({reading}, timeout=STOPPING_SECONDS)
             stopped = await stop()
-            records = [*here, *await reading]
+            left = await reading
         finally:
             reading.cancel()
-        for record in records:
+        for record in here:
             await self._engine.cancel(record)
-        return stopped or bool(records)
+        return await self._discard(key, left) or stopped or bool(here)
 
     async def wait_until_taken_up(self, key: ChatKey) -> None:
         """Waits until the chat has no run that was left, for a page that resumes."""
@@ -150,32 +198,65 @@ class LeftRuns:
 
         Raises ``NotRecordedError`` if the engine cannot record the run: nothing of it was done then.
         """
-        refusal = OVERRIDDEN_TEXT if _is_overridden(job.overrides) else None
         if job.invocation_id is None:
             job = replace(job, invocation_id=new_invocation_context_id())
-        record = _record_of(run, job, refusal)
-        begun = False
+        record = record_of(run, job, self._deployment)
+        here = _Here(record, run.id)
 
         async def held(execution: Execution) -> None:
-            nonlocal begun
-            begun = True
-            held_job = job if refusal else job.with_runner(execution.runner)
+            here.is_kept = run.can_be_taken_up = True
+            held_job = job if record.refusal else job.with_runner(execution.runner)
             await work(run, held_job, held_job.events(run.abort_signal, run.request))
 
-        run.can_be_taken_up = True
-        try:
-            await self._executed(run, record, self._engine.execute(record, self._runner, run.id, held))
-        except Exception as error:
-            if begun:
-                raise
-            logger.exception("A request was refused: the engine could not record its run.")
-            raise NotRecordedError from error
+        async with self._isolation.beside_others(run.abort_signal):
+            try:
+                await self._executed(run, here, self._engine.execute(record, self._runner, run.id, held))
+            except Exception as error:
+                if here.is_kept:
+                    raise
+                logger.exception("A request was refused: the engine could not record its run.")
+                raise NotRecordedError from error
 
-    async def execute_again(self, run: Run, job: Job, record: RunRecord, sessions: ResumedSessions, work: Work) -> None:
-        """Does the work of a run that another worker has left."""
-        job = replace(job, invocation_id=record.invocation_id)
+    async def execute_again(
+        self, run: Run, job: Job, orphan: OrphanedRun, sessions: ResumedSessions, work: Work, refusal: str | None
+    ) -> None:
+        """Does the work of a run that another worker has left. ``refusal``: why its page is only told how it ends."""
+        job = replace(job, invocation_id=orphan.record.invocation_id)
+        run.output.add_earlier(sessions.earlier)
+        here = _Here(orphan.record, run.id)
+        refuse = partial(self._refuse, run, job, orphan, sessions, work)
+        again = partial(self._execute_again, run, job, orphan, sessions, work, here)
+        if orphan.is_given_up:
+            await self._executed(run, here, refuse(CRASHES_TEXT, "crashes"))
+        elif reason := orphan.record.refusal or refusal:
+            await self._executed(run, here, refuse(reason, "refused"))
+        elif orphan.is_suspect:
+            async with self._isolation.alone(run.abort_signal, partial(self._let_others_in, here)) as alone:
+                await self._executed(run, here, again(alone=alone))
+        else:
+            async with self._isolation.beside_others(run.abort_signal):
+                await self._executed(run, here, again(alone=False))
+
+    async def _execute_again(
+        self,
+        run: Run,
+        job: Job,
+        orphan: OrphanedRun,
+        sessions: ResumedSessions,
+        work: Work,
+        here: _Here,
+        *,
+        alone: bool,
+    ) -> None:
+        record, is_fenced = orphan.record, False
 
         async def held(execution: Execution) -> None:
+            nonlocal is_fenced
+            here.is_kept = True
+            await sessions.fence()
+            is_fenced = True
+            logger.info("Run %s of chat %s is recovered.", record.id, record.chat_id)
+            recoveries.add(1)
             log = await self._runs.written((record.user_id, record.chat_id), execution.log_id or "")
             held_job = job.with_runner(execution.runner)
             events = held_job.events(run.abort_signal, run.request)
@@ -183,29 +264,61 @@ class LeftRuns:
 
         run.can_be_taken_up = True
         try:
-            if record.refusal is not None:
-                raise RunLimitError(record.refusal)  # noqa: TRY301 - as an engine does
-            await self._executed(run, record, self._engine.execute_again(record, self._runner, run.id, held))
-        except (RunLimitError, OtherVersionError) as error:
-            run.can_be_taken_up = False
-            reason = error if isinstance(error, RunLimitError) else RunLimitError(OTHER_VERSION_TEXT)
-            await work(run, job, _raising(job, reason))
-            await self._engine.cancel(record)
+            await self._engine.execute_again(record, self._runner, run.id, held, alone=alone)
+            if not here.is_kept:
+                run.leave()  # somebody has ended it meanwhile
+        except OtherVersionError:
+            await self._refuse(run, job, orphan, sessions, work, OTHER_VERSION_TEXT, "other_version")
+        except Exception as error:
+            if is_fenced:
+                raise
+            run.leave()  # as it was found: the engine or the session store cannot do it just now
+            self._note_failure(record, error)
 
-    async def _executed(self, run: Run, record: RunRecord, execution: Coroutine[None, None, None]) -> None:
+    async def _refuse(
+        self, run: Run, job: Job, orphan: OrphanedRun, sessions: ResumedSessions, work: Work, text: str, reason: str
+    ) -> None:
+        """Ends a run that is not executed again. Its page gets what is stored of the message, and then the error."""
+        record = orphan.record
+        if reason == "crashes":
+            given_up = "Run %s of chat %s is given up: %d workers have crashed while they executed it."
+            logger.error(given_up, record.id, record.chat_id, orphan.crashes)
+        else:
+            logger.error("Run %s of chat %s is ended in place of being recovered: %s", record.id, record.chat_id, text)
+        count_failed_recovery(reason)
+        run.can_be_taken_up = False
+        log = await self._runs.written((record.user_id, record.chat_id), orphan.log_id)
+        await work(run, job, _raising(job, log, run, sessions, RunLimitError(text)))
+
+    async def _executed(self, run: Run, here: _Here, execution: Coroutine[None, None, None]) -> None:
         """Waits for the execution. A run that is stopped is over at once, whatever becomes of this worker."""
-        stopping = asyncio.create_task(self._forget_when_stopped(run, record))
-        self._here[record.id] = record
+        record = here.record
+        self._here[record.id] = here
+        forgetting = asyncio.create_task(self._forget_when_stopped(run, record))
         try:
             await execution
         finally:
-            stopping.cancel()
+            forgetting.cancel()
             del self._here[record.id]
-            if not run.was_left:
+            if run.was_left:
+                await asyncio.shield(self._mark(here, "left"))
+            elif here.is_kept or run.log.closed:
                 await asyncio.shield(self._forget(record))
+            else:  # the run goes on without the engine, which may have the record all the same
+                self._start(self._forget(record))
 
     def _here_in(self, key: ChatKey) -> list[RunRecord]:
-        return [record for record in self._here.values() if (record.user_id, record.chat_id) == key]
+        records = [here.record for here in self._here.values()]
+        return [record for record in records if (record.user_id, record.chat_id) == key]
+
+    async def _discard(self, key: ChatKey, orphans: Sequence[OrphanedRun]) -> bool:
+        """Forgets these runs of a chat, if they are this deployment's: if its session store has the chat. Returns
+        whether there were any."""
+        if not orphans or not await self._has_chat(key):
+            return False
+        for orphan in orphans:
+            await self._engine.cancel(orphan.record)
+        return True
 
     async def _forget_when_stopped(self, run: Run, record: RunRecord) -> None:
         await run.abort_signal.wait()
@@ -213,32 +326,56 @@ class LeftRuns:
             await self._forget(record)
 
     async def _forget(self, record: RunRecord) -> None:
-        """Waits while the engine's store is away, and so does the chat: another worker would take up what has ended."""
-        while not await self._is_forgotten(record):  # noqa: ASYNC110 - nobody tells when a store is back
-            await asyncio.sleep(FORGETTING_SECONDS)
-
-    async def _is_forgotten(self, record: RunRecord) -> bool:
-        """Forgets it. ``False`` if the engine's store is away."""
-        try:
-            await self._engine.cancel(record)
-        except Exception as error:
-            if is_unreachable(error):
+        """Forgets a run that has ended. Tries until it succeeds, and the chat waits: its page was told the end, so no
+        worker may find the run. Gives up only when this worker is closed."""
+        pause = FORGETTING_SECONDS
+        while not self._closed.is_set():
+            try:
+                await self._engine.cancel(record)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the run is not forgotten
                 if record.id not in self._unforgotten:
                     self._unforgotten.add(record.id)
-                    _log_absence("A run that has ended keeps its chat until the engine can be reached.", error)
-                return False
-            logger.exception("A run that has ended could not be forgotten by the engine: it may be executed again.")
-        self._unforgotten.discard(record.id)
-        return True
+                    _log_absence("A run that has ended keeps its chat until the engine has forgotten it.", error)
+            else:
+                self._unforgotten.discard(record.id)
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._closed.wait()
+            pause = min(pause * 2, MAX_FORGETTING_SECONDS)
+
+    async def _mark(self, here: _Here, state: ExecutionState) -> None:
+        if not here.is_kept or self._closed.is_set():
+            return
+        try:
+            await self._engine.mark(here.record, here.log_id, state)
+        except Exception as error:  # noqa: BLE001 - a worker that ends has no time for more
+            _log_absence(f"Run {here.record.id} may be taken for one that has crashed its worker.", error)
+
+    async def _let_others_in(self, here: _Here) -> None:
+        """Notes that a suspect is not alone any more: if this worker crashes now, that proves nothing."""
+        while not self._draining:
+            with suppress(Exception):  # the engine is away, so no other run can begin
+                await self._engine.mark(here.record, here.log_id, "running")
+                return
+            await asyncio.sleep(FORGETTING_SECONDS)
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def _watch(self) -> None:
         told = False
         while True:
             try:
-                await self._look()
+                if not self._draining:
+                    await self._look()
                 told = False
+            except ChatRequestError:
+                pass  # the run log is away, which is logged, or this worker is about to end
             except Exception as error:
-                is_away = is_unreachable(error) or isinstance(error, RunLogError)
+                is_away = _is_away(error)
                 if not is_away:
                     logger.exception("Runs that were left by their worker could not be looked for.")
                 elif not told:
@@ -247,58 +384,79 @@ class LeftRuns:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _look(self) -> None:
-        records = {(record.user_id, record.chat_id): record for record in await self._engine.unfinished()}
-        for key in await self._runs.without_run(list(records)) if records else ():
-            await self._claim(records[key])
+        found = [orphan for orphan in await self._engine.unfinished() if orphan.record.id not in self._absent]
+        self._forget_others(orphan.record.id for orphan in found)
+        orphans = {(orphan.record.user_id, orphan.record.chat_id): orphan for orphan in found}
+        free = await self._runs.without_run(list(orphans)) if orphans else set()
+        # A suspect goes first: while it is alone, no other run can be blamed for what it does.
+        for key in sorted(free, key=lambda key: not orphans[key].is_suspect):
+            if self._isolation.holds_back:
+                return
+            if self._may_recover(orphans[key]):
+                await self._claim(orphans[key])
+                await asyncio.sleep(0)  # its task begins
 
-    async def _claim(self, record: RunRecord) -> None:
-        """Takes the run up if its chat is free: its worker has lost the lease, or given it back."""
-        with ExitStack() as claim, suppress(ChatRequestError):
+    def _may_recover(self, orphan: OrphanedRun) -> bool:
+        """Whether this worker is the right one: a suspect is left to a worker that executes no run, for a while."""
+        if not orphan.is_suspect or orphan.is_given_up or self._isolation.is_empty:
+            return True
+        now = asyncio.get_running_loop().time()
+        return now >= self._suspects.setdefault(orphan.record.id, now) + SUSPECT_SECONDS
+
+    def _forget_others(self, found: Iterable[str]) -> None:
+        """Forgets what is noted of runs that have ended."""
+        left = {*found}
+        for noted in (self._suspects, self._failures):
+            for record_id in noted.keys() - left:
+                del noted[record_id]
+
+    async def _claim(self, orphan: OrphanedRun) -> None:
+        """Recovers the run if its chat is free: its worker has lost the lease, or given it back."""
+        record = orphan.record
+        with ExitStack() as claim:
             key = (record.user_id, record.chat_id)
             run = await self._runs.claim_free(key, record.digest, self._limits)
             if run is not None:
                 claim.callback(self._runs.release, run)
-                # Another worker may have taken it up, and ended it, since it was found.
-                left = any(left.id == record.id for left in await self.of_chat(key))
-                if left and not await self._take_up(run, record, claim):
-                    await self._engine.cancel(record)
+                # Another worker may have recovered it, and ended it, since it was found.
+                now = next((left for left in await self.of_chat(key) if left.record.id == record.id), None)
+                if now is not None:
+                    try:
+                        await self._recover(run, now, claim)
+                    except Exception as error:
+                        if _is_away(error):
+                            raise
+                        self._note_failure(record, error)  # the others are recovered all the same
+
+    async def _recover(self, run: Run, orphan: OrphanedRun, claim: ExitStack) -> bool:
+        """Recovers a run whose chat is claimed. Returns ``False`` if there is nothing to go on with."""
+        record = orphan.record
+        is_hopeless = orphan.is_given_up or self._failures[record.id] >= MAX_FAILURES
+        match await self._recover_run(run, orphan, claim, is_hopeless):
+            case "recovered":
+                return True
+            case "over":
+                await self._engine.cancel(record)
+            case "absent":
+                self._absent.add(record.id)
+                logger.warning("Run %s is left alone: its chat is not in this session store.", record.id)
+        return False
+
+    def _note_failure(self, record: RunRecord, error: Exception) -> None:
+        """Tells once that a run cannot be recovered, and counts what no store that is back will mend."""
+        if record.id not in self._failures:
+            logger.error("Run %s of chat %s could not be recovered. It is tried again.", record.id, record.chat_id)
+            log_error(logger, error)
+        self._failures[record.id] += not _is_away(error)
+
+
+def _is_away(error: Exception) -> bool:
+    return is_unreachable(error) or isinstance(error, (RunLogError, ChatRequestError, HookTimeoutError))
 
 
 def _log_absence(text: str, error: Exception) -> None:
     logger.error(text)
     log_error(logger, error)
-
-
-def _is_overridden(overrides: RunOverrides) -> bool:
-    return bool(overrides.secrets) or overrides.agent is not None or overrides.run_config is not None
-
-
-def _record_of(run: Run, job: Job, refusal: str | None) -> RunRecord:
-    assert job.invocation_id is not None
-    return RunRecord(
-        id=run.id,
-        user_id=job.session.user_id,
-        chat_id=job.session.id,
-        request=_body_of(job.request),
-        digest=run.request,
-        chat_was_busy=run.chat_was_busy,
-        invocation_id=job.invocation_id,
-        found_events=len(job.session.events),
-        state=to_jsonable_python(job.session.state, fallback=str),
-        state_delta=to_jsonable_python(dict(job.overrides.state_delta), fallback=str),
-        artifact_base=job.overrides.artifact_base,
-        refusal=refusal,
-    )
-
-
-def _body_of(request: ChatRequest) -> dict[str, Any]:
-    """What ``parse_chat_request`` makes the same request of, but for the messages that it is not about."""
-    body: dict[str, Any] = {"id": request.id, "messages": [request.target]}
-    if request.has_trigger:
-        body["trigger"] = request.trigger
-    if request.message_id is not None:
-        body["messageId"] = request.message_id
-    return body
 
 
 async def _with_shown(
@@ -321,7 +479,19 @@ async def _with_shown(
             yield event
 
 
-async def _raising(job: Job, error: Exception) -> AsyncGenerator[Event]:
-    """The events of a run that fails: the one that names its invocation, then the error."""
-    yield Event(author="user", invocation_id=job.invocation_id or "")
+async def _raising(
+    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, error: Exception
+) -> AsyncGenerator[Event]:
+    """The events of a run that is not executed again: one that names its invocation, what is stored, the half text that
+    is not, then the error."""
+    invocation_id = job.invocation_id or ""
+    yield Event(author="user", invocation_id=invocation_id)
+    author = job.runner.agent.name
+    for event in sessions.earlier:
+        author = author if is_user_event(event) else event.author
+        yield event
+    half = shown_and_not_said(log, [*run.log.events()], author=author, invocation_id=invocation_id)
+    if half is not None:
+        await sessions.append_shown(half)
+        yield half
     raise error

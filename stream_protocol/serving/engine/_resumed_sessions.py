@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.events import Event
 from google.adk.flows.llm_flows.functions import AF_FUNCTION_CALL_ID_PREFIX, REQUEST_EUC_FUNCTION_CALL_NAME
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.state import State
 
+from stream_protocol.convert import is_user_event
 from stream_protocol.serving.engine._shown import is_half
+from stream_protocol.session.transcript import EventMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
     from stream_protocol.serving.engine._engine import RunRecord
+
+
+_VERSION: Final = re.compile(r"\d+$")
+"""The version at the end of an artifact's URI."""
 
 
 class ResumedSessions(BaseSessionService):
@@ -38,6 +45,19 @@ class ResumedSessions(BaseSessionService):
         """What earlier executions have stored, and this one has not come to."""
         self._halves: list[Event] = []
         """The half texts before what it has come to, unless they were taken."""
+        self.earlier = (*self._earlier,)
+        """All that earlier executions have stored."""
+        self._digest = record.digest
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the session says that the run has ended, or that the user has said something else since."""
+        return any(map(self._is_later_than_run, self.earlier))
+
+    def _is_later_than_run(self, event: Event) -> bool:
+        metadata = EventMetadata.of(event)
+        answers_another = is_user_event(event) and metadata.request not in (None, self._digest)
+        return metadata.outcome is not None or answers_another
 
     @property
     def found(self) -> Session:
@@ -67,6 +87,7 @@ class ResumedSessions(BaseSessionService):
             event.id, event.timestamp = same.id, same.timestamp
             # With the ids of its calls: the page may have them, and answers under these.
             event.content, event.long_running_tool_ids = same.content, same.long_running_tool_ids
+            event.actions.artifact_delta = same.actions.artifact_delta
         return await super().append_event(session, event)
 
     def take_halves(self, *, rest: bool) -> list[Event]:
@@ -125,8 +146,15 @@ def _said(event: Event) -> str:
     for part in (content and content.get("parts")) or ():
         if call := part.get("function_call"):
             part["function_call"] = _asked(call)
+        if link := part.get("file_data"):  # to an artifact, which the execution may have saved again
+            part["file_data"] = {**link, "file_uri": _VERSION.sub("", link.get("file_uri") or "")}
     # ADK's stores do not give the details of a sign-in back as they got them; the ids of widgets are drawn by chance.
-    update = {"state_delta": _lasting(actions.state_delta), "requested_auth_configs": {}, "render_ui_widgets": None}
+    update = {
+        "state_delta": _lasting(actions.state_delta),
+        "artifact_delta": dict.fromkeys(actions.artifact_delta, 0),
+        "requested_auth_configs": {},
+        "render_ui_widgets": None,
+    }
     does = actions.model_copy(update=update).model_dump(mode="json", exclude_defaults=True, fallback=str)
     shows = [widget.payload for widget in actions.render_ui_widgets or ()]
     said = [event.author, event.branch, content, does, [*actions.requested_auth_configs], shows]

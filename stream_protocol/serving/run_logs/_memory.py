@@ -22,6 +22,9 @@ class MemoryRunLog:
     run out of a chat.
     """
 
+    place = "memory"
+    """See ``SharedRunLog.place``."""
+
     def __init__(self, bounds: LogBounds | None = None) -> None:
         check_bounds(bounds)
         self.bounds = bounds or LogBounds()

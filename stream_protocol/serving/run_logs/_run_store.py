@@ -189,6 +189,10 @@ class RunStore(Protocol):
     def worker(self) -> str:
         """The id of this worker."""
 
+    @property
+    def place(self) -> str:
+        """Where the store is, and the prefix of the names in it, without a password."""
+
     async def ping(self) -> None:
         """Writes to the store, to find out whether that works."""
 

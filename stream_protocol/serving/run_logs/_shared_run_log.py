@@ -64,6 +64,11 @@ class SharedRunLog:
         self._closing = False
         self._request_task: asyncio.Task[None] | None = None
 
+    @property
+    def place(self) -> str:
+        """Where the store is, and the prefix of its names, without a password: a name for this log at all workers."""
+        return self._store.place
+
     async def ping(self) -> None:
         """Checks that the store can be written to. Raises ``RunLogError`` if not."""
         await self._store.ping()

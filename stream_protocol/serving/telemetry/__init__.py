@@ -8,15 +8,17 @@ from stream_protocol.serving.telemetry._exporters import (
 from stream_protocol.serving.telemetry._instruments import (
     active_readers,
     count_cut_reader,
+    count_failed_recovery,
     count_refusal,
     interrupts,
     lease_losses,
+    recoveries,
 )
 from stream_protocol.serving.telemetry._log_ids import ID_NAMES, ChatIdFilter, add_run, current_chat, note_chat
 from stream_protocol.serving.telemetry._loop_lag import LoopLag
 from stream_protocol.serving.telemetry._recording import somebody_records
 from stream_protocol.serving.telemetry._requests import ObservedRoute
-from stream_protocol.serving.telemetry._runs import RunObserver, observed_resume
+from stream_protocol.serving.telemetry._runs import RunObserver, observed_resume, traceparent
 
 __all__ = [
     "ID_NAMES",
@@ -27,6 +29,7 @@ __all__ = [
     "active_readers",
     "add_run",
     "count_cut_reader",
+    "count_failed_recovery",
     "count_refusal",
     "current_chat",
     "export_as_environment_says",
@@ -36,5 +39,7 @@ __all__ = [
     "lease_losses",
     "note_chat",
     "observed_resume",
+    "recoveries",
     "somebody_records",
+    "traceparent",
 ]

@@ -84,6 +84,14 @@ lease_losses: Final = _meter.create_counter(
     unit="{lease}",
     description="Runs that have lost their chat to another worker, or might have.",
 )
+recoveries: Final = _meter.create_counter(
+    "adk_ui_stream.recoveries", unit="{run}", description="Runs of other workers that this process has continued."
+)
+failed_recoveries: Final = _meter.create_counter(
+    "adk_ui_stream.failed_recoveries",
+    unit="{run}",
+    description="Runs of other workers that this process has ended with an error, by reason.",
+)
 refusals: Final = _meter.create_counter(
     "adk_ui_stream.refusals", unit="{request}", description="Refused requests and connections, by reason."
 )
@@ -103,6 +111,11 @@ loop_lag: Final = _meter.create_histogram(
 def count_refusal(reason: str, number: int = 1) -> None:
     """Counts a request or connection that was refused. ``reason``: a word of a fixed list, as each is a time series."""
     refusals.add(number, {REASON: reason})
+
+
+def count_failed_recovery(reason: str) -> None:
+    """Counts a run that was ended in place of being recovered; ``reason`` as for ``count_refusal``."""
+    failed_recoveries.add(1, {REASON: reason})
 
 
 def count_cut_reader(reason: str, number: int = 1) -> None:

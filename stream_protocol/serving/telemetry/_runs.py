@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from opentelemetry import trace
-from opentelemetry.trace import SpanContext, Status, StatusCode
+from opentelemetry.trace import Link, NonRecordingSpan, SpanContext, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from stream_protocol.serving.telemetry._instruments import (
     CHAT_ID,
@@ -30,6 +31,29 @@ _tracer: Final = trace.get_tracer(LIBRARY)
 USER_ID: Final = "user.id"
 
 RUN_ID: Final = "adk_ui_stream.run.id"
+
+FIRST_RUN_ID: Final = "adk_ui_stream.run.first_id"
+"""Of a run that is recovered: its id when it was executed first."""
+
+_TRACEPARENT: Final = "traceparent"
+
+_traces: Final = TraceContextTextMapPropagator()
+
+
+def traceparent(span: SpanContext) -> str | None:
+    """Return the span as the header of that name has it; ``None`` if nobody traces."""
+    carrier: dict[str, str] = {}
+    _traces.inject(carrier, trace.set_span_in_context(NonRecordingSpan(span)))
+    return carrier.get(_TRACEPARENT)
+
+
+def _link(span: str | None) -> list[Link]:
+    """A link to the span that ``traceparent`` has named."""
+    if span is None:
+        return []
+    context = trace.get_current_span(_traces.extract({_TRACEPARENT: span})).get_span_context()
+    return [Link(context)] if context.is_valid else []
+
 
 _SHOWN: Final = tuple(
     f'data: {{"type":"{kind}'.encode() for kind in ("text-", "reasoning-", "tool-", "file", "source-", "data-")
@@ -71,17 +95,35 @@ class RunObserver:
 
     @contextmanager
     def observed(
-        self, *, user_id: str, chat_id: str, run_id: str, agent: str, outcome: Callable[[], str | None]
+        self,
+        *,
+        user_id: str,
+        chat_id: str,
+        run_id: str,
+        agent: str,
+        outcome: Callable[[], str | None],
+        first_run: tuple[str, str | None] | None = None,
     ) -> Iterator[None]:
-        """The time of the run, in a task of its own. ADK's spans are below that of the run."""
+        """The time of the run, in a task of its own. ADK's spans are below that of the run.
+
+        ``first_run``: of a run that is recovered, its id and its ``traceparent`` when it was executed first.
+        """
         note_run(user_id, chat_id, run_id)
         ids = {CHAT_ID: chat_id, USER_ID: user_id, RUN_ID: run_id, "gen_ai.agent.name": agent}
+        first_id, first_span = first_run or (None, None)
+        if first_id is not None:
+            ids[FIRST_RUN_ID] = first_id
         begun = time.perf_counter()
         active_runs.add(1)
         with _tracer.start_as_current_span(
-            "chat run", attributes=ids, record_exception=False, set_status_on_exception=False
+            "chat run",
+            attributes=ids,
+            links=_link(first_span),
+            record_exception=False,
+            set_status_on_exception=False,
         ) as span:
             self.span_context = span.get_span_context()
+            logger.info("A run has begun.")
             try:
                 yield
             finally:
@@ -92,7 +134,7 @@ class RunObserver:
                     result[ERROR_TYPE] = type(self.error).__name__
                 run_duration.record(seconds, result)
                 span.set_attributes({**result, "adk_ui_stream.chunks": self._chunks})
-                if result[OUTCOME] not in ("finish", "abort"):
+                if result[OUTCOME] not in ("finish", "abort", "left"):
                     span.set_status(Status(StatusCode.ERROR))
                 self._log(seconds, result)
 

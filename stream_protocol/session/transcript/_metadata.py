@@ -55,7 +55,7 @@ class EventMetadata:
     reasons: Mapping[str, str] = field(default_factory=dict)
     """On a user's event with answers: approval id -> why the user decided so."""
     outcome: str | None = None
-    """On an event that we append: how the run ended. For people who look at a session: this package never reads it."""
+    """On an event that we append: how the run ended. Read when a run is recovered: one that has ended is not."""
     hidden_events: tuple[str, ...] = ()
     """On an event that we append: the ids of stored events that are hidden from the page."""
     shown_content: Mapping[str, Any] | None = None

@@ -112,6 +112,11 @@ class Connections:
         self._listen_task: asyncio.Task[None] | None = None
 
     @property
+    def place(self) -> str:
+        """The server, the database and the prefix."""
+        return f"{self._where} {self._prefix}"
+
+    @property
     def channels(self) -> str:
         """What begins the name of each worker's channel."""
         return f"{self._prefix}_"

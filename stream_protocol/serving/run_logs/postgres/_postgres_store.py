@@ -79,6 +79,11 @@ class PostgresStore:
         """See ``renewal_requests``."""
         self._sweep_task: asyncio.Task[None] | None = None
 
+    @property
+    def place(self) -> str:
+        """See ``RunStore``."""
+        return self._connections.place
+
     async def ping(self) -> None:
         """Writes a row."""
         await self._connections.rows(statements.PING)

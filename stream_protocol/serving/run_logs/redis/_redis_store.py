@@ -153,6 +153,15 @@ class RedisStore:
         if self._owns:
             await self._redis.aclose()
 
+    @property
+    def place(self) -> str:
+        """See ``RunStore``. A cluster is known by any of its nodes, so it has no address."""
+        if isinstance(self._redis, RedisCluster):
+            return f"redis+cluster {self._prefix}"
+        options = self._redis.connection_pool.connection_kwargs
+        where = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+        return f"redis://{where}/{options.get('db') or 0} {self._prefix}"
+
     async def ping(self) -> None:
         """Writes to Redis, to find out whether that works."""
         await self._call("SET", f"{self._prefix}:ping", "", "PX", 1)

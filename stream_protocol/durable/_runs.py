@@ -1,0 +1,117 @@
+"""Runs as they are kept: the ids and names of their workflows, and what is written in one.
+
+Older releases see no run of a newer one, since its workflow has another name: they could neither read nor execute it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from stream_protocol.serving.engine import OrphanedRun, RunRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from dbos import WorkflowStatus
+
+    from stream_protocol.serving.engine import Deployment, ExecutionState
+
+FORMAT: Final = 2
+"""Of what is kept of a run, and of the names of its calls."""
+
+OLDEST_FORMAT: Final = 1
+"""The first one that is read. It had no names of deployments, and its calls of tools had the names of their ids."""
+
+RUN: Final = "adk_ui_stream.run.2"
+OLDEST_RUN: Final = "adk_ui_stream.run"
+"""The names of the workflow function of a run, since which format."""
+
+PREFIX: Final = "adk-ui-stream.2/"
+OLDEST_PREFIX: Final = "adk-ui-stream/"
+"""How the ids of workflows begin, since which format."""
+
+EXECUTION: Final = "execution "
+"""How the names of the attributes begin that say what is known of an execution. The rest is the run's id in the log."""
+
+LOG: Final = "log"
+"""The attribute with the run's id in the log when it was executed last."""
+
+
+def run_prefixes(deployment: Deployment) -> list[str]:
+    """How the ids of the deployment's runs begin, and those of releases that named no deployment."""
+    return [_deployment_prefix([deployment.app, deployment.run_log, deployment.session_store]), OLDEST_PREFIX]
+
+
+def chat_prefixes(deployment: Deployment, chat: tuple[str, str]) -> list[str]:
+    """The same of one chat: user id, chat id."""
+    return [f"{prefix}{_digest([*chat], 32)}/" for prefix in run_prefixes(deployment)]
+
+
+def workflow_id(record: RunRecord) -> str:
+    """The id of a run's workflow. Chats and deployments are in it as hashes: a user's id may be an address."""
+    named = record.deployment
+    prefix = (
+        OLDEST_PREFIX if named is None else _deployment_prefix([named["app"], named["run_log"], named["session_store"]])
+    )
+    return f"{prefix}{_digest([record.user_id, record.chat_id], 32)}/{record.id}"
+
+
+def _deployment_prefix(names: list[str]) -> str:
+    return f"{PREFIX}{_digest(names, 16)}/"
+
+
+def _digest(names: list[str], length: int) -> str:
+    return hashlib.sha256(json.dumps(names).encode()).hexdigest()[:length]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptRun:
+    """What is kept of a run, and never changes."""
+
+    record: RunRecord
+    version: list[Any]
+    """Of the app's agents."""
+    log_id: str
+    """The run's id in the run log when it was executed first."""
+    format: int = FORMAT
+
+    def to_text(self) -> str:
+        """The workflow's input."""
+        return json.dumps(
+            {"format": self.format, "record": self.record.to_json(), "version": self.version, "log": self.log_id}
+        )
+
+    @classmethod
+    def of(cls, status: WorkflowStatus) -> Self | None:
+        """Return what the workflow keeps; ``None`` if a newer release has written it, or nobody knows what."""
+        if status.input is None:
+            return None
+        try:
+            kept = json.loads(status.input["args"][0])
+            number = kept.get("format", OLDEST_FORMAT)
+            record = RunRecord.from_json(kept["record"])
+            version = kept["version"] if number > OLDEST_FORMAT else json.loads(kept["version"])[1:]
+            log_id = kept["log"]
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            return None
+        if record is None or number > FORMAT:
+            return None
+        return cls(record=record, version=version, log_id=log_id, format=number)
+
+    def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun:
+        """The run with what is known of its executions. The first one is noted when it has ended in order."""
+        executions: dict[str, ExecutionState] = {self.log_id: "running"}
+        for name, state in (attributes or {}).items():
+            if name.startswith(EXECUTION):
+                executions[name.removeprefix(EXECUTION)] = state
+        log_id = (attributes or {}).get(LOG, self.log_id)
+        return OrphanedRun(record=self.record, executions=executions, log_id=log_id)
+
+
+def execution_attribute(log_id: str, state: ExecutionState) -> dict[str, str]:
+    """What to change in the attributes of a run's workflow, for one of its executions."""
+    return {f"{EXECUTION}{log_id}": state}

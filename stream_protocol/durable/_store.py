@@ -1,0 +1,122 @@
+"""The engine's store: how its database is connected to, and its file kept to one process."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from contextlib import suppress
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import create_engine, make_url
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+CONNECT_SECONDS: Final = 10
+"""How long the store may take to be connected to."""
+
+SILENCE_SECONDS: Final = 10
+"""How long its machine may take to say that it has got something: one that is gone says nothing, for hours."""
+
+CLIENT_CONNECTIONS: Final = 5
+"""Of the client that asks what must not wait, besides those of DBOS itself."""
+
+NEEDING_PYTHON: Final = (3, 12)
+NEEDED_SQLITE: Final = (3, 42)
+"""From this Python on DBOS's tables call ``unixepoch('subsec')``, which SQLite has from this version on."""
+
+ENGINE_OPTIONS: Final[dict[str, Any]] = {"connect_args": {"prepare_threshold": None}}
+"""Of SQLAlchemy, for PostgreSQL. PgBouncer in transaction mode gives each transaction another connection: prepared
+statements of psycopg would not be there, or would be there twice."""
+
+
+def is_postgres(url: str) -> bool:
+    """Whether the URL is of PostgreSQL, which many processes may use."""
+    return url.startswith("postgres")
+
+
+def sqlite_is_too_old() -> bool:
+    """Whether DBOS cannot keep anything in a file here."""
+    return sys.version_info >= NEEDING_PYTHON and sqlite3.sqlite_version_info < NEEDED_SQLITE
+
+
+def with_timeouts(url: str) -> str:
+    """The URL for what DBOS sets no limits for: a server that accepts connections and says nothing, or is gone."""
+    if not is_postgres(url):
+        return url
+    address = make_url(url)
+    limits = {
+        "connect_timeout": CONNECT_SECONDS,
+        "keepalives_idle": SILENCE_SECONDS,
+        "keepalives_interval": SILENCE_SECONDS,
+        "tcp_user_timeout": SILENCE_SECONDS * 1000,
+    }
+    missing = {name: str(limit) for name, limit in limits.items() if name not in address.query}
+    return address.update_query_dict(missing).render_as_string(hide_password=False)
+
+
+def client_engine(url: str) -> Engine | None:
+    """The connections of a client of PostgreSQL; ``None``: those that DBOS makes of the URL will do."""
+    if not is_postgres(url):
+        return None
+    address = make_url(with_timeouts(url)).set(drivername="postgresql+psycopg")
+    return create_engine(address, pool_size=CLIENT_CONNECTIONS, max_overflow=0, pool_pre_ping=True, **ENGINE_OPTIONS)
+
+
+class StoreFile:
+    """The file of an SQLite store, which one process may use at a time. ``url``: of any store."""
+
+    def __init__(self, url: str) -> None:
+        database = None if is_postgres(url) else make_url(url).database
+        in_memory = not database or database == ":memory:" or database.startswith("file:")
+        self._path = None if in_memory else Path(str(database))
+        self._lock: FileIO | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return "" if self._path is None else self._path.name
+
+    def take(self) -> bool:
+        """Keep other processes out until ``free`` is called or this process ends. Return ``False`` if one has the file.
+
+        Makes the file if it is not there, so that its owner alone can read it: it holds what was said.
+        """
+        if self._path is None or self._lock is not None:
+            return True
+        with suppress(OSError):  # whatever is wrong with the path, SQLite tells it
+            with suppress(FileExistsError):
+                os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            # Beside the store: to close the store itself would end the locks that SQLite has on it in this process.
+            lock = FileIO(f"{self._path}.lock", "a", opener=lambda path, flags: os.open(path, flags, 0o600))
+            if not _lock(lock):
+                lock.close()
+                return False
+            self._lock = lock
+        return True
+
+    def free(self) -> None:
+        """Lets other processes use the file."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+if sys.platform == "win32":
+
+    def _lock(_file: FileIO) -> bool:
+        """Takes no lock: on Windows one process serves."""
+        return True
+else:
+    import fcntl
+
+    def _lock(file: FileIO) -> bool:
+        """Takes the lock; ``False`` if another process has it. It ends when the file is closed or the process ends."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

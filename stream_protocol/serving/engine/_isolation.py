@@ -1,0 +1,108 @@
+"""Lets a run that may crash its worker have the worker to itself, for a while."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+ALONE_SECONDS: Final = 10.0
+"""How long new runs wait for a suspect: until the worker is empty, and as long again while the suspect is executed.
+Most runs that crash their worker do so at once."""
+
+
+class Isolation:
+    """Counts the runs that this worker executes, and keeps them apart from a suspect."""
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._has_suspect = False
+        self._holds_back = False
+        """Whether new runs wait."""
+        self._changed = asyncio.Event()
+        """Set, and replaced, when one of these changes."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether this worker executes no run."""
+        return not self._running and not self._has_suspect
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether new runs wait for a suspect."""
+        return self._holds_back
+
+    @asynccontextmanager
+    async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
+        """Executes a run, as soon as no suspect is alone here. A run that was stopped does not wait."""
+        while self._holds_back and not stopped.is_set():
+            await self._next_change(stopped)
+        with self._counted():
+            yield
+
+    @asynccontextmanager
+    async def alone(self, stopped: asyncio.Event, let_in: Callable[[], Awaitable[None]]) -> AsyncIterator[bool]:
+        """Executes a suspect: never beside another suspect, and alone if the other runs end in time.
+
+        Yields whether it is alone. ``let_in``: called before new runs are let in beside it. It must not raise.
+        """
+        while self._has_suspect and not stopped.is_set():
+            await self._next_change(stopped)
+        if stopped.is_set():
+            with self._counted():
+                yield False
+            return
+        self._has_suspect = True
+        self._set(holds_back=True)
+        admitting: asyncio.Task[None] | None = None
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ALONE_SECONDS):
+                    while self._running and not stopped.is_set():
+                        await self._next_change(stopped)
+            is_alone = not self._running
+            if is_alone:
+                admitting = asyncio.create_task(self._let_in_later(let_in))
+            else:
+                self._set(holds_back=False)
+            with self._counted():
+                yield is_alone
+        finally:
+            if admitting is not None:
+                admitting.cancel()
+            self._has_suspect = False
+            self._set(holds_back=False)
+
+    async def _let_in_later(self, let_in: Callable[[], Awaitable[None]]) -> None:
+        await asyncio.sleep(ALONE_SECONDS)
+        await let_in()
+        self._set(holds_back=False)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+            self._tell()
+
+    def _set(self, *, holds_back: bool) -> None:
+        self._holds_back = holds_back
+        self._tell()
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def _next_change(self, stopped: asyncio.Event) -> None:
+        """Waits until something has changed, or the run was stopped."""
+        waiting = [asyncio.create_task(event.wait()) for event in (self._changed, stopped)]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()

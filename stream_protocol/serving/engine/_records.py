@@ -1,0 +1,131 @@
+"""The record of a run: what is kept when it begins, and the turn that another worker plans from that."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import to_jsonable_python
+
+from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.adk_runner import resumed_agent
+from stream_protocol.serving.chats import load_saved_files
+from stream_protocol.serving.engine._engine import RunRecord
+from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.telemetry import traceparent
+from stream_protocol.session import (
+    AnsweredCalls,
+    NewUserTurn,
+    Transcript,
+    plan,
+    recorded_words,
+    words_from_record,
+)
+from stream_protocol.wire import ChatRequestError, parse_chat_request
+
+if TYPE_CHECKING:
+    from google.adk.runners import Runner
+
+    from stream_protocol.serving._overrides import RunOverrides
+    from stream_protocol.serving.engine._engine import Deployment
+    from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
+    from stream_protocol.serving.runs import Job, Run
+    from stream_protocol.session import PlannedTurn
+    from stream_protocol.wire import ChatRequest
+
+logger = logging.getLogger(__name__)
+
+OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone on with. Ask again."
+"""What the page is told of a run that got secrets, an agent or a run config from ``prepare``: these are not kept."""
+
+UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
+"""What it is told of a run whose record cannot be read, or whose request cannot be planned any more."""
+
+
+def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
+    """Return what another worker needs to execute the run of this job again. The job names its invocation."""
+    assert job.invocation_id is not None
+    return RunRecord(
+        id=run.id,
+        user_id=job.session.user_id,
+        chat_id=job.session.id,
+        request=_body_of(job.request),
+        digest=run.request,
+        chat_was_busy=run.chat_was_busy,
+        invocation_id=job.invocation_id,
+        found_events=len(job.session.events),
+        state=to_jsonable_python(job.session.state, fallback=str),
+        state_delta=to_jsonable_python(dict(job.overrides.state_delta), fallback=str),
+        artifact_base=job.overrides.artifact_base,
+        refusal=OVERRIDDEN_TEXT if _is_overridden(job.overrides) else None,
+        words=recorded_words(job.turn.texts_and_files) if isinstance(job.turn, NewUserTurn) else None,
+        trace=traceparent(run.observer.span_context),
+        deployment=asdict(deployment),
+    )
+
+
+def _is_overridden(overrides: RunOverrides) -> bool:
+    return bool(overrides.secrets) or overrides.agent is not None or overrides.run_config is not None
+
+
+def _body_of(request: ChatRequest) -> dict[str, Any]:
+    """What ``parse_chat_request`` makes the same request of, but for the messages that it is not about."""
+    body: dict[str, Any] = {"id": request.id, "messages": [request.target]}
+    if request.has_trigger:
+        body["trigger"] = request.trigger
+    if request.message_id is not None:
+        body["messageId"] = request.message_id
+    return body
+
+
+async def planned_again(
+    runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
+) -> tuple[ChatRequest, PlannedTurn, str | None]:
+    """Return the request of a run, its turn, and why it cannot be executed, in a sentence; ``None`` if it can.
+
+    Stores nothing. ``loads_files``: whether saved files are read; raises what the artifact service raises then. A run
+    that cannot be planned has a turn all the same, since its page needs the end of the message.
+    """
+    planning = partial(_planned, runner, record, sessions)
+    try:
+        request, turn = await long_work(planning, events=sessions.found.events)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with the record
+        log_error(logger, error)
+        return *_unplanned(record, sessions), UNPLANNABLE_TEXT
+    if isinstance(turn, NewUserTurn) and loads_files:
+        loaded = await load_saved_files(runner, sessions.found, turn.texts_and_files)
+        turn = replace(turn, texts_and_files=loaded)
+    return request, turn, None
+
+
+def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, PlannedTurn]:
+    request = parse_chat_request(record.request)
+    events = [*sessions.found.events, *sessions.earlier]
+    turn = plan(
+        request,
+        Transcript(sessions.found.events),
+        resumed_agent=partial(resumed_agent, runner),
+        chat_was_busy=record.chat_was_busy,
+        digest=record.digest,
+        said=None if record.words is None else words_from_record(record.words, request.target, events),
+    )
+    return request, turn
+
+
+def _unplanned(record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, NewUserTurn | AnsweredCalls]:
+    """A turn that only ends the message of the run. Its request may be unreadable."""
+    try:
+        request = parse_chat_request(record.request)
+    except ChatRequestError:
+        words = {"id": record.id, "role": "user", "parts": [{"type": "text", "text": ""}]}
+        request = parse_chat_request({"id": record.chat_id, "messages": [words]})
+    transcript = Transcript(sessions.found.events)
+    continued = transcript.current if request.target["role"] == "assistant" else None
+    if continued is None:
+        turn = NewUserTurn(texts_and_files=("",), client_message_id=request.target["id"], call_ids=transcript.call_ids)
+        return request, turn
+    return request, AnsweredCalls(
+        answers=(), message_id=continued.message_id, past=continued.events, call_ids=continued.call_ids
+    )

@@ -1,0 +1,114 @@
+"""``is_unreachable``: tells a store that cannot serve just now from a store that was asked something wrong."""
+
+from __future__ import annotations
+
+from socket import gaierror
+from ssl import SSLError
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SQLSTATES: Final = (
+    "08",  # connection exceptions; PgBouncer reports all of its own failures as 08P01
+    "53",  # insufficient resources: disk full, out of memory, too many connections
+    "57P",  # shutting down, starting up, the session was ended
+    "58",  # system errors: the disk fails
+    "25006",  # read-only: a standby, or a primary that is about to become one
+    "25P03",  # the session was idle in a transaction for too long
+    "25P04",  # the transaction took too long
+    "40001",  # a conflict with another transaction, or with the recovery of a standby
+    "40P01",  # a deadlock
+    "55P03",  # a lock is not available
+    "57014",  # the statement took too long
+)
+"""How the codes of SQL errors begin after which the same statement may succeed later."""
+
+_SQLITE_CODES: Final = frozenset(
+    {
+        5,  # SQLITE_BUSY
+        6,  # SQLITE_LOCKED
+        7,  # SQLITE_NOMEM
+        8,  # SQLITE_READONLY
+        10,  # SQLITE_IOERR
+        13,  # SQLITE_FULL
+        14,  # SQLITE_CANTOPEN
+        15,  # SQLITE_PROTOCOL: the locks of the write-ahead log are contended
+    }
+)
+"""The same of SQLite, without the upper bytes of extended codes."""
+
+_CLASSES: Final = frozenset(
+    {
+        # SQLite's, PostgreSQL's and SQLAlchemy's
+        "OperationalError",
+        "TimeoutError",
+        "InterfaceError",
+        "InternalClientError",
+        "PostgresConnectionError",
+        "OperatorInterventionError",
+        "InsufficientResourcesError",
+        # httpx's
+        "TransportError",
+        # redis-py's
+        "ConnectionError",
+        "ReadOnlyError",
+        "OutOfMemoryError",
+        "TryAgainError",
+        "ClusterError",
+        "SlotNotCoveredError",
+    }
+)
+"""Classes of errors that have no code: the store is away, locked or full."""
+
+_REDIS_REPLIES: Final = ("BUSY ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "MISCONF ", "NOREPLICAS ", "OOM ")
+"""How replies of Redis begin for which redis-py has no class of its own."""
+
+
+def is_unreachable(error: BaseException) -> bool:
+    """Return True if a store cannot do just now what it was asked, and the request itself may be right.
+
+    An error is judged by the code of its database: SQLSTATE, or SQLite's. Only an error without a code is judged by its
+    class. Drivers and SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and the members of a group count, too.
+
+    No library of a store is imported: its classes are known by their names.
+    """
+    errors = [*_with_causes(error)]
+    if any(_has_lost_connection(each) for each in errors):
+        return True
+    codes = [is_temporary for each in errors if (is_temporary := _judged_by_code(each)) is not None]
+    return any(codes) if codes else any(map(_is_unreachable_by_class, errors))
+
+
+def _with_causes(error: BaseException) -> Iterator[BaseException]:
+    """Yields the error and all errors that it stands for."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            members = each.exceptions if isinstance(each, BaseExceptionGroup) else ()
+            causes = (getattr(each, "orig", None), each.__cause__, *members)
+            waiting += [cause for cause in causes if isinstance(cause, BaseException)]
+
+
+def _has_lost_connection(error: BaseException) -> bool:
+    if isinstance(error, (ConnectionError, TimeoutError, gaierror, SSLError)) or type(error) is OSError:
+        return True  # asyncio raises an OSError if a host has several addresses, and none of them answers
+    return bool(getattr(error, "connection_invalidated", False))  # SQLAlchemy's, in the middle of a statement
+
+
+def _judged_by_code(error: BaseException) -> bool | None:
+    """The verdict of the error's code; ``None`` if it has none."""
+    for name in ("sqlstate", "pgcode"):
+        if isinstance(state := getattr(error, name, None), str):
+            return state.startswith(_SQLSTATES)
+    if isinstance(code := getattr(error, "sqlite_errorcode", None), int):
+        return code & 0xFF in _SQLITE_CODES
+    return None
+
+
+def _is_unreachable_by_class(error: BaseException) -> bool:
+    names = {cls.__name__ for cls in type(error).__mro__}
+    return bool(names & _CLASSES) or ("ResponseError" in names and str(error).startswith(_REDIS_REPLIES))
