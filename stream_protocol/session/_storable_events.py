@@ -123,7 +123,7 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
 
 
 def _is_kept_by_adk(value: Any) -> bool:
-    """Whether ADK's stores keep the value without a loss. Agents of the run have the object itself then."""
+    """Return True if ADK's stores keep the value without a loss. Agents of the run have the object itself then."""
     try:
         _stored(plain := to_jsonable_python(value))
         return _NUL.search(json.dumps(plain, allow_nan=False).encode()) is None
