@@ -36,7 +36,7 @@ MADE_BY_US: Final = frozenset(
         *("serving.local_user", "session.repair_thought_signatures"),  # for us, and for ADK, to call
     }
 )
-"""What no app makes or calls."""
+"""Names that no app makes or calls."""
 
 
 async def _stream(*items: Any) -> AsyncIterator[Any]:
@@ -157,7 +157,7 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "testing.web_sources": lambda: {"titles_by_url": {}},
     "testing.words": lambda: {"text": ""},
 }
-"""Public functions, and arguments that they take, made anew for each call."""
+"""Public functions and valid arguments, which are made for each call."""
 
 FUNCTIONS: Final = {
     short: function
@@ -190,7 +190,7 @@ def _is_several(parameter: inspect.Parameter) -> bool:
 
 
 def fault_of(name: str, parameter: str, value: Any) -> str:
-    """What is wrong with the way in which the function tells of the value; "" if nothing is."""
+    """Returns a description of how the function fails to report the value; "" if it reports it as it should."""
     try:
         call(FUNCTIONS[name], {**VALID[name](), parameter: value})
     except (StreamProtocolError, TypeError) as error:
