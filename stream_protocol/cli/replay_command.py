@@ -57,7 +57,8 @@ def replay(
     """Print the stream that FILE would be now: recorded ADK events in any form, turn by turn.
 
     A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
-    DatabaseSessionService), what /run and /run_sse sent, an evalset, a conformance test, a recording of adk-ui-stream.
+    DatabaseSessionService), what /run and /run_sse sent, an evalset, traces of agents-cli, a conformance test, a
+    recording of adk-ui-stream.
     """
     from stream_protocol.recording import INSTANT, RecordingError
     from stream_protocol.recording.read import rereadable
