@@ -91,6 +91,7 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "recording.load_recording": lambda: {"path": "a.jsonl"},
     "recording.pace_turns": lambda: {"turns": [], "speed": 1.0},
     "recording.record": lambda: {"events": _stream(), "path": "a.jsonl"},
+    "recording.redact_texts": lambda: {"texts": "Ada"},
     "recording.replay": lambda: {"recording": Recording(Path("a.jsonl"))},
     "recording.replay_messages": lambda: {"turns": []},
     "recording.replay_sse": lambda: {"turns": []},
