@@ -1,4 +1,4 @@
-"""Origins of pages, checked as an app writes them: only what a browser sends can match what a browser sends."""
+"""Checks the origins that an app allows. An origin that no browser sends would never match."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address
@@ -19,7 +19,7 @@ _OF_SOCKETS: Final = {"ws": "http", "wss": "https"}
 """Schemes of sockets -> those of the pages that open them."""
 
 _ON_THIS_MACHINE: Final = re.compile(r"(?i)localhost(?![\w.-])|[\d.]+(?::|/|\Z)|\[")
-"""How the host of a page begins that mostly has no certificate."""
+"""The beginning of a host whose pages are usually served without TLS."""
 
 
 def check_origins(name: str, origins: object) -> frozenset[str]:
@@ -48,7 +48,7 @@ def _way_out(origin: str) -> str:
 
 
 def _as_sent(written: str) -> str | None:
-    """The origin that a browser sends for what is meant; ``None`` if that is not known."""
+    """Returns the origin that a browser sends for this text; ``None`` if there is none."""
     text = written.strip()
     if text == ANY_ORIGIN or text.lower() == UNKNOWN_ORIGIN:
         return text.lower()
@@ -67,7 +67,7 @@ def _as_sent(written: str) -> str | None:
 
 
 def _host_as_sent(host: str) -> str | None:
-    """The host as a browser writes it; ``None`` if it is none. Raises ``ValueError`` for an address that is none."""
+    """Returns the host as a browser writes it; ``None`` for a wrong name. Raises ``ValueError`` for a wrong address."""
     if ":" in host:
         address = IPv6Address(host)
         return None if address.scope_id else f"[{address.compressed}]"

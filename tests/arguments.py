@@ -43,7 +43,7 @@ def public_functions() -> Iterator[tuple[str, Function]]:
 
 
 def _names() -> dict[str, Any]:
-    """What annotations name that are imported for type checkers alone."""
+    """Returns the names in annotations, also those that are imported only for type checkers."""
     names: dict[str, Any] = {**vars(typing), **vars(collections.abc)}
     for package in walk_packages(stream_protocol.__path__, "stream_protocol."):
         if ".cli" not in package.name and not package.name.endswith(("__main__", "pytest_plugin")):
@@ -118,11 +118,11 @@ POOL: Final[Mapping[str, Callable[[], Any]]] = {
     "a generator": _gen,
     "a module": lambda: math,
 }
-"""Values of all kinds, made anew for each use."""
+"""Values of all kinds, each made when it is used."""
 
 
 def is_wrong(value: Any, annotation: Any) -> bool:
-    """Whether a parameter with this annotation must not take the value. In doubt it may."""
+    """Returns True if a parameter with this annotation must refuse the value; False in doubt."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if annotation in (Any, object) or isinstance(annotation, TypeVar):
         return False

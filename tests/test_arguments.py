@@ -36,7 +36,7 @@ MADE_BY_US: Final = frozenset(
         *("serving.local_user", "session.repair_thought_signatures"),  # for us, and for ADK, to call
     }
 )
-"""What no app makes or calls."""
+"""Names that no app makes or calls."""
 
 
 async def _stream(*items: Any) -> AsyncIterator[Any]:
@@ -91,6 +91,7 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "recording.load_recording": lambda: {"path": "a.jsonl"},
     "recording.pace_turns": lambda: {"turns": [], "speed": 1.0},
     "recording.record": lambda: {"events": _stream(), "path": "a.jsonl"},
+    "recording.redact_texts": lambda: {"texts": "Ada"},
     "recording.replay": lambda: {"recording": Recording(Path("a.jsonl"))},
     "recording.replay_messages": lambda: {"turns": []},
     "recording.replay_sse": lambda: {"turns": []},
@@ -157,7 +158,7 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "testing.web_sources": lambda: {"titles_by_url": {}},
     "testing.words": lambda: {"text": ""},
 }
-"""Public functions, and arguments that they take, made anew for each call."""
+"""Public functions and valid arguments, which are made for each call."""
 
 FUNCTIONS: Final = {
     short: function
@@ -190,7 +191,7 @@ def _is_several(parameter: inspect.Parameter) -> bool:
 
 
 def fault_of(name: str, parameter: str, value: Any) -> str:
-    """What is wrong with the way in which the function tells of the value; "" if nothing is."""
+    """Returns a description of how the function fails to report the value; "" if it reports it as it should."""
     try:
         call(FUNCTIONS[name], {**VALID[name](), parameter: value})
     except (StreamProtocolError, TypeError) as error:

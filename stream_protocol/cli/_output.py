@@ -14,6 +14,7 @@ from typing import Any, Final
 import click
 
 from stream_protocol.cli._program import drop_output
+from stream_protocol.wire import printable
 
 STDOUT: Final = 1
 STDERR: Final = 2
@@ -35,6 +36,18 @@ def print_at_once(output: Iterable[bytes | str]) -> None:
             click.echo(piece, nl=False)
     except BrokenPipeError:
         drop_output()
+
+
+def shown_on_terminal(output: Iterable[bytes]) -> Iterable[bytes]:
+    """The lines of JSON in the output. On a terminal no character in them controls it: there it is an escape of JSON.
+
+    A pipe and a file get each byte as it is.
+    """
+    return map(_printable_lines, output) if sys.stdout.isatty() else output
+
+
+def _printable_lines(lines: bytes) -> bytes:
+    return "\n".join(map(printable, lines.decode().split("\n"))).encode()
 
 
 @contextmanager

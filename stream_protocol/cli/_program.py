@@ -10,6 +10,8 @@ from typing import Any, Final, NoReturn
 
 import click
 
+from stream_protocol.wire import printable
+
 INTERRUPTED: Final = 130
 """The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 
@@ -147,7 +149,7 @@ def drop_output() -> None:
 
 
 def _say(text: str, color: str) -> None:
-    line = " ".join(text.splitlines())  # names of files may have several
+    line = printable(" ".join(text.splitlines()))  # names of files may have several lines, and any characters
     if sys.stderr.isatty():
         click.echo(_EMPTY_LINE, err=True, nl=False, color=True)  # what takes long is told there; it is no colour
     click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())

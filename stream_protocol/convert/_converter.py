@@ -79,7 +79,7 @@ class StreamProtocolConverter:
 
 
 def call_ids(taken_ids: Collection[str]) -> CallIds:
-    """The ids of earlier calls. Raises ``StreamProtocolError`` for what is no collection of texts."""
+    """The ids of earlier calls. Raises ``StreamProtocolError`` for anything but a collection of texts."""
     return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
 
 

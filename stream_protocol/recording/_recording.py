@@ -87,8 +87,8 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     """Loads the recording in a file.
 
     The file's content says which form it has: JSONL of events; a session as JSON, as YAML or in an SQLite store;
-    the body of a response of ADK's ``/run`` or ``/run_sse``; an evalset; a conformance test; a recording made by
-    this package.
+    the body of a response of ADK's ``/run`` or ``/run_sse``; an evalset; traces of agents-cli; a conformance test; a
+    recording made by this package.
 
     The whole file is read once, to check it and to find what was taken back. ``session`` chooses one of several in a
     store or an evalset. Fields that the installed ADK cannot read are left out, with one warning each. Raises

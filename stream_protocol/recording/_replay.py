@@ -52,7 +52,7 @@ def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[C
 
 
 def check_recording(recording: object) -> None:
-    """Raises ``InvalidArgumentError`` for what is no recording, such as its path."""
+    """Raises ``InvalidArgumentError`` for anything but a ``Recording``, such as a path."""
     check_instance("recording", recording, Recording, "a Recording", hint="load_recording(path) gives one")
 
 

@@ -16,7 +16,6 @@ from stream_protocol.convert import CONTROL_TOOLS, DATA_WIDGET_PROVIDER
 from stream_protocol.wire import (
     InvalidArgumentError,
     argument_error,
-    check_instance,
     check_mapping,
     check_pattern,
     check_text,
@@ -143,7 +142,8 @@ def emit_data(
     Raises ``StreamProtocolError`` for a name with other characters than letters, digits, ``_`` and ``-``, and for one
     that begins with ``adk-``. Raises ``ValueError`` for data that is not JSON, or not of the part's model.
     """
-    check_instance("context", context, Context, "the context of a tool or a callback")
+    if not hasattr(context, "render_ui_widget"):
+        raise argument_error("context", "the context of a tool or a callback", context)
     check_text("id", id, or_none=True)
     if isinstance(name, DataPart):
         data = name.to_json(data)

@@ -231,7 +231,6 @@ class ChatService:
             recorder=recorder,
             engine=engine,
         )
-        Settings(**options)
         self.runner = as_runner(target, session_service)
         self._history = history
         self._run_config = run_config or default_run_config()

@@ -83,16 +83,27 @@ def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
 def _stored(value: Any) -> Any:
     """The value as plain JSON that each store can keep. Raises ``UnrepresentableValueError``."""
     plain = json_value(value)
-    wrapped = plain
-    for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
-        wrapped = [wrapped]
-    try:
-        encoded = orjson.dumps(wrapped)
-    except orjson.JSONEncodeError as error:
-        raise UnrepresentableValueError(f"It is nested deeper than {MAX_STORED_DEPTH} levels.") from error
+    encoded = _encoded(plain)
+    if encoded is None:
+        raise UnrepresentableValueError(f"It is nested deeper than {MAX_STORED_DEPTH} levels.")
     if b"\\u0000" not in encoded:
         return plain
     return orjson.loads(_NUL.sub(rb"\1\\ufffd", orjson.dumps(plain)))
+
+
+def _encoded(plain: Any) -> bytes | None:
+    """Plain JSON as text, in some more arrays; ``None`` if it is deeper than a store can keep."""
+    for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
+        plain = [plain]
+    try:
+        return orjson.dumps(plain)
+    except orjson.JSONEncodeError:
+        return None
+
+
+def is_too_deep(plain: Any) -> bool:
+    """Return True for plain JSON that is nested deeper than every store can keep."""
+    return _encoded(plain) is None
 
 
 def _lossy(value: Any, what: str, problems: list[str]) -> Any:
@@ -123,7 +134,7 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
 
 
 def _is_kept_by_adk(value: Any) -> bool:
-    """Whether ADK's stores keep the value without a loss. Agents of the run have the object itself then."""
+    """Return True if ADK's stores keep the value without a loss. Agents of the run have the object itself then."""
     try:
         _stored(plain := to_jsonable_python(value))
         return _NUL.search(json.dumps(plain, allow_nan=False).encode()) is None

@@ -49,6 +49,7 @@ from stream_protocol.wire._messages import (
     parse_message,
     tool_name,
 )
+from stream_protocol.wire._printable import printable
 from stream_protocol.wire._sinks import ChunkSink, MakeDelta, Sink, SseSink, Transform, TransformedSink, WriteDelta
 from stream_protocol.wire._sse import SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, encode_sse
 from stream_protocol.wire._value_size import is_too_large
@@ -113,6 +114,7 @@ __all__ = [
     "parse_client_json",
     "parse_json",
     "parse_message",
+    "printable",
     "safe_key",
     "short_json",
     "shown",

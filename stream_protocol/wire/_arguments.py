@@ -230,7 +230,7 @@ def check_iterable(function: str, value: object, items: str, *, is_async: bool =
 
 
 def _is_one_value(value: object) -> bool:
-    """Whether the value is one item, though Python iterates over it: a text, a dictionary, a model of pydantic."""
+    """Returns True for one item over which Python iterates all the same: a text, a dictionary, a model of pydantic."""
     return isinstance(value, str | bytes | bytearray | Mapping) or hasattr(type(value), "model_fields")
 
 

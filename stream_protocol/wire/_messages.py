@@ -330,7 +330,7 @@ def _parse_json_object(
 def _check_body(body: object) -> None:
     """Raises ``InvalidArgumentError`` for what no client can have sent: a request, or a coroutine that gives its body.
 
-    Raises ``ChatRequestError`` (400) for JSON that some framework has parsed, and that is no object.
+    Raises ``ChatRequestError`` (400) for JSON that a framework has parsed and that is not an object.
     """
     if isinstance(body, list | int | float | None):
         raise ChatRequestError("The request body must be a JSON object.")

@@ -22,7 +22,7 @@ _KEYS_OF_PARTS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def is_of_sdk_4(message: object) -> bool:
-    """Whether the message has a form that no later version sends."""
+    """Returns True for a message in a form that no later version sends."""
     if not isinstance(message, dict):
         return False
     if not _KEYS.isdisjoint(message):

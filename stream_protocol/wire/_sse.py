@@ -34,7 +34,7 @@ def encode_sse(chunk: AnyChunk) -> bytes:
 
     Never raises for a chunk that came out of the converter: its values were made JSON before it was built. A chunk that
     an app built by hand from other values is made JSON here, by the rules of ``json_value``. Raises ``TypeError`` for
-    what is no dictionary.
+    anything but a dictionary.
     """
     if not isinstance(chunk, (dict, Mapping)):
         raise TypeError(f"`encode_sse` takes one chunk, a dictionary, not {shown(chunk)}.")

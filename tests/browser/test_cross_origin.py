@@ -1,4 +1,4 @@
-"""What Chromium lets a page of another origin do with the routes alone, in an app without a middleware of its own."""
+"""A page of another origin in Chromium, and the routes alone: in an app without a middleware of its own."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is given for the events of a run and are none: told at the call, or at the item, and never sent to a page."""
+"""Wrong values in place of a run's events: an error at the call or at the item, and never a chunk for the page."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping

@@ -1,5 +1,6 @@
 """What docs/recording.md says is so: its code runs, and its table has the lines of a file."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -39,25 +40,25 @@ def test_a_service_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["recordings"]
 
 
-async def assert_masks_the_whole_text(redact: Redact, path: Path) -> None:
+def assert_masks_the_whole_text(redact: Redact, path: Path) -> None:
     events = [said("I am Ada L", partial=True), said("ovelace.", partial=True), said("I am Ada Lovelace.")]
-    await drained(record(source(events), path, redact=redact, request={"id": "Ada Lovelace"}))
+    asyncio.run(drained(record(source(events), path, redact=redact, request={"id": "Ada Lovelace"})))
     assert "ovelace" not in path.read_text()
     assert "I am [redacted]." in path.read_text()
 
 
-async def test_names_are_masked_in_the_whole_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_masked_in_the_whole_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     given: list[Redact] = []
     monkeypatch.setattr("stream_protocol.recording.ChatRecorder", lambda _, redact: given.append(redact))
     run(block("docs/recording.md", "redact=redact_texts("))
-    await assert_masks_the_whole_text(given[0], tmp_path / "chat.jsonl")
+    assert_masks_the_whole_text(given[0], tmp_path / "chat.jsonl")
 
 
-async def test_a_function_of_ones_own_masks_the_whole_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_of_ones_own_masks_the_whole_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     redact = run(block("docs/recording.md", "def redact("))["redact"]
-    await assert_masks_the_whole_text(redact, tmp_path / "chat.jsonl")
+    assert_masks_the_whole_text(redact, tmp_path / "chat.jsonl")
 
 
 def test_a_recording_is_replayed(

@@ -179,11 +179,11 @@ def test_files_and_signatures_stay_and_their_names_do_not() -> None:
 
 
 WRONG: list[tuple[tuple[Any, ...], str]] = [
-    ((), "needs at least one text"),
-    (("",), "takes no empty text"),
-    (("Ada", " \n"), "takes no empty text"),
-    ((["Ada"],), r'takes each text as an argument of its own, not \["Ada"\]'),
-    ((None,), "takes each text as an argument of its own, not null"),
+    ((), "must be one or more texts"),
+    (("",), "must be text"),
+    (("Ada", " \n"), "more than white space"),
+    ((["Ada"],), "must be text, not list"),
+    ((None,), "must be text, not None"),
 ]
 
 

@@ -48,7 +48,7 @@ def chunks(stream: str) -> list[dict[str, Any]]:
 
 
 def why(refused: httpx.Response) -> str:
-    """What a refusal says: in JSON where the route answers JSON, else as plain text."""
+    """Returns the sentence of a refusal: in JSON where the route answers JSON, else as plain text."""
     if refused.headers["content-type"] == "text/plain; charset=utf-8":
         return refused.text
     assert refused.headers["content-type"] == "application/json"

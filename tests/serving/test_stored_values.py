@@ -1,6 +1,7 @@
 """Values of tools that are not plain JSON: the same live and after a reload, with every store, and for the model."""
 
 import asyncio
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.sessions import BaseSessionService
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import Workflow, node
 from pydantic import BaseModel, Field
@@ -23,6 +25,7 @@ from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire.client import parse_sse, reduce_chunks
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
+from tests.serving.support import post
 
 
 class Opaque:
@@ -242,3 +245,22 @@ async def test_every_store_keeps_the_outputs_of_nodes(sessions: BaseSessionServi
     assert first["opaque"] is None
     assert first["item"].keys() >= {"name", "since", "parts"}
     assert last == [None, [1]]
+
+
+async def test_an_answer_that_a_store_could_not_read_again_is_refused(sessions: BaseSessionService) -> None:
+    def where() -> None:
+        """Only the page knows."""
+
+    model = ScriptedLlm(turns=[Call("where"), "There."])
+    root = LlmAgent(name="root", model=model, tools=[LongRunningFunctionTool(where)])
+    page = Page(create_app(ChatService(root, session_service=sessions)))
+    await page.send("go")
+    asked = copy.deepcopy(page.messages)
+    page.answer("where", deep(180))  # one more is around it
+    refused = await post(page.app, page.body())
+    assert (refused.status_code, refused.text) == (422, "The answer is nested deeper than 180 levels.")
+    page.messages = asked
+    page.answer("where", deep(179))
+    await page.submit()
+    assert page.messages[-1]["parts"][-1]["text"] == "There."
+    assert comparable(await page.stored()) == comparable(page.messages)

@@ -25,7 +25,7 @@ export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
   }
 }
 
-/** What was written, as it was written. */
+/** Text as it was written. */
 export function PlainText({ text }: { text: string }) {
   return <p className="whitespace-pre-wrap wrap-anywhere">{text}</p>;
 }

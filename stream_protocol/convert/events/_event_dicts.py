@@ -25,7 +25,7 @@ class NotAnEventError(StreamProtocolError):
 
 
 class UnexpectedItemError(NotAnEventError, TypeError):
-    """It cannot have been meant for an event: a text, a chunk, any object. So the program is wrong, not what it reads.
+    """The item cannot have been meant as an event: a text, a chunk, any object. The program is wrong, not its data.
 
     Functions over an iterator raise this, where another failure of the run is a part of the response.
     """
@@ -71,5 +71,5 @@ def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Even
 
 
 def _is_event(value: Any) -> bool:
-    """Whether the value has what every event of ADK has. A dictionary may have its keys as attributes, too."""
+    """Returns True for an event of ADK. A dictionary is not one, even with its keys as attributes."""
     return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from stream_protocol.recording.write._redaction import RecordedKind, Redact
 from stream_protocol.recording.write._secret_texts import REDACTED
-from stream_protocol.wire import StreamProtocolError, short_json
+from stream_protocol.wire import StreamProtocolError, argument_error, check_text
 
 _SPACE: Final = r"(?:\s|%20|\+|\\+[nrt]|\\+u00a0)+"
 _NO_MARK: Final = "(?![\u0300-\u036f])"
@@ -57,14 +57,11 @@ def redact_texts(*texts: str) -> Redact:
 
 def _longest_first(texts: tuple[str, ...]) -> list[str]:
     if not texts:
-        raise StreamProtocolError("redact_texts needs at least one text.")
+        raise StreamProtocolError("`texts` must be one or more texts, not nothing.")
     for text in texts:
-        if not isinstance(text, str):
-            raise StreamProtocolError(
-                f"redact_texts takes each text as an argument of its own, not {short_json(text)}."
-            )
+        check_text("texts", text, empty=False)
         if not text.strip():
-            raise StreamProtocolError("redact_texts takes no empty text: it would be found everywhere.")
+            raise argument_error("texts", "texts that are more than white space", text)
     return sorted(texts, key=len, reverse=True)
 
 

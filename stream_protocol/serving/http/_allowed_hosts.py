@@ -43,7 +43,7 @@ def only_allowed_hosts(
 
 
 def check_listener(listener: object) -> None:
-    """Raises ``InvalidArgumentError`` for what is no socket."""
+    """Raises ``InvalidArgumentError`` for anything but a socket."""
     check_instance(
         "listener", listener, socket.socket, "a socket that listens", hint="bind_socket(host, port) makes one"
     )

@@ -1,4 +1,4 @@
-"""CORS: a browser asks before a page of another origin may send a request or read a response. This answers."""
+"""CORS: answers to preflights, and the headers that let pages of other origins read responses."""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -21,7 +21,7 @@ EXPOSED_HEADERS: Final = "x-vercel-ai-ui-message-stream, retry-after"
 """Headers of a response that a page of another origin may read: which protocol it has, and when to try again."""
 
 REMEMBERED_SECONDS: Final = 3600
-"""How long a browser need not ask again. Chromium asks after two hours at the latest."""
+"""Seconds for which a browser may reuse the answer to a preflight. Chromium allows up to two hours."""
 
 ANSWERED: Final = "adk_ui_stream_cors"
 """The key of a request's scope that says that CORS is answered already, for the whole app."""
@@ -88,16 +88,16 @@ class CrossOrigin:
 
 
 def _add_vary(headers: MutableHeaders) -> None:
-    """A cache must not give the response to pages of other origins."""
+    """Adds ``Vary: Origin``, so that a cache does not give the response to pages of other origins."""
     named = [name.strip() for line in headers.getlist("vary") for name in line.split(",")]
     if "origin" not in map(str.lower, named):
         headers["vary"] = ", ".join([*named, "Origin"])
 
 
 def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> list[BaseRoute]:
-    """The routes, open to pages of these origins; with one more for each path, which answers the browser's question.
+    """Returns the routes, open to pages of these origins, and for each path a route that answers preflights.
 
-    Without origins the routes are as they were.
+    Without origins the routes stay as they are.
     """
     if not origins:
         return [*routes]

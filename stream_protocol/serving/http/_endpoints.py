@@ -66,7 +66,7 @@ _answers_errors_as_json = partial(_answers_errors, as_json=True)
 
 
 def no_such_chat() -> Response:
-    """The history of a chat that is not there: of a new one it is empty, and nobody learns that another has it."""
+    """Returns the answer for a chat that does not exist: new, deleted and foreign chats get the same one."""
     return JSONResponse({"messages": [], "error": "There is no such chat."}, 404)
 
 

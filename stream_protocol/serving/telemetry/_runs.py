@@ -79,7 +79,7 @@ class RunObserver:
 
     @property
     def has_shown(self) -> bool:
-        """Whether the run has written something that the page shows."""
+        """True once the run has written something that the page shows."""
         return self._first_chunk is not None
 
     def written(self, events: Sequence[bytes]) -> None:

@@ -57,11 +57,11 @@ def reduce_chunks(
 
 
 _JSON_TYPES: Final = (dict, list, str, int, float, type(None))
-"""What a stream may hold in place of a chunk. A client refuses all of these but a dictionary."""
+"""The types of JSON values. A client refuses all of these but a dictionary."""
 
 
 def _check_chunks(chunks: object) -> None:
-    """Raises ``TypeError`` for what is no iterable of chunks: the bytes of a response, above all."""
+    """Raises ``TypeError`` for anything but an iterable of chunks, such as the bytes of a response."""
     if isinstance(chunks, str | bytes | bytearray):
         raise _takes_chunks(chunks)
     check_iterable("reduce_chunks", chunks, "chunks", otherwise="collect the chunks in a list first")

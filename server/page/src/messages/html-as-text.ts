@@ -2,7 +2,7 @@ import type { Nodes, PhrasingContent, Root } from "mdast";
 
 const LINE_BREAK = /^<br\s*\/?>$/i;
 
-/** What has paragraphs as its children. */
+/** Nodes that have paragraphs as their children. */
 const FLOW = ["root", "blockquote", "listItem", "footnoteDefinition"];
 
 /**

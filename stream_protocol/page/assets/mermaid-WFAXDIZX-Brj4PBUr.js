@@ -1,1 +1,0 @@
-export{o as Mermaid}from"./index-NIOzujm5.js";
