@@ -188,6 +188,7 @@ class Run:
                 self.stop()  # if this task was cancelled, the response is still open
             for timer in self._timers.values():
                 timer.cancel()
+            self._task = None  # what the task still does, such as to store the end, is not for a later stop to cancel
 
     @property
     def was_left(self) -> bool:
