@@ -125,6 +125,8 @@ class DbosEngine:
             _log_as_others()
             try:
                 DBOS.migrate(with_timeouts(self._url))
+                if isinstance(self._store, DBOSClient):
+                    self._store.delete_workflows([NOTHING])  # what is read-only is of no use
             except Exception as error:
                 reason = str(error).strip().partition("\n")[0]
                 raise StreamProtocolError(f"The engine's store cannot be used: {reason}") from error

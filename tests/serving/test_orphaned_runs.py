@@ -18,6 +18,7 @@ from stream_protocol.serving import MemoryRunLog
 from stream_protocol.serving.engine import _isolation, _left_runs
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
+from stream_protocol.serving.runs import _run
 from stream_protocol.testing import ScriptedLlm, Turn, Wait
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 from stream_protocol.wire.client import parse_sse
@@ -332,6 +333,26 @@ async def test_a_run_whose_end_is_stored_is_not_recovered() -> None:
     async with office.worker():
         await office.forgotten()
     assert office.asked["c1"] == 1
+
+
+async def test_a_run_that_is_stopped_again_keeps_its_chat_until_it_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_run, "STOP_TIMEOUT", 0.01)
+    office = Office()
+    async with office.worker() as worker:
+        await worker.say("c1")
+        await office.asked_for("c1", 1)
+        worker.engine.error = ConnectionError("away")
+        for _ in range(3):
+            with pytest.raises(ChatRequestError) as refused:
+                await worker.service.stop("c1", user_id=USER)
+            assert (refused.value.status, refused.value.retry_after) == (503, 2)
+            await asyncio.sleep(0.05)
+            assert worker.service.runs.running
+        worker.engine.error = None
+        await worker.service.runs.free()
+        assert not office.kept.runs
 
 
 async def test_a_run_that_later_words_have_replaced_is_not_recovered() -> None:

@@ -191,6 +191,7 @@ class Run:
             if not self._left:
                 self.stop()  # if this task was cancelled, the response is still open
             self._cancel_timers()
+            self._task = None  # what the task still does, such as to store the end, is not for a later stop to cancel
 
     @property
     def is_open(self) -> bool:
