@@ -22,6 +22,7 @@ from stream_protocol.serving.adk_runner._session_services import (
 )
 from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
 from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
+from stream_protocol.serving.adk_runner._writable import check_writable
 
 __all__ = [
     "MemorySessionService",
@@ -33,6 +34,7 @@ __all__ = [
     "agent_tree",
     "announces_user_message",
     "as_runner",
+    "check_writable",
     "default_run_config",
     "delegation_tools",
     "is_in_memory",

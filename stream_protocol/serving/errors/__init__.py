@@ -2,9 +2,18 @@
 
 from stream_protocol.serving.errors._json_lines import Quoting
 from stream_protocol.serving.errors._log import log_error, log_to_terminal
-from stream_protocol.serving.errors._origin import own_line
+from stream_protocol.serving.errors._origin import is_of_session_store, own_line
 from stream_protocol.serving.errors._sentences import explain_error
 from stream_protocol.serving.errors._store_errors import is_unreachable
 from stream_protocol.serving.errors._text import error_text
 
-__all__ = ["Quoting", "error_text", "explain_error", "is_unreachable", "log_error", "log_to_terminal", "own_line"]
+__all__ = [
+    "Quoting",
+    "error_text",
+    "explain_error",
+    "is_of_session_store",
+    "is_unreachable",
+    "log_error",
+    "log_to_terminal",
+    "own_line",
+]
