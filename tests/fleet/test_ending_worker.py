@@ -11,7 +11,7 @@ import pytest
 
 from tests.postgres import postgres_server
 from tests.processes import HANG, serving
-from tests.redis_server import redis_server
+from tests.redis_server import RedisServer, redis_server
 
 pytestmark = pytest.mark.fleet
 
@@ -33,7 +33,7 @@ def question(chat: str) -> dict[str, object]:
 def test_pages_that_poll_get_their_histories_until_no_connection_is_accepted(kind: str, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT)
     with redis_server(tmp_path) if kind == "redis" else postgres_server() as server:
-        run_log = server.url if kind == "redis" else server.new_database()
+        run_log = server.url if isinstance(server, RedisServer) else server.new_database()
         stores = ("--session-service-uri", "sqlite:///chats.db", "--run-log", run_log, "--drain", "0.5")
         with serving("agent:root_agent", "--no-page", *stores, cwd=tmp_path) as (worker, url):
             answers = Counter[int | str]()

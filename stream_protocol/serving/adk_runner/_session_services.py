@@ -107,6 +107,8 @@ async def _probe(uri: str) -> None:
     service = _make(uri)
     try:
         async with asyncio.timeout(PROBE_SECONDS):
+            if _names_driver(uri):
+                await _check_pooler(service)
             await service.get_session(app_name="-", user_id="-", session_id="-")
     except sqlite3.Error:
         # The thread of a failed connection still calls this loop: wait for it before the loop is closed.
@@ -118,11 +120,20 @@ async def _probe(uri: str) -> None:
             await service.close()
 
 
+async def _check_pooler(service: BaseSessionService) -> None:
+    from google.adk.sessions import DatabaseSessionService
+
+    from stream_protocol.serving.adk_runner._database_pools import check_pooler
+
+    if isinstance(service, DatabaseSessionService):
+        await check_pooler(service)
+
+
 def _make(uri: str) -> BaseSessionService:
     if _names_driver(uri):
-        from google.adk.sessions import DatabaseSessionService
+        from stream_protocol.serving.adk_runner._database_pools import database_sessions
 
-        return DatabaseSessionService(uri)
+        return database_sessions(uri)
     service = get_service_registry().create_session_service(uri)
     if service is None:
         raise ValueError("no such kind of session service")
