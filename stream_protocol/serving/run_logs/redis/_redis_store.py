@@ -299,7 +299,7 @@ class RedisStore:
         """The ``maxmemory-policy``; of a cluster's primaries the first that evicts. Empty if unknown."""
         redis = self._redis
         if isinstance(redis, RedisCluster):
-            replies = (await redis.info("memory", target_nodes=RedisCluster.PRIMARIES)).values()
+            replies = [*(await redis.info("memory", target_nodes=RedisCluster.PRIMARIES)).values()]
         else:
             replies = [await redis.info("memory")]
         policies = [str(reply.get("maxmemory_policy", "")) for reply in replies]
