@@ -108,7 +108,8 @@ class KeptRun:
         for name, state in (attributes or {}).items():
             if name.startswith(EXECUTION):
                 executions[name.removeprefix(EXECUTION)] = state
-        return OrphanedRun(record=self.record, executions=executions)
+        log_id = (attributes or {}).get(LOG, self.log_id)
+        return OrphanedRun(record=self.record, executions=executions, log_id=log_id)
 
 
 def execution_attribute(log_id: str, state: ExecutionState) -> dict[str, str]:

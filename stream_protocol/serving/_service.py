@@ -46,6 +46,7 @@ from stream_protocol.serving.chats import (
     list_chats,
     load_artifact,
     load_saved_files,
+    repair_session,
     restore_session,
     rewind_session,
 )
@@ -577,6 +578,7 @@ class ChatService:
         if session is not None and isinstance(turn, NewUserTurn) and turn.rewind_before is not None:
             session = await rewind_session(self.runner, session, turn.rewind_before)
         session = session or await create_session(planned.runner, *key)
+        await repair_session(planned.runner, session)
         for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
         job = self._job(request, turn, session, overrides, planned.runner)
@@ -669,7 +671,7 @@ class ChatService:
                 chat_id=job.request.id,
                 run_id=run.id,
                 agent=job.runner.agent.name,
-                outcome=lambda: run.outcome,
+                outcome=partial(_outcome, run),
             ),
         ):
             if self._left_runs is None:
@@ -746,7 +748,7 @@ class ChatService:
                 chat_id=record.chat_id,
                 run_id=run.id,
                 agent=job.runner.agent.name,
-                outcome=lambda: run.outcome,
+                outcome=partial(_outcome, run),
                 first_run=(record.id, record.trace),
             ),
         ):
@@ -811,6 +813,11 @@ class ChatService:
     async def _read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
         async with self._reads.turn(user_id):
             return await read()
+
+
+def _outcome(run: Run) -> str | None:
+    """How a run ended, for operators: nobody has seen the end of a run that is left to another worker."""
+    return "left" if run.was_left else run.outcome
 
 
 async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:

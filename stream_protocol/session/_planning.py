@@ -190,7 +190,8 @@ def _plan_new_words(
     """A message that is not stored: it is new whatever the trigger says, as a retry of a request that failed is."""
     cut_off = first_cut_off(request, transcript) if history_cut == "rewind" else None
     edited_ids = cut_off.user_message_ids if cut_off is not None else ()
-    edited = [one for user_id in edited_ids for one in transcript.versions(user_id)]
+    # The message itself was taken back if the worker ended before its answer began.
+    edited = [one for user_id in (*edited_ids, message["id"]) for one in transcript.versions(user_id)]
     found = said if said is not None else _with_saved_files(request, message, edited)
     return _new_user_turn(request, found, transcript, taken_back=cut_off)
 

@@ -1,12 +1,13 @@
-"""What the release before this one has kept of runs, made of what this one keeps."""
+"""What is kept of runs, changed: into what the release before this one has kept, or into what nobody can read."""
 
 from __future__ import annotations
 
 import json
 import re
 import sqlite3
-from contextlib import closing
-from typing import Final
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any, Final
 
 import pytest
 
@@ -23,31 +24,47 @@ NEW_IN_RECORD: Final = ("words", "trace", "deployment")
 TABLES: Final = ("workflow_status", "workflow_input", "workflow_output", "operation_outputs")
 
 
-def make_older(world: World) -> None:
-    """Rewrites all that is kept in the world's file."""
+@contextmanager
+def kept_in(world: World) -> Iterator[sqlite3.Connection]:
+    """The world's file."""
     if not (world.kept or "").startswith("sqlite:///"):
         pytest.skip("SQLite is too old for DBOS")
     with closing(sqlite3.connect((world.kept or "").removeprefix("sqlite:///"))) as database, database:
-        database.create_function("older_id", 1, older_id)
-        database.create_function("older_input", 1, older_input)
+        yield database
+
+
+def change_kept(world: World, change: Callable[[dict[str, Any]], None]) -> None:
+    """Changes what is kept of each run."""
+
+    def changed(text: str) -> str:
+        whole = json.loads(text)
+        if not whole.get("positionalArgs"):
+            return text
+        kept = json.loads(whole["positionalArgs"][0])
+        change(kept)
+        return json.dumps({**whole, "positionalArgs": [json.dumps(kept)]})
+
+    with kept_in(world) as database:
+        database.create_function("changed", 1, changed)
+        database.execute("UPDATE workflow_input SET inputs = changed(inputs)")
+
+
+def make_older(world: World) -> None:
+    """Rewrites all that is kept."""
+    change_kept(world, _make_older)
+    with kept_in(world) as database:
+        database.create_function("older_id", 1, _older_id)
         for table in TABLES:
             database.execute(f"UPDATE {table} SET workflow_uuid = older_id(workflow_uuid)")
-        for table in TABLES[:2]:
-            database.execute(f"UPDATE {table} SET inputs = older_input(inputs) WHERE inputs IS NOT NULL")
         database.execute("UPDATE workflow_status SET name = 'adk_ui_stream.run' WHERE name = 'adk_ui_stream.run.2'")
 
 
-def older_id(workflow_id: str) -> str:
+def _older_id(workflow_id: str) -> str:
     return TOOL.sub(r"/tool/\g<id>/\g<phase>#", NEWER.sub("adk-ui-stream/", workflow_id))
 
 
-def older_input(text: str) -> str:
-    whole = json.loads(text)
-    if not whole.get("positionalArgs"):
-        return text
-    kept = json.loads(whole["positionalArgs"][0])
+def _make_older(kept: dict[str, Any]) -> None:
     kept["version"] = json.dumps(["1", *kept["version"]])
     del kept["format"]
     for name in NEW_IN_RECORD:
         del kept["record"][name]
-    return json.dumps({**whole, "positionalArgs": [json.dumps(kept)]})

@@ -12,15 +12,19 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models import LlmRequest
 
+from stream_protocol.convert import RUN_FAILED_TEXT
 from stream_protocol.serving import ChatService, RunOverrides, create_app
 from stream_protocol.serving._overrides import NO_OVERRIDES
-from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT
-from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT
-from stream_protocol.testing import Call, ScriptedLlm
+from stream_protocol.serving.engine import _left_runs, _records
+from stream_protocol.serving.engine._left_runs import MAX_FAILURES, OTHER_VERSION_TEXT
+from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT, UNPLANNABLE_TEXT
+from stream_protocol.testing import Call, ScriptedLlm, Wait
+from stream_protocol.wire import parse_chat_request
 from tests.comparable_messages import comparable
-from tests.durable.world import USER, World, begin, ended, history, outline
+from tests.durable.older import change_kept, kept_in
+from tests.durable.world import USER, Gate, World, begin, ended, history, outline, read
 from tests.serving.chat_client import Page
-from tests.serving.support import soon
+from tests.serving.support import HANG, chat, said, soon
 
 
 @pytest.fixture
@@ -121,3 +125,101 @@ async def test_a_recovered_run_that_is_stopped_early_keeps_what_earlier_executio
         await service.stop("c1", user_id=USER)
         await ended(service)
         assert await stored(service) == SHOWN
+
+
+async def events_of(service: ChatService) -> int:
+    session = await service.runner.session_service.get_session(
+        app_name=service.runner.app_name, user_id=USER, session_id="c1"
+    )
+    assert session is not None
+    return len(session.events)
+
+
+BROKEN: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
+    "a file that is gone": lambda kept: kept["record"].update(words=[{"part": 3, "event": "e-1"}]),
+    "a file that is nowhere": lambda kept: kept["record"].update(words=[{"part": 3, "event": None}]),
+    "words of a newer release": lambda kept: kept["record"].update(words=[{"sound": "loud"}]),
+    "a request that is none": lambda kept: kept["record"].update(request={"id": "c1"}),
+    "a message that is none": lambda kept: kept["record"]["request"].update(messages=[{"role": "judge"}]),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+async def test_a_run_whose_record_cannot_be_planned_is_ended_with_a_sentence(
+    kind: str, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with world.service(talking(world), launched=False) as service:
+        _ = await begin(service)
+        await soon(world.reached)
+        before = await events_of(service)
+    change_kept(world, BROKEN[kind])
+    async with world.service(talking(world), launched=False) as service:
+        chunks = await (await begin(service))
+        assert chunks[-1] == {"type": "error", "errorText": UNPLANNABLE_TEXT}
+        await ended(service)
+        assert await stored(service) == SHOWN
+        assert await events_of(service) - before == 1  # the result of the open call, which says how the run ended
+    (told,) = [record for record in caplog.records if "in place of being recovered" in record.message]
+    assert told.levelname == "ERROR"
+    with kept_in(world) as database:
+        assert database.execute("SELECT * FROM workflow_status").fetchall() == []
+
+
+@pytest.mark.parametrize("error", [ValueError("odd"), ConnectionError("away")], ids=["odd", "away"])
+async def test_a_recovery_that_fails_is_tried_again_and_stores_nothing(
+    error: Exception, world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with world.service(talking(world), launched=False) as service:
+        _ = await begin(service)
+        await soon(world.reached)
+        before = await events_of(service)
+    tries, enough, is_away = 0, asyncio.Event(), isinstance(error, ConnectionError)
+
+    async def failing(*_: Any, **__: Any) -> Any:
+        nonlocal tries
+        tries += 1
+        if tries == 2 * MAX_FAILURES:
+            enough.set()
+        raise error
+
+    world.gate.set()
+    with monkeypatch.context() as broken:
+        broken.setattr(_left_runs, "LOOK_SECONDS", 0.01)
+        broken.setattr(_records, "load_saved_files", failing)
+        async with world.service(talking(world)) as service:
+            if is_away:
+                await soon(enough)
+                assert await events_of(service) == before
+            else:
+                await ended(service)
+                assert tries == MAX_FAILURES
+                assert await stored(service) == SHOWN
+    told = [record for record in caplog.records if "It is tried again" in record.message]
+    assert len(told) == (0 if is_away else 1)
+    async with world.service(talking(world)) as service:
+        await ended(service)
+        _, answer = await history(service)
+        assert outline(answer)[-1] == ("Done." if is_away else ("tool-look", "output-error", RUN_FAILED_TEXT))
+
+
+async def test_a_run_that_cannot_be_recovered_holds_up_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
+    async with world.service(agent, launched=False) as service:
+        for chat_id in ("bad", "good"):
+            body = chat(said("go"), chat_id=chat_id)
+            reading = asyncio.create_task(read(await service.respond(parse_chat_request(body), user_id=USER)))
+            await soon(world.reached)
+            world.reached.clear()
+    await reading
+    load = _records.load_saved_files
+
+    async def failing(runner: Any, session: Any, message: Any) -> Any:
+        if session.id == "bad":
+            raise ValueError("odd")
+        return await load(runner, session, message)
+
+    world.gate.set()
+    monkeypatch.setattr(_records, "load_saved_files", failing)
+    async with world.service(agent) as service, asyncio.timeout(HANG):
+        while len(await service.history("good", user_id=USER) or ()) < 2:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.05)

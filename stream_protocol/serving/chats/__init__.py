@@ -22,6 +22,7 @@ from stream_protocol.serving.chats._sessions import (
     create_session,
     delete_session,
     find_session,
+    repair_session,
     restore_session,
     rewind_session,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "load_artifact",
     "load_saved_files",
     "parse_changes",
+    "repair_session",
     "restore_session",
     "rewind_session",
     "title_delta",

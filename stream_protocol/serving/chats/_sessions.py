@@ -66,11 +66,14 @@ async def rewind_session(runner: Runner, session: Session, invocation_id: str) -
     """
     user_id, session_id = session.user_id, session.id
     await runner.rewind_async(user_id=user_id, session_id=session_id, rewind_before_invocation_id=invocation_id)
-    rewound = await find_session(runner, user_id, session_id)
-    if rewound is not None and (repair := _upload_plugin_state(runner, rewound.state)):
+    return await find_session(runner, user_id, session_id)
+
+
+async def repair_session(runner: Runner, session: Session) -> None:
+    """Restores state that a rewind has taken away and a plugin needs. A worker may have ended after the rewind."""
+    if repair := _upload_plugin_state(runner, session.state):
         event = Event(author="user", actions=EventActions(state_delta=repair))
-        await runner.session_service.append_event(rewound, event)
-    return rewound
+        await runner.session_service.append_event(session, event)
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:

@@ -84,6 +84,8 @@ class OrphanedRun:
     record: RunRecord
     executions: Mapping[str, ExecutionState]
     """What is known of each execution, by the run's id in the run log then."""
+    log_id: str
+    """The run's id in the run log when it was executed last."""
 
     @property
     def crashes(self) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.events import Event
 
-from stream_protocol.convert import RunLimitError
+from stream_protocol.convert import RunLimitError, is_user_event
 from stream_protocol.serving._time_limit import HookTimeoutError
 from stream_protocol.serving.engine._engine import OtherVersionError, RunRecord
 from stream_protocol.serving.engine._isolation import Isolation
@@ -284,7 +284,8 @@ class LeftRuns:
             logger.error("Run %s of chat %s is ended in place of being recovered: %s", record.id, record.chat_id, text)
         count_failed_recovery(reason)
         run.can_be_taken_up = False
-        await work(run, job, _raising(job, sessions.earlier, RunLimitError(text)))
+        log = await self._runs.written((record.user_id, record.chat_id), orphan.log_id)
+        await work(run, job, _raising(job, log, run, sessions, RunLimitError(text)))
 
     async def _executed(self, run: Run, here: _Here, execution: Coroutine[None, None, None]) -> None:
         """Waits for the execution. A run that is stopped is over at once, whatever becomes of this worker."""
@@ -475,9 +476,19 @@ async def _with_shown(
             yield event
 
 
-async def _raising(job: Job, stored: Iterable[Event], error: Exception) -> AsyncGenerator[Event]:
-    """The events of a run that is not executed again: one that names its invocation, what is stored, then the error."""
-    yield Event(author="user", invocation_id=job.invocation_id or "")
-    for event in stored:
+async def _raising(
+    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, error: Exception
+) -> AsyncGenerator[Event]:
+    """The events of a run that is not executed again: one that names its invocation, what is stored, the half text that
+    is not, then the error."""
+    invocation_id = job.invocation_id or ""
+    yield Event(author="user", invocation_id=invocation_id)
+    author = job.runner.agent.name
+    for event in sessions.earlier:
+        author = author if is_user_event(event) else event.author
         yield event
+    half = shown_and_not_said(log, [*run.log.events()], author=author, invocation_id=invocation_id)
+    if half is not None:
+        await sessions.append_shown(half)
+        yield half
     raise error

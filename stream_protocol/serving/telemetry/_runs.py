@@ -129,7 +129,7 @@ class RunObserver:
                     result[ERROR_TYPE] = type(self.error).__name__
                 run_duration.record(seconds, result)
                 span.set_attributes({**result, "adk_ui_stream.chunks": self._chunks})
-                if result[OUTCOME] not in ("finish", "abort"):
+                if result[OUTCOME] not in ("finish", "abort", "left"):
                     span.set_status(Status(StatusCode.ERROR))
                 self._log(seconds, result)
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import httpx
 from google.adk.agents import LlmAgent
+from google.adk.sessions import InMemorySessionService
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -43,6 +44,7 @@ from stream_protocol.testing import Call, ScriptedLlm, Wait, token_usage
 from tests.processes import FORKS, HANG
 from tests.serving.http.test_allowed_hosts import listener
 from tests.serving.http.test_limited_http import Server
+from tests.serving.keeping_engine import KeepingEngine, Kept
 from tests.serving.support import JSON_TYPE, Exchange, begin, chat, client, post, said, stream
 
 SECRET: Final = "xylophone"
@@ -182,6 +184,7 @@ async def _chats() -> None:
     await _chats_that_end()
     await _a_reload()
     await _interrupted_stopped_and_lost()
+    await _recovered_and_given_up()
     await _refused()
     await _refused_before_the_app()
     await _an_instrumented_app()
@@ -231,6 +234,29 @@ async def _interrupted_stopped_and_lost() -> None:
         await _until_text(exchange)
         log.owners[-1].lease_lost()
         await exchange.until("error")
+
+
+async def _recovered_and_given_up() -> None:
+    kept, stores = Kept(), {"session_service": InMemorySessionService(), "run_log": MemoryRunLog()}
+    for turn in (HALF, "Whole."):
+        service = _service(turn, **stores, engine=KeepingEngine(kept))
+        await stream_until(create_app(service), _words("recovered"), "text-delta" if turn is HALF else "finish")
+        await service.aclose()
+    for _ in range(3):
+        engine = KeepingEngine(kept)
+        service = _service(HALF, **stores, engine=engine)
+        await stream_until(create_app(service), _words("given-up"), "text-delta")
+        engine.is_dead = True
+        await service.aclose()
+    service = _service(HALF, **stores, engine=KeepingEngine(kept))
+    await stream_until(create_app(service), _words("given-up"), "error")
+    await service.aclose()
+
+
+async def stream_until(app: ASGIApp, body: dict[str, Any], kind: str) -> None:
+    async with begin(app, body) as exchange:
+        assert await exchange.status() == 200
+        await exchange.until(kind)
 
 
 async def _refused() -> None:

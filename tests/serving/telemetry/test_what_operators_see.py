@@ -86,14 +86,15 @@ def test_what_goes_on_is_counted_up_and_down(observed: Observed) -> None:
 
 def test_runs_are_counted_by_outcome(observed: Observed) -> None:
     count = "adk_ui_stream_run_duration_seconds_count"
-    # plain, tools, long, the second words of the interrupted chat, instrumented, view
-    assert observed.number(count, adk_ui_stream_outcome="finish") == 6
+    # plain, tools, long, the second words of the interrupted chat, recovered, instrumented, view
+    assert observed.number(count, adk_ui_stream_outcome="finish") == 7
+    assert observed.number(count, adk_ui_stream_outcome="left") == 4
     assert observed.number(count, adk_ui_stream_outcome="abort") == 2
     failed = {kind: observed.number(count, adk_ui_stream_outcome="error", error_type=kind) for kind in FAILURES}
-    assert failed == dict.fromkeys(FAILURES, 1)
+    assert failed == {"ValueError": 1, "RuntimeError": 1, "LeaseLostError": 1, "RunLimitError": 1}
 
 
-FAILURES = ("ValueError", "RuntimeError", "LeaseLostError")
+FAILURES = ("ValueError", "RuntimeError", "LeaseLostError", "RunLimitError")
 
 
 def test_what_runs_do_is_counted(observed: Observed) -> None:
@@ -104,8 +105,38 @@ def test_what_runs_do_is_counted(observed: Observed) -> None:
     assert observed.number("adk_ui_stream_interrupts_total") == 1
     assert observed.number("adk_ui_stream_lease_losses_total") == 1
     assert observed.number("adk_ui_stream_cut_readers_total", adk_ui_stream_reason="too_many") == 1
-    assert observed.number("adk_ui_stream_run_time_to_first_chunk_seconds_count") == len(runs)
+    assert (
+        observed.number("adk_ui_stream_run_time_to_first_chunk_seconds_count") == len(runs) - 1
+    )  # but of the one that was given up
     assert observed.number("adk_ui_stream_event_loop_lag_seconds_count") > 0
+
+
+def test_a_run_that_is_recovered_can_be_followed(observed: Observed) -> None:
+    first, second = [
+        span for span in observed.spans if span["name"] == RUN and span["gen_ai_conversation_id"] == "recovered"
+    ]
+    assert second["links"] == [first["id"]]
+    assert second["adk_ui_stream_run_first_id"] == first["adk_ui_stream_run_id"]
+    text = f"Run {first['adk_ui_stream_run_id']} of chat recovered is recovered."
+    (line,) = observed.records(severity="INFO", message=text)
+    assert line["run_id"] == second["adk_ui_stream_run_id"]
+    assert observed.number("adk_ui_stream_recoveries_total") == 3
+
+
+def test_a_run_that_is_given_up_is_counted_and_logged(observed: Observed) -> None:
+    runs = [span for span in observed.spans if span["name"] == RUN and span["gen_ai_conversation_id"] == "given-up"]
+    assert [run["links"] for run in runs] == [[], *3 * [[runs[0]["id"]]]]
+    first = f"Run {runs[0]['adk_ui_stream_run_id']} of chat given-up"
+    text = f"{first} is given up: 3 workers have crashed while they executed it."
+    assert len(observed.records(severity="ERROR", message=text)) == 1
+    count = "adk_ui_stream_failed_recoveries_total"
+    assert observed.number(count, adk_ui_stream_reason="crashes") == observed.number(count) == 1
+
+
+def test_each_run_has_a_line_where_it_began(observed: Observed) -> None:
+    began = [line["run_id"] for line in observed.records(severity="INFO", message="A run has begun.")]
+    runs = [span["adk_ui_stream_run_id"] for span in observed.spans if span["name"] == RUN]
+    assert sorted(began) == sorted(runs)
 
 
 def test_refusals_are_counted_by_reason(observed: Observed) -> None:

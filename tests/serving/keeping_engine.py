@@ -1,0 +1,123 @@
+"""An engine that keeps records in memory, for workers in one process. It keeps no results: models are asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.adk.runners import Runner
+
+from stream_protocol.serving.engine import Deployment, ExecutionState, OrphanedRun, OtherVersionError, RunRecord
+
+
+@dataclass
+class KeptRun:
+    record: RunRecord
+    version: str
+    log_id: str
+    executions: dict[str, ExecutionState] = field(default_factory=dict)
+
+
+@dataclass
+class Execution:
+    """Of such an engine."""
+
+    runner: Runner
+    log_id: str | None
+    is_live: bool = True
+
+
+class Kept:
+    """What the engines of all workers keep."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, KeptRun] = {}
+
+
+class KeepingEngine:
+    """The engine of one worker."""
+
+    is_shared = False
+
+    def __init__(self, kept: Kept, *, version: str = "") -> None:
+        self.kept = kept
+        self.version = version
+        self.is_dead = False
+        """Whether the worker has crashed: it keeps nothing more."""
+        self.is_paused = False
+        """Whether the worker looks for no runs."""
+        self.error: Exception | None = None
+        """What each change raises."""
+        self._executed: set[str] = set()
+
+    def attach(self, deployment: Deployment) -> None:
+        self.deployment = deployment
+
+    async def launch(self) -> None:
+        """Nothing to connect to."""
+
+    async def aclose(self) -> None:
+        """Nothing to leave."""
+
+    async def ping(self) -> None:
+        self._fail()
+
+    def holds(self, _runner: Runner) -> bool:
+        return True
+
+    async def execute(
+        self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Any], Awaitable[None]]
+    ) -> None:
+        self._fail()
+        self.kept.runs[record.id] = KeptRun(record, self.version, log_id, {log_id: "running"})
+        await self._do(record, Execution(runner, None), work)
+
+    async def execute_again(
+        self,
+        record: RunRecord,
+        runner: Runner,
+        log_id: str,
+        work: Callable[[Any], Awaitable[None]],
+        *,
+        alone: bool = False,
+    ) -> None:
+        self._fail()
+        kept = self.kept.runs.get(record.id)
+        if kept is None:
+            return
+        if kept.version != self.version:
+            raise OtherVersionError
+        last, kept.log_id = kept.log_id, log_id
+        kept.executions[log_id] = "alone" if alone else "running"
+        await self._do(record, Execution(runner, last), work)
+
+    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState) -> None:
+        self._fail()
+        if not self.is_dead and record.id in self.kept.runs:
+            self.kept.runs[record.id].executions[log_id] = state
+
+    async def unfinished(self, chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
+        return [
+            OrphanedRun(record=kept.record, executions=dict(kept.executions), log_id=kept.log_id)
+            for kept in self.kept.runs.values()
+            if not self.is_paused
+            and kept.record.id not in self._executed
+            and chat in (None, (kept.record.user_id, kept.record.chat_id))
+        ]
+
+    async def cancel(self, record: RunRecord) -> None:
+        self._fail()
+        if not self.is_dead:
+            self.kept.runs.pop(record.id, None)
+
+    async def _do(self, record: RunRecord, execution: Execution, work: Callable[[Any], Awaitable[None]]) -> None:
+        self._executed.add(record.id)
+        try:
+            await work(execution)
+        finally:
+            self._executed.discard(record.id)
+
+    def _fail(self) -> None:
+        if self.error is not None:
+            raise self.error

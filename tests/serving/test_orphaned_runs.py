@@ -1,0 +1,389 @@
+"""Workers that crash, end or pause in the middle of runs, and those that recover the runs: in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.models import LlmRequest
+from google.adk.sessions import InMemorySessionService
+
+from stream_protocol.serving import MemoryRunLog
+from stream_protocol.serving.engine import _isolation, _left_runs
+from stream_protocol.serving.engine._engine import MAX_CRASHES
+from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
+from stream_protocol.testing import ScriptedLlm, Turn, Wait
+from stream_protocol.wire import ChatRequestError, parse_chat_request
+from stream_protocol.wire.client import parse_sse
+from tests.serving.keeping_engine import KeepingEngine, Kept
+from tests.serving.support import HANG, chat, said
+from tests.serving.watched import WatchedService
+
+USER = "ann"
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_left_runs, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(_left_runs, "FORGETTING_SECONDS", 0.01)
+
+
+class Office:
+    """Workers with the same stores. Each chat has a gate, at which its model waits after its first words."""
+
+    def __init__(self) -> None:
+        self.kept = Kept()
+        self.sessions = InMemorySessionService()
+        self.log = MemoryRunLog()
+        self.gates: dict[str, asyncio.Event] = {}
+        self.asked = Counter[str]()
+        """How often a model was asked in each chat."""
+
+    def gate(self, chat_id: str) -> asyncio.Event:
+        return self.gates.setdefault(chat_id, asyncio.Event())
+
+    def _respond(self, request: LlmRequest) -> Turn:
+        (words,) = [part.text or "" for part in request.contents[-1].parts or []]
+        chat_id = words.split()[-1]
+        self.asked[chat_id] += 1
+        return ["Hello ", Wait(self.gate(chat_id)), f"{chat_id}."]
+
+    @asynccontextmanager
+    async def worker(self, *, version: str = "", launched: bool = True) -> AsyncIterator[Worker]:
+        """A worker, until it ends in order; see ``Worker.crash``."""
+        engine = KeepingEngine(self.kept, version=version)
+        agent = LlmAgent(name="root", model=ScriptedLlm(respond=self._respond))
+        service = WatchedService(agent, session_service=self.sessions, run_log=self.log, engine=engine)
+        worker = Worker(self, service, engine)
+        if launched:
+            await service.launch()
+        try:
+            yield worker
+        finally:
+            await service.aclose()
+
+    async def asked_for(self, chat_id: str, times: int) -> None:
+        """Waits until a model was asked so often in this chat."""
+        await until(lambda: self.asked[chat_id] >= times)
+
+    async def forgotten(self) -> None:
+        """Waits until no run is kept."""
+        await until(lambda: not self.kept.runs)
+
+
+class Worker:
+    def __init__(self, office: Office, service: WatchedService, engine: KeepingEngine) -> None:
+        self.service = service
+        self.engine = engine
+        self._office = office
+
+    async def say(self, chat_id: str, words: str = "go to", message: str = "u1") -> asyncio.Task[list[Any]]:
+        """Returns who reads the response."""
+        body = chat(said(f"{words} {chat_id}", message), chat_id=chat_id)
+        events = await self.service.respond(parse_chat_request(body), user_id=USER)
+        return asyncio.create_task(read(events))
+
+    async def text(self, chat_id: str) -> str:
+        """What the agent has said in the last message, and how it ended."""
+        messages = await self.service.history(chat_id, user_id=USER)
+        assert messages is not None
+        return "".join(part.get("text", "") for part in messages[-1]["parts"])
+
+    def crash(self) -> None:
+        """Nothing that it does from now on is kept."""
+        self.engine.is_dead = True
+
+
+async def read(events: AsyncIterator[bytes]) -> list[Any]:
+    pieces: list[bytes] = []
+    with suppress(Exception):  # a reader that is cut off
+        async for piece in events:
+            pieces.append(piece)  # noqa: PERF401 - those before the cut count
+    return [dict(chunk) for chunk in parse_sse(b"".join(pieces))]
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(HANG):
+        while not is_so():  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.001)
+
+
+async def crash_with(office: Office, times: int, *chats: str) -> None:
+    """So many workers crash while each executes these chats, the first of which is asked."""
+    for number in range(times):
+        async with office.worker(launched=bool(number)) as worker:
+            for chat_id in chats if not number else ():
+                await worker.say(chat_id)
+            for chat_id in chats:
+                await office.asked_for(chat_id, number + 1)
+            worker.crash()
+
+
+def lines(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
+    return [record.message for record in caplog.records if record.levelno == level and "Run " in record.message]
+
+
+async def test_a_run_that_has_crashed_three_workers_is_ended(caplog: pytest.LogCaptureFixture) -> None:
+    office = Office()
+    with caplog.at_level(logging.INFO):
+        await crash_with(office, 3, "bad")
+        (record,) = [kept.record for kept in office.kept.runs.values()]
+        async with office.worker() as worker:
+            await office.forgotten()
+            await worker.service.runs.free()
+            assert await worker.text("bad") == ""
+            again = await worker.say("bad", "and now to", "u2")
+            await office.asked_for("bad", 4)
+            office.gate("bad").set()
+            assert (await again)[-1]["type"] == "finish"
+    assert office.asked["bad"] == 4
+    assert lines(caplog, logging.INFO) == 2 * [f"Run {record.id} of chat bad is recovered."]
+    given_up = f"Run {record.id} of chat bad is given up: 3 workers have crashed while they executed it."
+    assert lines(caplog, logging.ERROR) == [given_up]
+
+
+async def test_a_page_that_asks_again_is_told_that_the_run_is_given_up() -> None:
+    office = Office()
+    await crash_with(office, 3, "bad")
+    async with office.worker(launched=False) as worker:
+        chunks = await (await worker.say("bad"))
+        assert chunks[-1] == {"type": "error", "errorText": CRASHES_TEXT}
+        await office.forgotten()
+    assert office.asked["bad"] == 3
+
+
+async def test_workers_that_end_in_order_are_no_crashes() -> None:
+    office = Office()
+    for number in range(8):
+        async with office.worker() as worker:
+            if not number:
+                await worker.say("c1")
+            await office.asked_for("c1", number + 1)
+    office.gate("c1").set()
+    async with office.worker() as worker:
+        await office.forgotten()
+        assert "c1." in await worker.text("c1")
+
+
+async def test_a_worker_that_is_killed_while_it_ends_is_no_crash() -> None:
+    office = Office()
+    for number in range(5):
+        async with office.worker() as worker:
+            if not number:
+                await worker.say("c1")
+            await office.asked_for("c1", number + 1)
+            draining = asyncio.create_task(worker.service.drain())
+            await until(lambda: all(set(kept.executions.values()) == {"left"} for kept in office.kept.runs.values()))
+            worker.crash()
+            draining.cancel()
+    office.gate("c1").set()
+    async with office.worker() as worker:
+        await office.forgotten()
+        assert "c1." in await worker.text("c1")
+
+
+async def test_a_worker_that_is_about_to_end_recovers_nothing() -> None:
+    office = Office()
+    await crash_with(office, 1, "c1")
+    async with office.worker(launched=False) as worker:
+        await worker.service.drain()
+        await worker.service.launch()
+        await asyncio.sleep(0.05)
+        assert office.asked["c1"] == 1
+    async with office.worker():
+        await office.asked_for("c1", 2)
+
+
+async def test_workers_that_were_only_paused_are_no_crashes() -> None:
+    office = Office()
+    async with AsyncExitStack() as stack:
+        sleeping: Worker | None = None
+        for number in range(5):
+            worker = await stack.enter_async_context(office.worker())
+            if not number:
+                await worker.say("c1")
+            await office.asked_for("c1", number + 1)
+            if sleeping is not None:  # it wakes up, and finds that another worker has the chat
+                sleeping.service.runs.run.lease_lost()
+                await sleeping.service.runs.free()
+            worker.engine.is_paused = True
+            office.log = MemoryRunLog()  # its lease has expired
+            sleeping = worker
+        office.gate("c1").set()
+        last = await stack.enter_async_context(office.worker())
+        await office.forgotten()
+        assert "c1." in await last.text("c1")
+
+
+async def test_runs_that_were_beside_the_one_that_crashes_are_finished() -> None:
+    office = Office()
+    await crash_with(office, 2, "good", "bad", "fine")
+    for chat_id in ("good", "fine"):
+        office.gate(chat_id).set()
+    crashes = 0
+    while office.kept.runs:
+        async with office.worker() as worker:
+            await until(lambda: office.asked["bad"] > 2 + crashes or not office.kept.runs)  # noqa: B023 - awaited here
+            if office.kept.runs:
+                crashes += 1
+                worker.crash()
+    assert crashes == 1
+    async with office.worker() as worker:
+        for chat_id in ("good", "fine"):
+            assert (await worker.text(chat_id)).endswith(f"Hello {chat_id}.")
+
+
+async def test_a_suspect_is_alone_on_its_worker_and_new_runs_wait_for_it() -> None:
+    office = Office()
+    await crash_with(office, 2, "bad")
+    async with office.worker() as worker:
+        await office.asked_for("bad", 3)
+        reading = await worker.say("new")
+        await asyncio.sleep(0.05)
+        assert office.asked["new"] == 0
+        office.gate("bad").set()
+        office.gate("new").set()
+        assert (await reading)[-1]["type"] == "finish"
+        await office.forgotten()
+
+
+async def test_a_run_that_waits_for_a_suspect_can_be_stopped() -> None:
+    office = Office()
+    await crash_with(office, 2, "bad")
+    async with office.worker() as worker:
+        await office.asked_for("bad", 3)
+        reading = await worker.say("new")
+        await worker.service.stop("new", user_id=USER)
+        assert (await reading)[-1]["type"] == "abort"
+        await until(lambda: len(office.kept.runs) == 1)
+        assert office.asked["new"] == 0
+
+
+async def test_a_suspect_waits_until_other_runs_have_ended() -> None:
+    office = Office()
+    async with office.worker(launched=False) as worker:
+        worker.engine.is_paused = True
+        await worker.say("busy")
+        await office.asked_for("busy", 1)
+        log, office.log = office.log, MemoryRunLog()
+        await crash_with(office, 2, "bad")
+        office.log = log
+        worker.engine.is_paused = False
+        reading = await worker.say("bad")  # the page asks again: it does not wait for an idle worker
+        await asyncio.sleep(0.05)
+        assert office.asked["bad"] == 2
+        office.gate("busy").set()
+        await office.asked_for("bad", 3)
+        office.gate("bad").set()
+        assert (await reading)[-1]["type"] == "finish"
+
+
+async def test_a_busy_worker_leaves_a_suspect_to_an_idle_one() -> None:
+    office = Office()
+    async with office.worker() as busy:
+        busy.engine.is_paused = True
+        await busy.say("busy")
+        await office.asked_for("busy", 1)
+        log, office.log = office.log, MemoryRunLog()
+        await crash_with(office, 2, "bad")
+        office.log = log
+        busy.engine.is_paused = False
+        await asyncio.sleep(0.05)
+        assert office.asked["bad"] == 2
+        async with office.worker():
+            await office.asked_for("bad", 3)
+            office.gate("bad").set()
+            office.gate("busy").set()
+            await office.forgotten()
+
+
+async def test_a_crash_beside_others_proves_nothing_but_six_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_isolation, "ALONE_SECONDS", 0.01)
+    office = Office()
+    await crash_with(office, 2, "slow")
+    for crashes in range(2, MAX_CRASHES):
+        async with office.worker() as worker:
+            await office.asked_for("slow", crashes + 1)
+            (kept,) = office.kept.runs.values()
+            await until(lambda: kept.executions[kept.log_id] == "running")  # noqa: B023 - awaited here
+            worker.crash()
+    async with office.worker() as worker:
+        await office.forgotten()
+    assert office.asked["slow"] == MAX_CRASHES
+
+
+async def test_a_run_whose_end_is_stored_is_not_recovered() -> None:
+    office = Office()
+    async with office.worker() as worker:
+        reading = await worker.say("c1")
+        await office.asked_for("c1", 1)
+        worker.engine.error = ConnectionError("away")
+        with pytest.raises(ChatRequestError):
+            await worker.service.stop("c1", user_id=USER)
+        assert (await reading)[-1]["type"] == "abort"
+        assert office.kept.runs
+        assert worker.service.runs.running
+    async with office.worker():
+        await office.forgotten()
+    assert office.asked["c1"] == 1
+
+
+async def test_a_run_that_later_words_have_replaced_is_not_recovered() -> None:
+    office = Office()
+    await crash_with(office, 1, "c1")
+    kept = dict(office.kept.runs)
+    office.kept.runs.clear()  # as a release does that cannot read the record
+    office.gate("c1").set()
+    async with office.worker(launched=False) as older:
+        assert (await (await older.say("c1", "and now to", "u2")))[-1]["type"] == "finish"
+    office.kept.runs.update(kept)
+    async with office.worker():
+        await office.forgotten()
+    assert office.asked["c1"] == 2
+
+
+async def test_a_run_whose_chat_is_not_here_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
+    office = Office()
+    await crash_with(office, 1, "c1")
+    elsewhere, office.sessions = office.sessions, InMemorySessionService()
+    async with office.worker() as worker:
+        await until(lambda: "is left alone" in caplog.text)
+        assert await worker.service.resume("c1", user_id=USER) is None
+        with pytest.raises(ChatRequestError, match="no such chat"):
+            await worker.service.stop("c1", user_id=USER)
+        await asyncio.sleep(0.05)
+    assert caplog.text.count("is left alone") == 1
+    assert office.kept.runs
+    office.sessions = elsewhere
+    office.gate("c1").set()
+    async with office.worker() as worker:
+        await office.forgotten()
+        assert "c1." in await worker.text("c1")
+
+
+class ReadOnlyError(Exception):
+    """As psycopg raises it during a fail-over."""
+
+    sqlstate = "25006"
+
+
+@pytest.mark.parametrize("error", [ConnectionError("away"), ReadOnlyError()], ids=["away", "read-only"])
+async def test_a_recovery_that_the_engine_refuses_stores_nothing(error: Exception) -> None:
+    office = Office()
+    await crash_with(office, 1, "c1")
+    (session,) = [*office.sessions.sessions["root"][USER].values()]
+    before = len(session.events)
+    async with office.worker(launched=False) as worker:
+        worker.engine.error = error
+        await worker.service.launch()
+        await asyncio.sleep(0.1)
+        assert len(session.events) == before
+        worker.engine.error = None
+        office.gate("c1").set()
+        await office.forgotten()
