@@ -24,8 +24,8 @@ EXPIRY: Final = 60.0
 REDIS_CONNECTIONS_PER_WORKER: Final = 33
 """To each node: 32 for commands and one that listens. Readers of other workers' runs have one each on top."""
 
-POSTGRES_CONNECTIONS_PER_WORKER: Final = 15
-"""SQLAlchemy's pool: 5, and up to 10 more under load."""
+POSTGRES_CONNECTIONS_PER_WORKER: Final = 10
+"""The pools of the sessions: 5 that write and 5 that read."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,7 @@ class Postgres:
     binaries: Path
     port: int
     _folder: Path
+    _settings: Sequence[str] = ()
     _numbers: Iterator[int] = field(default_factory=count)
 
     def new_database(self) -> str:
@@ -46,6 +47,7 @@ class Postgres:
     def start(self) -> None:
         """At the same port, with what was in it."""
         settings = f"-c listen_addresses=127.0.0.1 -p {self.port} -c unix_socket_directories= -c fsync=off"
+        settings = " ".join((settings, *(f"-c {setting}" for setting in self._settings)))
         self._control("start", f"--log={self._folder}/log", f"--options={settings}")
 
     def stop(self) -> None:
@@ -82,8 +84,11 @@ class Postgres:
 
 
 @contextmanager
-def postgres_server() -> Iterator[Postgres]:
-    """Runs a server on a free port of loopback. Skips the test where PostgreSQL is not installed."""
+def postgres_server(*settings: str) -> Iterator[Postgres]:
+    """Runs a server on a free port of loopback. Skips the test where PostgreSQL is not installed.
+
+    ``settings``: such as ``max_connections=20``.
+    """
     binaries = postgres_binaries() or missing("PostgreSQL is not installed")
     with tempfile.TemporaryDirectory(prefix="postgres-") as name:
         folder = Path(name)
@@ -91,7 +96,7 @@ def postgres_server() -> Iterator[Postgres]:
             shutil.chown(folder, UNPRIVILEGED)
         cluster = f"--pgdata={folder / 'cluster'}"
         _run([binaries / "initdb", cluster, f"--username={USER}", "--auth=trust", "--no-sync"], folder)
-        server = Postgres(binaries, free_port(), folder)
+        server = Postgres(binaries, free_port(), folder, settings)
         server.start()
         try:
             yield server

@@ -29,6 +29,7 @@ from stream_protocol.durable._runs import (
     workflow_id,
 )
 from stream_protocol.durable._store import (
+    CONNECTIONS,
     ENGINE_OPTIONS,
     NEEDED_SQLITE,
     StoreFile,
@@ -150,6 +151,7 @@ class DbosEngine:
                     }
                     if is_postgres(self._url):
                         config["db_engine_kwargs"] = ENGINE_OPTIONS
+                        config["sys_db_pool_size"] = CONNECTIONS
                     dbos = DBOS(config=config)
                     _log_as_others()
                 workflows = Workflows()

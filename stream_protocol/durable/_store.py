@@ -21,7 +21,10 @@ CONNECT_SECONDS: Final = 10
 SILENCE_SECONDS: Final = 10
 """How long its machine may take to say that it has got something: one that is gone says nothing, for hours."""
 
-CLIENT_CONNECTIONS: Final = 5
+CONNECTIONS: Final = 5
+"""Of DBOS itself, besides the one that listens. What finds all of them in use waits."""
+
+CLIENT_CONNECTIONS: Final = 4
 """Of the client that asks what must not wait, besides those of DBOS itself."""
 
 NEEDING_PYTHON: Final = (3, 12)

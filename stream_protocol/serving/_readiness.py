@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving._remembered import Remembered
+from stream_protocol.serving.adk_runner import check_writable
 from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import RunLogError
@@ -36,8 +37,8 @@ class Readiness:
     """Asks the stores of a service. ``engine``: ``None`` if no run needs one."""
 
     def __init__(self, runner: Runner, run_log: RunLog, engine: Engine | None) -> None:
-        find = partial(find_session, runner, NAME, NAME, config=WITHOUT_EVENTS)
-        self._pings: dict[str, Callable[[], Awaitable[object]]] = {"run log": run_log.ping, "session store": find}
+        sessions = partial(_ask_session_store, runner)
+        self._pings: dict[str, Callable[[], Awaitable[object]]] = {"run log": run_log.ping, "session store": sessions}
         if engine is not None:
             # It may ask in a thread, which cannot be cancelled: so one that hangs is waited for again.
             self._pings["engine"] = Remembered(engine.ping, 0.0).get
@@ -64,6 +65,12 @@ class Readiness:
             if not missing:
                 logger.warning("This worker is ready again.")
         return now
+
+
+async def _ask_session_store(runner: Runner) -> None:
+    """Reads from the session store, and asks for a write of nothing: a standby answers what only reads."""
+    await find_session(runner, NAME, NAME, config=WITHOUT_EVENTS)
+    await check_writable(runner.session_service, runner.app_name)
 
 
 async def _error_of(ask: Callable[[], Awaitable[object]]) -> Exception | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpa
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._audit import Attempt, AuditTrail, OnAudit
+from stream_protocol.serving._in_progress import InProgress, in_progress
 from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, ServiceLimits, UserReads
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._on_finish import OnFinish, notify
@@ -129,6 +130,9 @@ SESSION_STORE, ENGINE = "session_store", "engine"
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
+
+ANSWERING_SECONDS: Final = 3.0
+"""How long ``aclose`` waits for requests that are being answered, before it closes the run log."""
 
 DRAINED_CHECK_SECONDS: Final = 0.05
 """Between two looks of ``drain`` whether anything goes on."""
@@ -260,6 +264,8 @@ class ChatService:
         self._left_runs = self._watched_by(engine)
         self._readiness = Readiness(self.runner, self._run_log, engine if self._left_runs is not None else None)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.in_progress = InProgress()
+        """The calls that ask the stores now. ``aclose`` waits for them."""
         self._draining = False
 
     @property
@@ -289,6 +295,7 @@ class ChatService:
         check_text("user_id", user_id)
         self._rates.count(user_id)
 
+    @in_progress
     async def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[bytes]:
@@ -392,6 +399,7 @@ class ChatService:
         """``respond`` as chunks, for a server that sends them in another form."""
         return _parse(await self.respond(request, user_id=user_id, overrides=overrides))
 
+    @in_progress
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
         """Returns the running response of a chat, as SSE events from ``start`` to its end; ``None`` if there is none.
 
@@ -405,6 +413,7 @@ class ChatService:
             reader = await self._runs.resume(key)
         return reader
 
+    @in_progress
     async def history(self, chat_id: str, *, user_id: str, artifact_base: str | None = None) -> list[UIMessage] | None:
         """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
 
@@ -429,6 +438,7 @@ class ChatService:
 
         return await long_work(messages, events=events)
 
+    @in_progress
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
         """Whether this user has the chat; ``True`` for any where the client has the history: nothing is stored."""
         return await self._chat_exists(chat_key(user_id, chat_id))
@@ -445,6 +455,7 @@ class ChatService:
             raise ChatRequestError("There is no such artifact.", status=404)
         return await load_artifact(self.runner, session, name, version)
 
+    @in_progress
     async def chats(
         self,
         *,
@@ -474,6 +485,7 @@ class ChatService:
         chats: list[ListedChat] = [{**chat, "running": (user_id, chat["id"]) in running} for chat in page.chats]
         return replace(page, chats=tuple(chats))
 
+    @in_progress
     async def update(self, chat_id: str, *, user_id: str, changes: ChatChanges) -> ListedChat:
         """Changes the title of a chat, or archives it: ``changes={"title": "Rome", "archived": True}``.
 
@@ -485,6 +497,7 @@ class ChatService:
         running = await self._runs.running([(user_id, chat["id"])])
         return {**chat, "running": bool(running)}
 
+    @in_progress
     async def stop(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, if there is one: its response ends with ``abort`` at once.
 
@@ -502,6 +515,7 @@ class ChatService:
             if not stopped and await self._in_time(self._find_session(key)) is None:
                 raise ChatRequestError("There is no such chat.", status=404)
 
+    @in_progress
     async def delete(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, then deletes the chat and its artifacts.
 
@@ -545,7 +559,10 @@ class ChatService:
             await asyncio.sleep(DRAINED_CHECK_SECONDS)
 
     async def aclose(self) -> None:
-        """Stops all runs and waits for them, up to ``SHUTDOWN_SECONDS``. Later requests are refused (503)."""
+        """Stops all runs and waits for them, up to ``SHUTDOWN_SECONDS``. Later requests are refused (503).
+
+        Requests that are being answered, such as histories, get their answer before the run log is closed.
+        """
         self._draining = True
         self._runs.close()
         if self._tasks:
@@ -557,6 +574,7 @@ class ChatService:
         await self._audit.aclose()
         if self._left_runs is not None:
             await self._left_runs.aclose()
+        await self.in_progress.wait(ANSWERING_SECONDS)
         await self._run_log.aclose()
 
     async def _plan_beside(

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from google.adk.agents import LlmAgent
+from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from starlette.types import ASGIApp
 
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import ChatService, MemoryRunLog, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.support import HANG, answered, begin, chat, chunks, client, post, said, text
 
@@ -107,3 +108,55 @@ async def test_a_closed_worker_is_not_ready() -> None:
     assert await ready(app) == 503
     refused = await post(app, FIRST)
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+
+
+class SlowSessions(InMemorySessionService):
+    """Reads a session only when ``gate`` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.asked = asyncio.Event(), asyncio.Event()
+        self.gate.set()
+
+    async def get_session(self, **key: Any) -> Session | None:
+        self.asked.set()
+        await self.gate.wait()
+        return await super().get_session(**key)
+
+
+class ClosingLog(MemoryRunLog):
+    """Notes what is asked of it after it was closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed, self.asked_late = False, False
+
+    async def current(self, chat: str) -> Any:
+        self.asked_late = self.asked_late or self.closed
+        return await super().current(chat)
+
+    async def aclose(self) -> None:
+        self.closed = True
+        await super().aclose()
+
+
+async def test_a_history_that_is_being_read_is_answered_before_the_run_log_is_closed() -> None:
+    sessions, run_log = SlowSessions(), ClosingLog()
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["Half. ", Wait(asyncio.Event())]]))
+    service = ChatService(agent, session_service=sessions, run_log=run_log)
+    app = create_app(service)
+    async with begin(app, FIRST) as exchange, client(app) as http:
+        await exchange.status()
+        await exchange.until("text-delta")
+        sessions.gate.clear()
+        sessions.asked.clear()
+        history = asyncio.create_task(http.get("/api/chat/c1"))
+        await sessions.asked.wait()
+        closing = asyncio.create_task(service.aclose())
+        assert await exchange.until("abort") == {"type": "abort"}
+        closed_before = run_log.closed
+        sessions.gate.set()
+        answer = await asyncio.wait_for(history, HANG)
+        await asyncio.wait_for(closing, HANG)
+    assert (answer.status_code, len(answer.json()["messages"])) == (200, 2)
+    assert (closed_before, run_log.closed, run_log.asked_late) == (False, True, False)

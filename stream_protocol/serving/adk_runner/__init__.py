@@ -19,6 +19,7 @@ from stream_protocol.serving.adk_runner._session_services import SessionServiceE
 from stream_protocol.serving.adk_runner._session_uris import is_in_memory, without_password
 from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
 from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
+from stream_protocol.serving.adk_runner._writable import check_writable
 
 __all__ = [
     "MemorySessionService",
@@ -31,6 +32,7 @@ __all__ = [
     "agent_tree",
     "announces_user_message",
     "as_runner",
+    "check_writable",
     "default_run_config",
     "delegation_tools",
     "is_in_memory",

@@ -118,6 +118,8 @@ async def _probe(uri: str) -> None:
     service = _make(uri)
     try:
         async with asyncio.timeout(PROBE_SECONDS):
+            if names_driver(uri):
+                await _check_pooler(service)
             await service.get_session(app_name="-", user_id="-", session_id="-")
     except Exception as error:
         if not isinstance(getattr(error, "orig", error), sqlite3.Error):
@@ -131,11 +133,20 @@ async def _probe(uri: str) -> None:
             await service.close()
 
 
+async def _check_pooler(service: BaseSessionService) -> None:
+    from google.adk.sessions import DatabaseSessionService
+
+    from stream_protocol.serving.adk_runner._database_pools import check_pooler
+
+    if isinstance(service, DatabaseSessionService):
+        await check_pooler(service)
+
+
 def _make(uri: str) -> BaseSessionService:
     if names_driver(uri):
-        from google.adk.sessions import DatabaseSessionService
+        from stream_protocol.serving.adk_runner._database_pools import database_sessions
 
-        return DatabaseSessionService(uri)
+        return database_sessions(uri)
     service = get_service_registry().create_session_service(uri)
     if service is None:
         raise _UnknownSchemeError

@@ -2,7 +2,7 @@
 
 from stream_protocol.serving.errors._json_lines import Quoting
 from stream_protocol.serving.errors._log import log_error, log_to_terminal
-from stream_protocol.serving.errors._origin import own_line
+from stream_protocol.serving.errors._origin import is_of_session_store, own_line
 from stream_protocol.serving.errors._sentences import explain_error, located_text
 from stream_protocol.serving.errors._store_errors import is_unreachable
 from stream_protocol.serving.errors._text import MAX_PROBLEMS, error_text, one_line, problem_text
@@ -12,6 +12,7 @@ __all__ = [
     "Quoting",
     "error_text",
     "explain_error",
+    "is_of_session_store",
     "is_unreachable",
     "located_text",
     "log_error",

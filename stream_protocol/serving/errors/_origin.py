@@ -8,6 +8,7 @@ from typing import Final
 
 from google.adk.agents import BaseAgent
 from google.adk.models import BaseLlm
+from google.adk.sessions import BaseSessionService
 from google.adk.tools.base_tool import BaseTool
 from yaml import MarkedYAMLError
 
@@ -30,6 +31,11 @@ def find_origin(error: BaseException) -> Origin | None:
         if isinstance(running, Origin):
             found = running
     return found
+
+
+def is_of_session_store(error: BaseException) -> bool:
+    """Return True if a method of a session service raised the error."""
+    return any(isinstance(frame.f_locals.get("self"), BaseSessionService) for frame, _ in _frames(error))
 
 
 def own_line(error: BaseException) -> str | None:

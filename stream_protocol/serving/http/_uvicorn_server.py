@@ -70,7 +70,8 @@ class ChatServer(uvicorn.Server):
     """A uvicorn server that ends the streams before it waits until their connections close.
 
     SIGTERM: for ``drain`` seconds the listeners stay open, what runs goes on, and so does who reads here what another
-    worker runs. It is over when no request is being answered any more. Then the service is closed. SIGINT, of a person
+    worker runs. It is over when no request is being answered any more. Then the listeners and idle connections are
+    closed, and after them the service. SIGINT, of a person
     at a terminal, and SIGHUP, of a terminal that is closed: the service is closed at once. A second signal ends the
     grace, and soon after it the process.
     """
@@ -105,10 +106,17 @@ class ChatServer(uvicorn.Server):
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Lets the runs end, then closes the service, so that clients read an ``abort``; then stops the server."""
+        """Lets the runs end, refuses connections, closes the service, so that clients read an ``abort``; then stops.
+
+        The service closes its stores, so no request may come after that: uvicorn's own order is the other way round.
+        """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
         draining.cancel()
+        for listener in (*self.servers, *(sockets or ())):
+            listener.close()
+        for connection in [*self.server_state.connections]:
+            connection.shutdown()  # closes an idle connection; another one is closed after its response
         closing = asyncio.create_task(self._service.aclose())
         await self._wait(closing.done, math.inf, forced_seconds=FORCED_SECONDS)
         await super().shutdown(sockets)

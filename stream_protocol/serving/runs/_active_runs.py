@@ -142,7 +142,7 @@ class ActiveRuns:
                         return reader
             was_busy = True
             await before_waiting()
-            if await self._wait_while(key, other.__eq__, deadline) == other:
+            if await self._wait_while(key, other.__eq__, deadline, until_close=True) == other:
                 if not ours and other.phase != "claimed":
                     logger.error("A run in a chat that the session store lacks: give each deployment its own prefix.")
                 raise _not_ended_refusal()
@@ -182,7 +182,7 @@ class ActiveRuns:
             raise closing_refusal()
         await self._run_log.stop(self._name(key), run.run_id)
         deadline = _now() + self._stopping_wait
-        left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline)
+        left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
         if left is not None and left.run_id == run.run_id:
             raise _not_ended_refusal()
 

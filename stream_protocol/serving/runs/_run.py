@@ -21,7 +21,7 @@ from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
 from stream_protocol.convert import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
 from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecorder
-from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._loop_guard import without_loop
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
@@ -186,7 +186,12 @@ class Run:
             await self._read(events)
             self._end(self._finish)
         except Exception as error:  # noqa: BLE001 - whatever the agent raises
-            self._end_failed(error)
+            if self._can_be_recovered_after(error):
+                logger.error("The session store is away: the run is left, and goes on when the store is back.")  # noqa: TRY400 - the next line has the reason
+                log_error(logger, error)
+                self.leave()
+            else:
+                self._end_failed(error)
         finally:
             if not self._left:
                 self.stop()  # if this task was cancelled, the response is still open
@@ -202,6 +207,11 @@ class Run:
     def was_left(self) -> bool:
         """Whether the run is left to another worker."""
         return self._left
+
+    def _can_be_recovered_after(self, error: Exception) -> bool:
+        """Return True if only the session store failed, and the run can go on when the store is back."""
+        can_go_on = self.can_be_taken_up and not self.log.closed
+        return can_go_on and is_of_session_store(error) and is_unreachable(error)
 
     async def _read(self, events: AsyncGenerator[Event]) -> None:
         async with aclosing(events):

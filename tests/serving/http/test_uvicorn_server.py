@@ -4,6 +4,7 @@ import logging
 import resource
 import signal
 import socket
+from collections.abc import Awaitable, Callable
 
 import pytest
 import uvicorn
@@ -161,12 +162,17 @@ def test_a_server_that_has_ended_filters_no_log() -> None:
     assert len(logging.getLogger("uvicorn.error").filters) == before
 
 
+async def _nothing() -> None:
+    pass
+
+
 class _Busy:
     """A service that writes streams until it is told that they have ended, and may hang when it is closed."""
 
     def __init__(self, happened: list[str], *, hangs: bool = False) -> None:
         self.ended, self.drained = asyncio.Event(), asyncio.Event()
         self._happened = happened
+        self.before_closing: Callable[[], Awaitable[None]] = _nothing
         self._closed = asyncio.Event()
         if not hangs:
             self._closed.set()
@@ -179,6 +185,7 @@ class _Busy:
 
     async def aclose(self) -> None:
         self._happened.append("closing")
+        await self.before_closing()
         await self._closed.wait()
         self._happened.append("closed")
 
@@ -232,6 +239,31 @@ async def test_the_listener_stays_open_until_all_streams_have_ended() -> None:
         reading.cancel()
         await ending
     assert happened == ["draining", "drained", "closing", "closed"]
+
+
+async def test_no_request_can_come_when_the_service_is_closed() -> None:
+    service = _Busy([])
+    server = _server(service, 0.0)
+    refused = []
+    with bind_socket("127.0.0.1", 0) as listener:
+        address = listener.getsockname()
+        await server.startup(sockets=[listener])
+        idle, idle_writer = await asyncio.open_connection(*address)
+        while not server.server_state.connections:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0)
+
+        async def look() -> None:
+            assert await idle.read() == b"", "an idle connection is closed"
+            try:
+                await asyncio.open_connection(*address)
+            except ConnectionRefusedError:
+                refused.append(address)
+
+        service.before_closing = look
+        server.handle_exit(signal.SIGTERM, None)
+        await server.shutdown(sockets=[listener])
+        idle_writer.close()
+    assert refused == [address]
 
 
 def _server(service: _Busy, drain: float) -> ChatServer:

@@ -304,7 +304,7 @@ async def test_a_chat_of_a_dead_worker_is_had_after_its_lease_and_the_dead_write
         taken[0].release()
 
 
-async def _failing(*_: Any) -> Any:
+async def _failing(*_: Any, **__: Any) -> Any:
     raise RunLogError("this worker is dead")
 
 
@@ -480,3 +480,69 @@ async def test_a_log_that_is_closed_leaves_no_connection_to_those_who_still_ask_
         return bool(await admin.fetchval(here) == 1)
 
     await eventually(only_this)
+
+
+async def test_a_burst_waits_for_its_turn_and_renewals_go_first(url: str) -> None:
+    """Statements that keep all connections for longer than one statement may take, together."""
+    async with logs(url, 1, lease=LEASE) as [log]:
+        await log.ping()
+        connections_of = store(log)._connections  # noqa: SLF001 - as above
+        order: list[str] = []
+
+        async def ask(name: str, *, urgent: bool = False) -> None:
+            await connections_of.rows("SELECT pg_sleep(0.6)", urgent=urgent)
+            order.append(name)
+
+        slow = [asyncio.create_task(ask("slow")) for _ in range(5 * STATEMENTS_AT_ONCE)]
+        await asyncio.sleep(0)
+        async with asyncio.timeout(HANG):
+            await asyncio.gather(*slow, ask("renewal", urgent=True))
+        assert order.index("renewal") < 3 * STATEMENTS_AT_ONCE
+
+
+async def test_a_worker_whose_connections_are_all_busy_says_so(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_connections, "TURN_SECONDS", 0.01)
+    async with logs(url, 1) as [log]:
+        await log.ping()
+        connections_of = store(log)._connections  # noqa: SLF001 - as above
+        slow = [asyncio.create_task(connections_of.rows("SELECT pg_sleep(1)")) for _ in range(STATEMENTS_AT_ONCE)]
+        await asyncio.sleep(0)
+        with pytest.raises(RunLogError, match="all 4 connections are busy"):
+            await log.current(CHAT)
+        await asyncio.gather(*slow)
+        assert await log.current(CHAT) is None
+
+
+async def test_who_waits_for_a_turn_at_a_server_that_is_silent_is_told_with_the_others(
+    url: str, postgres: Postgres
+) -> None:
+    async with logs(url, 1, lease=LEASE) as [log]:
+        await log.ping()
+        with postgres.frozen():
+            asked = [log.current(f"c{n}") for n in range(10 * STATEMENTS_AT_ONCE)]
+            told = await asyncio.gather(*asked, return_exceptions=True)
+        assert {str(error).rpartition(": ")[2] for error in told} == {"it does not answer"}
+        await log.ping()
+
+
+async def test_an_idle_connection_is_closed_before_a_proxy_forgets_it(
+    url: str, admin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_connections, "IDLE_SECONDS", 0.05)
+    async with logs(url, 1) as [log]:
+        await log.ping()
+
+        async def only_listens() -> bool:
+            return await connections(admin) == 1
+
+        await eventually(only_listens)
+        await log.ping()
+
+
+async def test_a_worker_that_gets_no_more_connections_goes_on_with_those_it_has(url: str, admin: Any) -> None:
+    await admin.execute("CREATE ROLE few LOGIN CONNECTION LIMIT 2")
+    await admin.execute("GRANT ALL ON SCHEMA public TO few")
+    async with logs(url.replace("ann@", "few@"), 1) as [log]:
+        await log.ping()
+        assert await asyncio.gather(*(log.current(f"c{n}") for n in range(20))) == [None] * 20
+    await admin.execute("DROP OWNED BY few; DROP ROLE few")

@@ -17,6 +17,7 @@ from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
 from stream_protocol.serving.run_logs.postgres import _statements as statements
+from stream_protocol.serving.run_logs.postgres._turns import NoTurnError, Turns
 from stream_protocol.wire import StreamProtocolError, check_text
 
 try:
@@ -52,6 +53,17 @@ FAILURES: Final = (*LOST, asyncpg.PostgresError, OSError)
 
 STATEMENTS_AT_ONCE: Final = 4
 """The connections of a worker, besides the one that listens. A server has 100 by default, for all that use it."""
+
+TURN_SECONDS: Final = 10.0
+"""How long a statement waits for one of these connections while the server answers: as long as a request waits for a
+run that is stopping."""
+
+FULL_SECONDS: Final = 0.1
+"""Between two attempts while the server refuses another connection."""
+
+IDLE_SECONDS: Final = 5.0
+"""How long a connection may be idle before it is closed. A proxy or a firewall may forget an idle connection and tell
+nobody: the next statement would wait in vain."""
 
 HEARTBEAT_SECONDS: Final = 5.0
 """How often the connection that listens is tried: a network that loses everything closes no connection."""
@@ -103,6 +115,11 @@ class Connections:
         self._patience = patience
         self._on_message = on_message
         self._on_gap = on_gap
+        self._turns = Turns(STATEMENTS_AT_ONCE)
+        self._answered_at = 0.0
+        """When a statement was answered last (loop time)."""
+        self._is_silent = False
+        """Whether the last statement was not answered in time."""
         self._opening = asyncio.Lock()
         self._pool: Pool | None = None
         self._closed = False
@@ -121,8 +138,11 @@ class Connections:
         """What begins the name of each worker's channel."""
         return f"{self._prefix}_"
 
-    async def rows(self, statement: str, *arguments: Any) -> list[Any]:
-        """Runs a statement. Raises ``RunLogError``. One whose connection has died is tried once more."""
+    async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:
+        """Runs a statement. Raises ``RunLogError``. One whose connection has died is tried once more.
+
+        ``urgent``: goes before all that wait for a connection. The time of the statement begins when it has one.
+        """
         text = statements.named(statement, self._prefix)
 
         async def run(connection: Connection) -> list[Any]:
@@ -130,19 +150,42 @@ class Connections:
             return rows
 
         try:
+            async with self._turns.turn(urgent=urgent, seconds=TURN_SECONDS):
+                return await self._answer(run)
+        except NoTurnError:
+            reason = "it does not answer" if self._is_silent else f"all {STATEMENTS_AT_ONCE} connections are busy"
+            raise RunLogError(f"{self._where}: {reason}") from None
+
+    async def _answer(self, run: Callable[[Connection], Awaitable[list[Any]]]) -> list[Any]:
+        now = asyncio.get_running_loop().time
+        begun = now()
+        try:
             async with asyncio.timeout(self._patience):
-                pool = self._pool or await self._open()
-                try:
-                    rows = await _in_pool(pool, run)
-                except LOST:
-                    rows = await _in_pool(pool, run)
+                rows = await self._try(run)
         except FAILURES as error:
+            if isinstance(error, TimeoutError) and self._answered_at < begun:
+                self._is_silent = True  # no statement was answered meanwhile: nobody need wait to find that out
+                self._turns.refuse_all()
             raise RunLogError(f"{self._where}: {_reason(error)}") from error
+        self._answered_at, self._is_silent = now(), False
         return rows
 
-    async def row(self, statement: str, *arguments: Any) -> Any:
+    async def _try(self, run: Callable[[Connection], Awaitable[list[Any]]]) -> list[Any]:
+        pool = self._pool or await self._open()
+        while True:
+            try:
+                return await _in_pool(pool, run)
+            except asyncpg.TooManyConnectionsError:
+                # The server has no more for this worker just now. One that the worker has will be free.
+                if not pool.get_size():
+                    raise
+                await asyncio.sleep(FULL_SECONDS)
+            except LOST:
+                return await _in_pool(pool, run)
+
+    async def row(self, statement: str, *arguments: Any, urgent: bool = False) -> Any:
         """Runs a statement that returns a row or none."""
-        return next(iter(await self.rows(statement, *arguments)), None)
+        return next(iter(await self.rows(statement, *arguments, urgent=urgent)), None)
 
     async def send(self, worker: str, message: str) -> None:
         """Sends a message to a worker."""
@@ -168,7 +211,13 @@ class Connections:
             if self._pool is None:
                 # None is kept for nobody: asyncpg would log each time that it cannot make it anew, and as if that were
                 # about the chat that was there when it was lost.
-                pool = await asyncpg.create_pool(self._url, min_size=0, max_size=STATEMENTS_AT_ONCE, **_OPTIONS)
+                pool = await asyncpg.create_pool(
+                    self._url,
+                    min_size=0,
+                    max_size=STATEMENTS_AT_ONCE,
+                    max_inactive_connection_lifetime=IDLE_SECONDS,
+                    **_OPTIONS,
+                )
                 try:
                     try:
                         await _in_pool(pool, self._make_tables)

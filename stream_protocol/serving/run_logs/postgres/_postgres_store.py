@@ -57,7 +57,8 @@ class _Append(NamedTuple):
 class PostgresStore:
     """The connection of one worker. A ``RunStore``.
 
-    ``patience``: the seconds that a statement may take. Raises ``StreamProtocolError`` for an unusable URL or prefix.
+    ``patience``: the seconds that a statement may take once it has a connection.
+    Raises ``StreamProtocolError`` for an unusable URL or prefix.
     """
 
     def __init__(self, url: str, *, prefix: str, patience: float, times: LeaseTimes) -> None:
@@ -86,7 +87,7 @@ class PostgresStore:
 
     async def ping(self) -> None:
         """Writes a row."""
-        await self._connections.rows(statements.PING)
+        await self._connections.rows(statements.PING, urgent=True)
 
     async def aclose(self) -> None:
         """Ends all tasks, and closes the connections."""
@@ -118,7 +119,7 @@ class PostgresStore:
         """Renews a lease."""
         arguments = (chat_key(run.chat), run.run_id, run.worker, run.request, phase, token)
         lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
-        renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes)
+        renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes, urgent=True)
         return None if renewed is None else Renewal(stop=renewed["stop"], readers=renewed["readers"])
 
     async def append(self, run: RunIdentity, token: int, piece: Piece) -> int | None:

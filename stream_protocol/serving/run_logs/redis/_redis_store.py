@@ -7,6 +7,7 @@ adds the names of the keys, a time limit for each command, and one error, ``RunL
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from contextlib import asynccontextmanager, nullcontext
 from types import MappingProxyType
@@ -35,7 +36,12 @@ try:
     from redis.asyncio.cluster import RedisCluster
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
-    from redis.exceptions import ConnectionError as RedisConnectionError, RedisClusterException, RedisError
+    from redis.exceptions import (
+        ConnectionError as RedisConnectionError,
+        RedisClusterException,
+        RedisError,
+        ResponseError,
+    )
 except ImportError as error:
     raise ImportError("RedisRunLog needs the extra `redis`: pip install 'adk-ui-stream[redis]'.") from error
 
@@ -43,6 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from stream_protocol.serving.run_logs._run_log import Phase
+
+logger = logging.getLogger(__name__)
 
 Client: TypeAlias = Redis | RedisCluster
 
@@ -76,6 +84,17 @@ _PREFIX: Final = re.compile(rf"[A-Za-z0-9._:/@-]{{1,{MAX_PREFIX_LENGTH}}}")
 """Braces would be the hash tag, in place of the chat's; ``*``, ``?`` and brackets mean more than themselves in the
 patterns of ACL rules and ``SCAN``."""
 
+
+NO_EVICTION: Final = "noeviction"
+"""The ``maxmemory-policy`` that loses nothing: a server that is full refuses to write."""
+
+EVICTION_WARNING: Final = (
+    "%s has the maxmemory-policy %r: when its memory is full, it removes leases and responses of runs that go on. "
+    "Set `maxmemory-policy noeviction`."
+)
+
+_WARNED: Final[set[str]] = set()
+"""The servers that this process has warned of: it has several connections to one, and a new one after the check."""
 
 NOT_HELD: Final = -1
 """What ``APPEND`` and ``REPLACE`` return to a run that does not hold the chat's lease."""
@@ -130,6 +149,7 @@ class RedisStore:
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False
+        self._policy_is_known = False
         self._owns = isinstance(server, str)
         self._where = _without_password(server) if isinstance(server, str) else "Redis"
         self._redis = _connect(server, patience) if isinstance(server, str) else server
@@ -165,6 +185,7 @@ class RedisStore:
     async def ping(self) -> None:
         """Writes to Redis, to find out whether that works."""
         await self._call("SET", f"{self._prefix}:ping", "", "PX", 1)
+        await self._warn_of_eviction()
 
     async def claim(self, run: RunIdentity) -> int:
         """Gives the chat to a run, and the run its token."""
@@ -234,6 +255,7 @@ class RedisStore:
 
     async def renewal_requests(self) -> AsyncGenerator[str | None]:
         """Yields the ids of runs. What gets lost comes with the next regular renewal, only later."""
+        await self._warn_of_eviction()  # here, since no request waits for it
         while True:
             try:
                 async with self._redis.pubsub(ignore_subscribe_messages=True) as listening:
@@ -256,6 +278,34 @@ class RedisStore:
         options = ("COUNT", ENTRIES_AT_ONCE, *blocking)
         reply = await self._call("XREAD", *options, "STREAMS", self._keys(chat).log(run_id), f"{after}-0", wait=wait)
         return [_entry(entry_id, fields) for entry_id, fields in _stream(reply)]
+
+    async def _warn_of_eviction(self) -> None:
+        """Logs a warning, once in a process for each store, if Redis removes keys of its own when its memory is full.
+
+        A server that does not say its policy, such as one whose ACL forbids ``INFO``, is not warned of.
+        """
+        if self._policy_is_known:
+            return
+        self._policy_is_known = True
+        try:
+            policy = await self._wait_for(self._eviction_policy)
+        except RunLogError as error:
+            # A reply, whatever it says, will not change. A server that is away is asked again.
+            self._policy_is_known = isinstance(error.__cause__, ResponseError)
+            return
+        if policy not in ("", NO_EVICTION) and self._where not in _WARNED:
+            _WARNED.add(self._where)
+            logger.warning(EVICTION_WARNING, self._where, policy)
+
+    async def _eviction_policy(self) -> str:
+        """The ``maxmemory-policy``; of a cluster's primaries the first that evicts. Empty if unknown."""
+        redis = self._redis
+        if isinstance(redis, RedisCluster):
+            replies = [*(await redis.info("memory", target_nodes=RedisCluster.PRIMARIES)).values()]
+        else:
+            replies = [await redis.info("memory")]
+        policies = [str(reply.get("maxmemory_policy", "")) for reply in replies]
+        return next((policy for policy in policies if policy not in ("", NO_EVICTION)), "")
 
     def _keys(self, chat: str) -> ChatKeys:
         return ChatKeys(self._prefix, chat)

@@ -1,0 +1,66 @@
+"""Turns at a few connections: who waits for one is not waiting for the database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+
+class NoTurnError(Exception):
+    """No turn came in time."""
+
+
+class Turns:
+    """Lets ``count`` statements go on at a time. Urgent statements go first, others in the order in which they came."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._urgent = deque[asyncio.Future[None]]()
+        self._others = deque[asyncio.Future[None]]()
+
+    @asynccontextmanager
+    async def turn(self, *, urgent: bool, seconds: float) -> AsyncGenerator[None]:
+        """Waits for a turn, and keeps it for the block. Raises ``NoTurnError`` after so many seconds."""
+        await self._take(self._urgent if urgent else self._others, seconds)
+        try:
+            yield
+        finally:
+            self._give_back()
+
+    def refuse_all(self) -> None:
+        """Raises ``NoTurnError`` for all that wait now."""
+        for waiting in (self._urgent, self._others):
+            for future in waiting:
+                if not future.done():
+                    future.set_exception(NoTurnError)
+            waiting.clear()
+
+    async def _take(self, waiting: deque[asyncio.Future[None]], seconds: float) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting.append(future)
+        try:
+            async with asyncio.timeout(seconds):
+                await future
+        except BaseException as error:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self._give_back()  # the turn came together with the cancellation
+            if isinstance(error, TimeoutError):
+                raise NoTurnError from None
+            raise
+
+    def _give_back(self) -> None:
+        for waiting in (self._urgent, self._others):
+            while waiting:
+                future = waiting.popleft()
+                if not future.done():
+                    future.set_result(None)
+                    return
+        self._free += 1
