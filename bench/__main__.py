@@ -101,7 +101,9 @@ def _print_workers() -> None:
 
 
 def _print_durable() -> None:
-    print("\nDurable: a run in memory, without an engine and with one on PostgreSQL; medians of interleaved runs.\n")
+    print(
+        "\nDurable: a run with a run log on PostgreSQL, without an engine and with one; medians of interleaved runs.\n"
+    )
     for compared in asyncio.run(durable_costs()):
         print(f"  {f'{compared.tools} tools':<32}{'without':>14}{'with':>14}{'on top':>14}")
         for name, unit, value in DURABLE_ROWS:

@@ -13,7 +13,7 @@ from google.adk.sessions import InMemorySessionService
 
 from bench.workload_agent import root_agent
 from stream_protocol.durable import DbosEngine
-from stream_protocol.serving import ChatService
+from stream_protocol.serving import ChatService, PostgresRunLog
 from stream_protocol.wire import parse_chat_request
 from tests.postgres import postgres_server
 
@@ -49,9 +49,17 @@ class Compared:
 async def durable_costs() -> list[Compared]:
     """Returns a row for a run without tools, and one for a run with some."""
     with ExitStack() as servers:
-        url = servers.enter_context(postgres_server()).new_database().replace("+asyncpg", "")
-        plain = ChatService(root_agent, session_service=InMemorySessionService())
-        durable = ChatService(root_agent, session_service=InMemorySessionService(), engine=DbosEngine(url))
+        server = servers.enter_context(postgres_server())
+        url, log_url = server.new_database(), server.new_database()
+        plain, durable = [
+            ChatService(
+                root_agent,
+                session_service=InMemorySessionService(),
+                run_log=PostgresRunLog(log_url, prefix=prefix),
+                engine=engine,
+            )
+            for prefix, engine in (("plain", None), ("durable", DbosEngine(url)))
+        ]
         await durable.launch()
         try:
             return [await _compared(plain, durable, url, tools) for tools in (0, TOOLS)]

@@ -72,6 +72,10 @@ class Postgres:
         finally:
             self._signal(signal.SIGCONT)
 
+    def log(self) -> str:
+        """What it has logged."""
+        return (self._folder / "log").read_text()
+
     def _control(self, *what: str) -> None:
         _run([self.binaries / "pg_ctl", f"--pgdata={self._folder / 'cluster'}", "--wait", *what], self._folder)
 

@@ -7,6 +7,7 @@ import logging
 import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +38,7 @@ from stream_protocol.durable._store import (
     is_postgres,
     sqlite_is_too_old,
     with_timeouts,
+    without_prepared_statements,
 )
 from stream_protocol.durable._workflows import NOTHING, Workflows
 from stream_protocol.serving.adk_runner import runner_for
@@ -125,7 +127,8 @@ class DbosEngine:
             self._take_file()
             _log_as_others()
             try:
-                DBOS.migrate(with_timeouts(self._url))
+                with without_prepared_statements() if is_postgres(self._url) else nullcontext():
+                    DBOS.migrate(with_timeouts(self._url))
                 if isinstance(self._store, DBOSClient):
                     self._store.delete_workflows([NOTHING])  # what is read-only is of no use
             except Exception as error:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import create_engine, make_url
+from sqlalchemy import Engine, create_engine, event, make_url
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
+    from collections.abc import Iterator
 
 CONNECT_SECONDS: Final = 10
 """How long the store may take to be connected to."""
@@ -59,6 +59,20 @@ def with_timeouts(url: str) -> str:
     }
     missing = {name: str(limit) for name, limit in limits.items() if name not in address.query}
     return address.update_query_dict(missing).render_as_string(hide_password=False)
+
+
+@contextmanager
+def without_prepared_statements() -> Iterator[None]:
+    """Applies ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens here: for code that takes no options."""
+
+    def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:
+        options.update(ENGINE_OPTIONS["connect_args"])
+
+    event.listen(Engine, "do_connect", connect)
+    try:
+        yield
+    finally:
+        event.remove(Engine, "do_connect", connect)
 
 
 def client_engine(url: str) -> Engine | None:

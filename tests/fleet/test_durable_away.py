@@ -14,7 +14,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
 
-from stream_protocol.serving import ChatService, chat_routes
+from stream_protocol.serving import ChatService, RedisRunLog, chat_routes
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT
 from stream_protocol.testing import ScriptedLlm
 from tests.postgres import Postgres, postgres_server
@@ -167,13 +167,14 @@ def test_a_run_is_taken_up_soon_after_the_database_is_back(house: House) -> None
             time.sleep(0.05)
 
 
-async def test_an_app_whose_first_request_finds_no_database_serves_the_next_one() -> None:
+async def test_an_app_whose_first_request_finds_no_database_serves_the_next_one(redis: RedisServer) -> None:
     from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
 
     with postgres_server() as database:
         engine = DbosEngine(database.new_database())
         agent = LlmAgent(name="mine", model=ScriptedLlm(turns=["Well."]))
-        app = Starlette(routes=chat_routes(ChatService(agent, engine=engine)))  # nobody launches it
+        service = ChatService(agent, engine=engine, run_log=RedisRunLog(redis.url))
+        app = Starlette(routes=chat_routes(service))  # nobody launches it
         async with client(app) as http:
             with database.away():
                 assert (await http.get("/readyz")).json()["missing"] == ["engine"]
@@ -184,4 +185,4 @@ async def test_an_app_whose_first_request_finds_no_database_serves_the_next_one(
                     await asyncio.sleep(0.1)
             answer = await http.post("/api/chat", json=question("new", "hi"))
             assert (answer.status_code, "Well." in answer.text) == (200, True)
-        await engine.aclose()
+        await service.aclose()
