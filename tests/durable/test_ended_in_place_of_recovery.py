@@ -15,6 +15,7 @@ from google.adk.models import LlmRequest
 from stream_protocol.convert import RUN_FAILED_TEXT
 from stream_protocol.serving import ChatService, RunOverrides, create_app
 from stream_protocol.serving._overrides import NO_OVERRIDES
+from stream_protocol.serving.chats import load_saved_files
 from stream_protocol.serving.engine import _left_runs, _records
 from stream_protocol.serving.engine._left_runs import MAX_FAILURES, OTHER_VERSION_TEXT
 from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT, UNPLANNABLE_TEXT
@@ -211,7 +212,7 @@ async def test_a_run_that_cannot_be_recovered_holds_up_no_other(world: World, mo
             await soon(world.reached)
             world.reached.clear()
     await reading
-    load = _records.load_saved_files
+    load = load_saved_files
 
     async def failing(runner: Any, session: Any, message: Any) -> Any:
         if session.id == "bad":

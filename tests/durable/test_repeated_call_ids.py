@@ -58,7 +58,7 @@ class Office:
         def respond(request: LlmRequest) -> Turn:
             return turns[sum(content.role == "model" for content in request.contents)]
 
-        tools = [self.read, self.send, self.slow, FunctionTool(self.sign, require_confirmation=True)]
+        tools: list[Any] = [self.read, self.send, self.slow, FunctionTool(self.sign, require_confirmation=True)]
         return LlmAgent(name=name, model=ScriptedLlm(respond=respond), tools=tools, **more)
 
 

@@ -14,6 +14,7 @@ from google.adk.agents import LlmAgent
 from google.adk.apps import App
 from google.adk.artifacts import FileArtifactService
 from google.adk.models import LlmRequest
+from google.adk.plugins import BasePlugin
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService
@@ -52,7 +53,7 @@ class Studio:
         """What the user has said in each request to a model that begins an answer."""
 
     def service(self, sessions: BaseSessionService) -> ChatService:
-        plugins = [SaveFilesAsArtifactsPlugin()] if self._saves else []
+        plugins: list[BasePlugin] = [SaveFilesAsArtifactsPlugin()] if self._saves else []
         agent = LlmAgent(name="root", model=ScriptedLlm(respond=self._respond), tools=[self.note])
         runner = Runner(
             app=App(name="app", root_agent=agent, plugins=plugins),

@@ -57,7 +57,8 @@ class World:
 
     def run_log(self) -> RunLog:
         """In the engine's database if that is one for many workers."""
-        return PostgresRunLog(self.kept) if (self.kept or "").startswith("postgres") else MemoryRunLog()
+        url = self.kept or ""
+        return PostgresRunLog(url) if url.startswith("postgres") else MemoryRunLog()
 
     async def wait(self) -> None:
         self.reached.set()

@@ -143,7 +143,7 @@ def transactions(url: str) -> int:
 
 def count(url: str, statement: str) -> int:
     with psycopg.connect(url) as connection:
-        row = connection.execute(statement).fetchone()  # type: ignore[call-overload]
+        row = connection.execute(statement).fetchone()
     assert row is not None
     return int(row[0])
 

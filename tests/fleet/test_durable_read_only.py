@@ -66,7 +66,7 @@ def read_only(database: Postgres, url: str) -> Iterator[None]:
 
 def set_read_only(url: str, value: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")  # type: ignore[arg-type]
+        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
         connection.execute("SELECT pg_reload_conf()")
     while True:
         with psycopg.connect(url, autocommit=True) as connection:
@@ -97,6 +97,7 @@ def test_no_tool_runs_after_the_page_was_told_the_end(ends: str, redis: RedisSer
             assert any("tool-input-available" in line for line in lines)
             until((tmp_path / "deeds").exists)
             with read_only(database, kept):
+                refused: httpx.Response | None
                 match ends:
                     case "stop":
                         refused = httpx.post(f"{chat}/stop", timeout=HANG)

@@ -94,7 +94,7 @@ class Worker:
         """What the agent has said in the last message, and how it ended."""
         messages = await self.service.history(chat_id, user_id=USER)
         assert messages is not None
-        return "".join(part.get("text", "") for part in messages[-1]["parts"])
+        return "".join(str(part.get("text", "")) for part in messages[-1]["parts"])
 
     def crash(self) -> None:
         """Nothing that it does from now on is kept."""
@@ -120,7 +120,7 @@ async def crash_with(office: Office, times: int, *chats: str) -> None:
     for number in range(times):
         async with office.worker(launched=bool(number)) as worker:
             for chat_id in chats if not number else ():
-                await worker.say(chat_id)
+                _ = await worker.say(chat_id)
             for chat_id in chats:
                 await office.asked_for(chat_id, number + 1)
             worker.crash()
@@ -164,7 +164,7 @@ async def test_workers_that_end_in_order_are_no_crashes() -> None:
     for number in range(8):
         async with office.worker() as worker:
             if not number:
-                await worker.say("c1")
+                _ = await worker.say("c1")
             await office.asked_for("c1", number + 1)
     office.gate("c1").set()
     async with office.worker() as worker:
@@ -177,7 +177,7 @@ async def test_a_worker_that_is_killed_while_it_ends_is_no_crash() -> None:
     for number in range(5):
         async with office.worker() as worker:
             if not number:
-                await worker.say("c1")
+                _ = await worker.say("c1")
             await office.asked_for("c1", number + 1)
             draining = asyncio.create_task(worker.service.drain())
             await until(lambda: all(set(kept.executions.values()) == {"left"} for kept in office.kept.runs.values()))
@@ -208,7 +208,7 @@ async def test_workers_that_were_only_paused_are_no_crashes() -> None:
         for number in range(5):
             worker = await stack.enter_async_context(office.worker())
             if not number:
-                await worker.say("c1")
+                _ = await worker.say("c1")
             await office.asked_for("c1", number + 1)
             if sleeping is not None:  # it wakes up, and finds that another worker has the chat
                 sleeping.service.runs.run.lease_lost()
@@ -270,7 +270,7 @@ async def test_a_suspect_waits_until_other_runs_have_ended() -> None:
     office = Office()
     async with office.worker(launched=False) as worker:
         worker.engine.is_paused = True
-        await worker.say("busy")
+        _ = await worker.say("busy")
         await office.asked_for("busy", 1)
         log, office.log = office.log, MemoryRunLog()
         await crash_with(office, 2, "bad")
@@ -289,7 +289,7 @@ async def test_a_busy_worker_leaves_a_suspect_to_an_idle_one() -> None:
     office = Office()
     async with office.worker() as busy:
         busy.engine.is_paused = True
-        await busy.say("busy")
+        _ = await busy.say("busy")
         await office.asked_for("busy", 1)
         log, office.log = office.log, MemoryRunLog()
         await crash_with(office, 2, "bad")
@@ -341,7 +341,7 @@ async def test_a_run_that_is_stopped_again_keeps_its_chat_until_it_is_forgotten(
     monkeypatch.setattr(_run, "STOP_TIMEOUT", 0.01)
     office = Office()
     async with office.worker() as worker:
-        await worker.say("c1")
+        _ = await worker.say("c1")
         await office.asked_for("c1", 1)
         worker.engine.error = ConnectionError("away")
         for _ in range(3):
