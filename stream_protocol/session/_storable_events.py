@@ -64,7 +64,9 @@ def make_storable(event: Event, state_writers: Mapping[str, Collection[str]]) ->
         event.custom_metadata = _lossy(event.custom_metadata, f"Metadata of {event.author}", problems)
     for call in event.get_function_calls():
         if call.name in (REQUEST_CONFIRMATION, REQUEST_INPUT):
-            call.args = _lossy(call.args, f"The arguments of {call.name}", problems)
+            args = _lossy(call.args, f"The arguments of {call.name}", problems)
+            # A question waits also if its schema is too deep.
+            call.args = {key: _kept(value) for key, value in (call.args or {}).items()} if args is None else args
     for confirmation in event.actions.requested_tool_confirmations.values():
         if confirmation.payload is not None:
             confirmation.payload = _lossy(confirmation.payload, "The payload of a confirmation", problems)
@@ -112,6 +114,11 @@ def _lossy(value: Any, what: str, problems: list[str]) -> Any:
         return _stored(value)
     except UnrepresentableValueError as error:
         problems.append(f"{what} cannot be stored in whole. {error}")
+    return _kept(value)
+
+
+def _kept(value: Any) -> Any:
+    """The value as plain JSON, with ``None`` for what has no JSON form; ``None`` if it is too deep."""
     try:
         return _stored(json_value(value, lossy=True))
     except UnrepresentableValueError:

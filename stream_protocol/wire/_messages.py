@@ -401,6 +401,8 @@ def _part(value: object, name: str) -> dict[str, Any]:
     kind = "tool-" if part["type"].startswith("tool-") else part["type"]
     for key in _REQUIRED_STRINGS.get(kind, ()):
         _require_string(part, name, key)
+    if kind == "file":
+        _check_optional(part, name, "filename", str)
     if kind in ("tool-", "dynamic-tool") and "approval" in part:
         approval = part["approval"] = _object(part["approval"], f"The approval in {name.lower()}")
         _require_string(approval, f"The approval in {name.lower()}", "id")

@@ -96,10 +96,17 @@ def test_schemas_are_written_if_asked(target: str) -> None:
 @pytest.mark.processes
 @pytest.mark.skipif(sys.platform == "win32", reason="has another C library")
 def test_what_an_agent_prints_goes_to_stderr(target: str, tmp_path: Path) -> None:
-    (tmp_path / "seats_app.py").write_text(f"{NOISE}\n{MODULE}\nprint('last')\n")
+    sources = {"quiet": MODULE, "loud": f"{NOISE}\n{MODULE}\nprint('last')\n"}
+    for name, source in sources.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "seats_app.py").write_text(source)
     command = [*COMMAND, "types", target]
-    done = subprocess.run(command, cwd=tmp_path, env=ENV, capture_output=True, text=True, check=False, timeout=HANG)
-    assert (done.returncode, done.stdout) == (0, run(target).stdout)
+    quiet, done = (
+        subprocess.run(command, cwd=tmp_path / name, env=ENV, capture_output=True, text=True, check=False, timeout=HANG)
+        for name in sources
+    )
+    assert (done.returncode, done.stdout) == (0, quiet.stdout)
+    assert "export type ChatMessage" in quiet.stdout
     printed = {"by print", "by write", "by number", "by a process", "by C", "by a thread", "at the end", "last"}
     assert printed <= {*done.stderr.splitlines()}
 

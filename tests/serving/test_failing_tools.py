@@ -248,6 +248,19 @@ async def test_callbacks_are_part_of_the_call(
     assert await chat.send() == expected
 
 
+def numbered() -> dict[Any, str]:
+    """Returns what ADK takes for no result."""
+    return {1: "a"}
+
+
+async def test_the_log_names_the_tool_whose_call_failed_behind_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await Chat(agent(Call("numbered"), tools=[numbered]), tmp_path).send() == {"numbered": FAILED}
+    (sentence,) = [text for text in caplog.messages if text.startswith("The tool numbered raised ")]
+    assert "response.1.[key]" in sentence
+
+
 @pytest.mark.parametrize(
     ("plugins", "expected"),
     [([Answering("answering")], {}), ([Changing("changing")], {"wait": UNFINISHED, "explode_later": FAILED})],

@@ -288,3 +288,12 @@ def test_an_event_of_a_tool_that_any_store_keeps_stays_as_it_is() -> None:
     before = event.model_dump()
     assert make_storable(event, {}) == []
     assert event.model_dump() == before
+
+
+def test_a_question_keeps_its_text_when_its_schema_is_too_deep() -> None:
+    args = {"message": "Which?", "response_schema": nested(300)}
+    call = types.FunctionCall(id="q", name="adk_request_input", args=args)
+    event = Event(author="root", content=types.Content(role="model", parts=[types.Part(function_call=call)]))
+    (text,) = make_storable(event, {})
+    assert "adk_request_input" in text
+    assert event.get_function_calls()[0].args == {"message": "Which?", "response_schema": None}

@@ -126,7 +126,7 @@ def failure(uri: str, error: Exception) -> str:
     causes = [*_causes(error)]
     if driver and driver not in _ASYNC_DRIVERS and isinstance(error, ValueError | ImportError):
         return _no_async_driver(backend, driver)
-    if driver and any(isinstance(cause, ImportError) for cause in causes):
+    if driver and any(_is_missing_package(cause) for cause in causes):
         return f"it needs the driver {driver}: pip install {_ASYNC_DRIVERS[driver]}"
     if driver and (not _has_valid_port(address) or any(type(cause).__name__ == "ArgumentError" for cause in causes)):
         return f"it is not a whole URI: write {backend}://user@host:5432/db"
@@ -156,6 +156,11 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while cause is not None:
         yield cause
         cause = cause.__cause__
+
+
+def _is_missing_package(cause: BaseException) -> bool:
+    # The oldest SQLAlchemy that is supported raises a ValueError where greenlet is missing.
+    return isinstance(cause, ImportError) or (isinstance(cause, ValueError) and "greenlet library" in str(cause))
 
 
 def _has_valid_port(address: SplitResult) -> bool:

@@ -21,15 +21,15 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 
 
 def find_origin(error: BaseException) -> Origin | None:
-    """The innermost tool, model or agent whose method was running.
+    """The innermost tool, model or agent whose method was running, or tool whose call was: its callbacks, its result.
 
     A tool that asks another agent is not the origin of what fails in that agent.
     """
     found: Origin | None = None
     for frame, _ in _frames(error):
-        running = frame.f_locals.get("self")
-        if isinstance(running, Origin):
-            found = running
+        known = frame.f_locals
+        running = [known.get("self"), known.get("tool") if "tool_context" in known else None]
+        found = next((one for one in running if isinstance(one, Origin)), found)
     return found
 
 
