@@ -76,9 +76,11 @@ def call(tool: str, text: str) -> Call:
     return Call(tool, {"text": text}, id=ID)
 
 
-async def executed(office: Office, *makes: Callable[[], BaseAgent], kept: int = 0) -> list[tuple[str, str, str]]:
-    """Servers one after the other, with these agents: the first ones end when a tool waits and so many
-    calls are kept; the last one lets all tools end. Returns the calls on the page with what they gave."""
+async def executed(
+    office: Office, *makes: Callable[[], BaseAgent], kept: int = 0, begun: int = 0
+) -> list[tuple[str, str, str]]:
+    """Servers one after the other, with these agents. The first ones end when a tool waits, so many calls are kept,
+    and so many tools have begun. The last one lets all tools end. Returns the calls on the page with what they gave."""
     first, last = makes[:-1], makes[-1]
     for number, make in enumerate(first):
         async with office.world.service(make(), run_config=WHOLE) as service:
@@ -86,6 +88,9 @@ async def executed(office: Office, *makes: Callable[[], BaseAgent], kept: int = 
                 _ = await begin(service)
             await soon(office.world.reached)
             await until_kept(kept)
+            async with asyncio.timeout(HANG):
+                while len(office.began) < begun:  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0.01)
         office.world.reached.clear()
     office.world.gate.set()
     async with office.world.service(last(), run_config=WHOLE) as service:
@@ -151,7 +156,7 @@ async def test_calls_of_one_answer_get_their_own_results(crashes: int, office: O
 
 async def test_a_call_that_did_not_end_is_not_mistaken_for_its_siblings(office: Office) -> None:
     turns = [call("slow", "a"), call("read", "a"), call("slow", "b")]
-    gave = await executed(office, *[lambda: office.agent(turns, "Done.")] * 2, kept=2)
+    gave = await executed(office, *[lambda: office.agent(turns, "Done.")] * 2, kept=2, begun=3)
     assert gave == [("read", "a", "read a")]
     assert office.began.count("read a") == 1
     assert {office.began.count(f"slow {text}") for text in "ab"} == {1}

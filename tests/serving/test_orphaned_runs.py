@@ -138,7 +138,7 @@ async def test_a_run_that_has_crashed_three_workers_is_ended(caplog: pytest.LogC
         async with office.worker() as worker:
             await office.forgotten()
             await worker.service.runs.free()
-            assert await worker.text("bad") == ""
+            assert await worker.text("bad") == "go to bad"
             again = await worker.say("bad", "and now to", "u2")
             await office.asked_for("bad", 4)
             office.gate("bad").set()
@@ -245,12 +245,13 @@ async def test_a_suspect_is_alone_on_its_worker_and_new_runs_wait_for_it() -> No
     await crash_with(office, 2, "bad")
     async with office.worker() as worker:
         await office.asked_for("bad", 3)
-        reading = await worker.say("new")
+        asking = asyncio.create_task(worker.say("new"))
         await asyncio.sleep(0.05)
+        assert not asking.done()
         assert office.asked["new"] == 0
         office.gate("bad").set()
         office.gate("new").set()
-        assert (await reading)[-1]["type"] == "finish"
+        assert (await (await asking))[-1]["type"] == "finish"
         await office.forgotten()
 
 
@@ -259,11 +260,13 @@ async def test_a_run_that_waits_for_a_suspect_can_be_stopped() -> None:
     await crash_with(office, 2, "bad")
     async with office.worker() as worker:
         await office.asked_for("bad", 3)
-        reading = await worker.say("new")
+        asking = asyncio.create_task(worker.say("new"))
+        await until(lambda: len(office.kept.runs) == 2)
         await worker.service.stop("new", user_id=USER)
-        assert (await reading)[-1]["type"] == "abort"
+        assert (await (await asking))[-1]["type"] == "abort"
         await until(lambda: len(office.kept.runs) == 1)
-        assert office.asked["new"] == 0
+        assert await worker.text("new") == "go to new"
+        assert office.asked["bad"] == 3
 
 
 async def test_a_suspect_waits_until_other_runs_have_ended() -> None:
