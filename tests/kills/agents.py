@@ -321,9 +321,7 @@ def desk() -> BaseAgent:
             AgentTool(agent("sage", ScriptedLlm(respond=lambda _: ["I ", Wait(PACE), "know."]), tools=())),
             request_input,
         ],
-        sub_agents=[
-            agent("expert", saying(expert), disallow_transfer_to_parent=True, disallow_transfer_to_peers=True)
-        ],
+        sub_agents=[agent("expert", saying(expert), disallow_transfer_to_parent=True, disallow_transfer_to_peers=True)],
         after_agent_callback=linger,
     )
 

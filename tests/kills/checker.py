@@ -58,7 +58,7 @@ class Checker:
                     yield f"ends: not one terminal, at the end: {reading.told()}"
             elif reading.cut is None and reading.ended is not None:
                 yield f"ends: without a terminal: {reading.told()}"
-            elif reading.cut not in {None, "left"} and not self._excused(reading.begun, reading.ended or reading.begun):
+            elif not reading.has_left and not self._excused(reading.begun, reading.ended or reading.begun):
                 yield f"cut without a fault: {reading.told()}"
             if reading.ends_in == "error" and not self._house.schedule.breaks_stores:
                 yield f"error: {reading.told()}"
@@ -68,20 +68,20 @@ class Checker:
     def _reloads(self) -> Iterator[str]:
         """A page that is reloaded shows what was answered with 200."""
         asked = [each for each in self._readings if each.is_post and each.status == 200]
-        if self._visitor.deletions or any(each.said["messageId"] for each in asked if each.said["message"]["role"] == "user"):
+        if self._visitor.deletions or any(
+            each.said["messageId"] for each in asked if each.said["message"]["role"] == "user"
+        ):
             return
         for said in self._visitor.said:
             answered = min((each.answered or 0 for each in asked if self._says(each, said)), default=float("inf"))
             for reading in self._readings:
-                if reading.is_history and reading.begun > answered and reading.status in {200, 404}:
-                    if reading.cut is None and said.words not in reading.text:
-                        yield f"reload: {said.words!r} was answered at {answered % 1000:.3f} and is not in: {reading.told()}"
+                is_whole = reading.is_history and reading.status in {200, 404} and reading.cut is None
+                if is_whole and reading.begun > answered and f'"{said.words}"' not in reading.text:
+                    yield f"reload: {said.words!r} was answered at {answered % 1000:.3f}, not in {reading.told()}"
 
     def _excused(self, begun: float, ended: float) -> bool:
         """Whether a fault can be felt in this time."""
-        return any(
-            trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles
-        )
+        return any(trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles)
 
     def _was_stopped(self, reading: Reading) -> bool:
         """Whether somebody asked for something else before it ended."""
@@ -122,7 +122,8 @@ class Checker:
         for index, message in enumerate(self._stored):
             if message["role"] != "user":
                 continue
-            said = next((each for each in self._visitor.said if each.words in json.dumps(message)), None)
+            spoken = [part["text"] for part in message["parts"] if part["type"] == "text"]
+            said = next((each for each in self._visitor.said if [each.words] == spoken), None)
             if said is None:
                 yield f"nobody said {message}"
                 continue
@@ -158,6 +159,10 @@ class Checker:
             if said["message"]["role"] != "user":
                 continue
             text = next(part["text"] for part in said["message"]["parts"] if part["type"] == "text")
+            if (edited := said["messageId"]) in words:  # with all that came after it
+                ids = [*words]
+                for each in ids[ids.index(edited) :]:
+                    del words[each]
             words[said["message"]["id"]] = text
         at_once = any(
             each.is_post and each.begun < deletion.answered and (each.ended or each.begun) > deletion.sent
@@ -227,7 +232,11 @@ class Checker:
 
 def parts(message: Any) -> list[Any]:
     return [
-        (part["type"], part.get("state"), str(part.get("text") or part.get("url") or part.get("output") or part.get("errorText") or part.get("data")))
+        (
+            part["type"],
+            part.get("state"),
+            str(part.get("text") or part.get("url") or part.get("output") or part.get("errorText") or part.get("data")),
+        )
         for part in without_approvals([message])[0]["parts"]
     ]
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import httpx
 from dbos import DBOSClient
+from sqlalchemy import NullPool, create_engine, text
 
 from tests.fleet.workers import Worker
 from tests.kills.kinds import BEGUN, SESSIONS
@@ -63,8 +64,10 @@ class KillWorker(Worker):
 
 @dataclass
 class Trouble:
-    """A fault that was done; or that nobody did: a machine so busy that a worker could not renew its leases. Times are of
-    the machine's monotonic clock."""
+    """A fault that happened. ``busy``: nobody injected it, but a worker could not renew its leases in time.
+
+    Times are of the machine's monotonic clock.
+    """
 
     harm: Harm | Literal["busy"]
     worker: int | None
@@ -131,6 +134,16 @@ class House:
         """What tools have written."""
         file = self.folder / BEGUN
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def dump(self, chat: str) -> None:
+        """Writes the events of a session beside the logs, for who looks for the cause."""
+        url = self.databases["sessions"].replace("postgresql:", "postgresql+psycopg:")
+        engine = create_engine(url, poolclass=NullPool)
+        query = text("SELECT event_data FROM events WHERE session_id = :chat ORDER BY timestamp")
+        with engine.connect() as connection:
+            rows = connection.execute(query, {"chat": chat}).scalars().all()
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        (self.folder / f"{chat}.jsonl").write_text("\n".join(lines))
 
     def logged(self) -> list[dict[str, Any]]:
         """What the workers have logged as errors, and that one has ended in one."""

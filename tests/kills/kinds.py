@@ -41,9 +41,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "where": Kind(
         "desk", "an answer of the page", ("Where {key}? ", "tool-where", "Done {key}."), {"where": {"output": "Oslo"}}
     ),
-    "diary": Kind(
-        "desk", "a tool to sign in to", ("Dear {key}. ", "tool-read_diary", "tool-adk_request_credential")
-    ),
+    "diary": Kind("desk", "a tool to sign in to", ("Dear {key}. ", "tool-read_diary", "tool-adk_request_credential")),
     "ask": Kind("desk", "another agent", ("Ask {key}. ", "I know {key}. ", "tool-note", "Done {key}.")),
     "draw": Kind("desk", "a file", ("Look {key}. ", "tool-draw", "file", "Done {key}.")),
     "picture": Kind("desk", "", ("Look {key}. ", "file", "Done {key}.")),
@@ -55,9 +53,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         {"adk_request_input": {"output": {"name": "Ann"}}},
     ),
     "args": Kind("desk", "an argument that is streamed", ("So {key}. ", "tool-note", "Done {key}.")),
-    "loop": Kind(
-        "loop", "a loop", ("tool-note", "Round 1 {key}. ", "tool-note", "Round 2 {key}. ", "Done {key}.")
-    ),
+    "loop": Kind("loop", "a loop", ("tool-note", "Round 1 {key}. ", "tool-note", "Round 2 {key}. ", "Done {key}.")),
     "line": Kind("line", "one agent after the other", introductions("first", "second")),
     "side": Kind("side", "agents at once", introductions("left", "right"), any_order=True),
     "calls": Kind(

@@ -47,9 +47,13 @@ STORES: Final[dict[World, Sequence[Harm]]] = {
 
 @dataclass(frozen=True)
 class Visit:
-    """What a user says, and does while it is answered. ``deed``: that, ``after`` so long, counted ``since``. ``then``: the
-    kind of the new words, or of those that an edit puts in their place. ``worker``: which one a page asks, and another
-    tab."""
+    """A message of the user, and what the user does while the agent answers.
+
+    ``deed``: that action; it begins ``after`` seconds, counted ``since`` a moment.
+    ``then``: the kind of the new message, or of the message that an edit puts in place of the first.
+    ``worker``, ``other_worker``: the workers that the page asks, and that a second tab asks.
+    ``ways``, ``pauses``: how and how soon the page comes back when a worker is lost; used in turn.
+    """
 
     kind: str
     file: bool

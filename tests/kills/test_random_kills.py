@@ -1,6 +1,7 @@
-"""Workers that are killed at any moment, before real clients that come back: nothing is lost and nothing is done twice.
+"""Workers are killed at random moments, and real clients come back: nothing is lost, and nothing is done twice.
 
-``make kills``; ``SEED=7`` or ``SEEDS="7 8"`` for other conversations, ``KILLS_RECORD=FILE`` for a line of JSON about each.
+Run with ``make kills``. ``SEED=7`` or ``SEEDS="7 8"`` draws other schedules than the fixed ones. ``KILLS_RECORD=FILE``
+appends a line of JSON about each schedule to that file.
 """
 
 import asyncio
@@ -57,6 +58,7 @@ async def test_nothing_is_lost_and_nothing_is_done_twice(seed: int, tmp_path: Pa
             found += wrong
             if wrong:
                 told += ["", visitor.id, *(reading.told() for reading in readings)]
+                house.dump(visitor.id)
         found += errors_logged(house)
     told += [
         f"{trouble.begun % 1000:.3f} {trouble.harm} {trouble.worker} until {trouble.ended % 1000:.3f}"

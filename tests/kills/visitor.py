@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count, cycle
 from typing import Any, Final
 from uuid import uuid4
@@ -72,6 +72,11 @@ class Reading:
         )
 
     @property
+    def has_left(self) -> bool:
+        """Whether the page was left while it came."""
+        return self.cut == "left" or (self.cut or "").startswith("AbortError")
+
+    @property
     def ends_in(self) -> str | None:
         chunks = self.chunks if self.is_stream and self.is_over else ()
         return chunks[-1]["type"] if chunks else None
@@ -89,7 +94,9 @@ class Reading:
         kinds = [chunk["type"] for chunk in self.chunks] if self.is_stream else []
         error = [chunk.get("errorText") for chunk in self.chunks if chunk["type"] == "error"] if self.is_stream else ""
         rest = "" if self.status in {200, 202, 204} else self.text[:120]
-        return f"{took} {what} :{self.port} {self.status} {len(kinds)} chunks {kinds[-2:]} {error} {self.cut or ''} {rest}"
+        return (
+            f"{took} {what} :{self.port} {self.status} {len(kinds)} chunks {kinds[-2:]} {error} {self.cut or ''} {rest}"
+        )
 
     def _summary(self) -> str:
         said = self.said
@@ -299,7 +306,9 @@ class Visitor:
             if accepted is None or accepted:
                 way = next(ways)
                 can_repeat = accepted is not None and visit.deed not in {"edit", "delete"}
-                tab = await (self.open(tab.worker, of=tab) if way == "repeat" and can_repeat else self.reload(tab.worker))
+                tab = await (
+                    self.open(tab.worker, of=tab) if way == "repeat" and can_repeat else self.reload(tab.worker)
+                )
             else:
                 tab = await self.open(tab.worker, of=tab)
 
