@@ -84,13 +84,21 @@ class Checker:
         return any(trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles)
 
     def _was_stopped(self, reading: Reading) -> bool:
-        """Whether somebody asked for something else before it ended."""
+        """Whether the user asked for something else before it ended. A repeated request stops no later one."""
         assert reading.ended is not None
+        first: dict[str | None, float] = {}
+        for each in self._readings:
+            if each.is_post:
+                first.setdefault(each.body, each.begun)
         others = [
             each
             for each in self._readings
             if each.begun < reading.ended
-            and (each.method == "DELETE" or each.path.endswith("/stop") or (each.is_post and each.body != reading.body))
+            and (
+                each.method == "DELETE"
+                or each.path.endswith("/stop")
+                or (each.is_post and first[each.body] > first.get(reading.body, -1.0))
+            )
         ]
         if reading.is_resume:
             posts = {each.body for each in self._readings if each.is_post and each.begun < reading.ended}
@@ -123,10 +131,11 @@ class Checker:
             if message["role"] != "user":
                 continue
             spoken = [part["text"] for part in message["parts"] if part["type"] == "text"]
-            said = next((each for each in self._visitor.said if [each.words] == spoken), None)
-            if said is None:
+            known = next((each for each in self._visitor.said if [each.words] == spoken), None)
+            if known is None:
                 yield f"nobody said {message}"
                 continue
+            said = known
             if said.file and not any(part["type"] == "file" for part in message["parts"]):
                 yield f"file: {said.words!r} has no file any more: {message['parts']}"
             answers = self._stored[index + 1 :]
@@ -161,8 +170,8 @@ class Checker:
             text = next(part["text"] for part in said["message"]["parts"] if part["type"] == "text")
             if (edited := said["messageId"]) in words:  # with all that came after it
                 ids = [*words]
-                for each in ids[ids.index(edited) :]:
-                    del words[each]
+                for taken_back in ids[ids.index(edited) :]:
+                    del words[taken_back]
             words[said["message"]["id"]] = text
         at_once = any(
             each.is_post and each.begun < deletion.answered and (each.ended or each.begun) > deletion.sent

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import os
+import signal
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -166,13 +168,15 @@ class House:
             self.workers[worker].start()
 
     async def _pause(self, worker: int, seconds: float) -> None:
+        """Pauses the process of a worker. Another fault may kill it meanwhile, and start another one."""
         paused = self.workers[worker]
-        if paused.running:
-            paused.freeze()
-            pid = paused.pid
-            await asyncio.sleep(seconds)
-            if paused.running and paused.pid == pid:
-                paused.thaw()
+        if not paused.running:
+            return
+        pid = paused.pid
+        paused.freeze()
+        await asyncio.sleep(seconds)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
     async def mend(self) -> None:
         """All workers are there."""
