@@ -107,9 +107,9 @@ class KillPage extends Page {
     this.chat.sendMessage({ text, files });
   }
 
-  /** Whether there is something to edit and to regenerate. */
-  shows_words() {
-    return this.chat.messages.some(({ role }) => role === 'user');
+  /** The text of the user's last message, which can be edited and regenerated; null if there is none. */
+  words() {
+    return this.chat.messages.findLast(({ role }) => role === 'user')?.parts.find(({ type }) => type === 'text')?.text ?? null;
   }
 
   edit({ text }) {

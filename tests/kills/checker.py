@@ -60,7 +60,8 @@ class Checker:
                 yield f"ends: without a terminal: {reading.told()}"
             elif not reading.has_left and not self._excused(reading.begun, reading.ended or reading.begun):
                 yield f"cut without a fault: {reading.told()}"
-            if reading.ends_in == "error" and not self._house.schedule.breaks_stores:
+            excused = self._house.schedule.breaks_stores or self._was_stopped(reading)
+            if reading.ends_in == "error" and not excused:
                 yield f"error: {reading.told()}"
             if reading.ends_in == "abort" and not self._was_stopped(reading):
                 yield f"abort: {reading.told()}"
@@ -168,9 +169,10 @@ class Checker:
             if said["message"]["role"] != "user":
                 continue
             text = next(part["text"] for part in said["message"]["parts"] if part["type"] == "text")
-            if (edited := said["messageId"]) in words:  # with all that came after it
+            again = said["message"]["id"] if said["trigger"] == "regenerate-message" else said["messageId"]
+            if again in words:  # what came after it is taken back
                 ids = [*words]
-                for taken_back in ids[ids.index(edited) :]:
+                for taken_back in ids[ids.index(again) :]:
                     del words[taken_back]
             words[said["message"]["id"]] = text
         at_once = any(
@@ -211,6 +213,8 @@ class Checker:
             stored = kept.get(message["id"])
             if later or message["role"] != "assistant" or self._visitor.deletions:
                 continue
+            if not parts(message) and not (stored and parts(stored)):
+                continue  # only calls whose arguments never completed, which no history has
             if stored is None:
                 if any(part["type"] != "step-start" for part in message["parts"]):
                     yield f"not stored: {message}: {last.told()}"

@@ -253,7 +253,7 @@ class Visitor:
             case "edit":
                 other = await self.open(visit.other_worker, stored=True)
                 new = Said(visit.then, f"{said.key}e", visit.approves, file=False)
-                if await other.do("shows_words"):
+                if await other.do("words") is not None:
                     said.disturbed = True
                     self.said.append(new)
                     self.supersede(other)
@@ -261,10 +261,13 @@ class Visitor:
                     return await self.follow(other, visit, new)
             case "regenerate":
                 other = await self.open(visit.other_worker, stored=True)
-                if await other.do("shows_words"):
+                words = await other.do("words")
+                if words is not None:
+                    last = next(each for each in self.said if each.words == words)  # it may be an earlier one
+                    said.disturbed = said is not last
                     self.supersede(other)
                     await other.do("regenerate")
-                    return await self.follow(other, visit, said)
+                    return await self.follow(other, visit, last)
         return None
 
     def supersede(self, tab: Tab | None = None) -> None:
