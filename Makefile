@@ -15,7 +15,7 @@ ROUNDS ?= 3
 MINUTES ?= 10
 
 # Sets are in the same order in each run of the tests.
-test test-python test-oldest test-versions attack fleet soak samples: export PYTHONHASHSEED = 0
+test test-python test-oldest test-versions attack fleet kills soak samples: export PYTHONHASHSEED = 0
 
 # A module is compiled once, not by every worker and server of the tests.
 unexport PYTHONDONTWRITEBYTECODE
@@ -39,14 +39,14 @@ MEET_ADK := $(addprefix tests/,convert session serving recording check replay_se
 # As tests/conftest.py orders them: not the files with most tests first.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # What is heavy has a target of its own.
-LIGHT := not attacks and not fleet and not samples and not frontends and not pages and not release and not site and not soak
+LIGHT := not attacks and not fleet and not kills and not samples and not frontends and not pages and not release and not site and not soak
 PYTHON_ALONE := not node and not browser and not store and not processes and $(LIGHT)
 # The tools under test run on Node 20.19 and later.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || (a == 20 && b >= 19) ? 1 : "")' 2>/dev/null)
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 FRONTENDS_READY := $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends pages attack fleet soak samples release site hunt check static coverage bench lock page clean python-there node-missing
+.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends pages attack fleet kills soak samples release site hunt check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +95,9 @@ test: setup  ## every test; make test ARGS="-k name" for some
 
 fleet: setup  ## real servers with Redis, PostgreSQL and nginx, killed and frozen; FLEET_SECONDS=600: for longer
 	$(BIN)/python -m pytest -m fleet -n 4 $(BY_FILE) $(ARGS)
+
+kills: setup  ## workers killed at any moment before real clients that come back; SEEDS="7 8": other conversations than the fixed ones
+	KILLS_SEEDS="$(or $(SEEDS),$(SEED))" $(BIN)/python -m pytest -m kills -n 2 $(ARGS)
 
 soak: setup  ## thousands of chats before two workers: what they leave behind; MINUTES=10
 	@mkdir -p build

@@ -25,20 +25,21 @@ ENV: Final = {**os.environ, "PYTHONPATH": str(ROOT)}
 """For such a Python, in whatever folder."""
 
 FORKS: Final = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(
-    [
-        "google.adk.runners",
-        "redis.asyncio.cluster",
-        "sqlalchemy.ext.asyncio",
-        "stream_protocol.recording",
-        "stream_protocol.replay_server",
-        "stream_protocol.serving._service",
-        "stream_protocol.serving.adk_runner._load_target",
-        "stream_protocol.serving.adk_runner._session_services",
-        "stream_protocol.serving.http._uvicorn_server",
-        "stream_protocol.testing",
-    ]
-)
+PRELOADED: Final = [
+    "google.adk.runners",
+    "redis.asyncio.cluster",
+    "sqlalchemy.ext.asyncio",
+    "stream_protocol.recording",
+    "stream_protocol.replay_server",
+    "stream_protocol.serving._service",
+    "stream_protocol.serving.adk_runner._load_target",
+    "stream_protocol.serving.adk_runner._session_services",
+    "stream_protocol.serving.http._uvicorn_server",
+    "stream_protocol.testing",
+]
+"""What servers need."""
+
+FORKS.set_forkserver_preload(PRELOADED)
 
 
 class PythonModule:

@@ -80,9 +80,10 @@ def adk_part(text_or_file: TextOrFile) -> types.Part:
 def stored_parts(event: Event, exchange: Sequence[Event]) -> list[types.Part | SavedFile]:
     """What a stored user event consists of, in its order; references to artifacts are left out.
 
-    ``exchange``: the event and those up to the next user message. The plugin lists each artifact there, with its newest
-    version; it saves files of the same name as consecutive versions. ``save_input_blobs_as_artifacts``
-    lists nothing, but names an artifact after the invocation and the part's index, and the line of text says so.
+    ``exchange``: the event and those up to the next user message. The plugin lists each artifact in the agent's first
+    event, with its newest version; until that is stored, the version is not known. It saves files of the same name as
+    consecutive versions. ``save_input_blobs_as_artifacts`` lists nothing, but names an artifact after the invocation
+    and the part's index, and the line of text says so.
     """
     versions: dict[str, int] = {}
     event = _whole_speech(event, exchange)
@@ -95,7 +96,7 @@ def stored_parts(event: Event, exchange: Sequence[Event]) -> list[types.Part | S
             found.append(part)
             continue
         name, numbered = file.filename, f"artifact_{event.invocation_id}_{index}"
-        artifact = name if name is not None and name in versions and numbered not in part.text else numbered
+        artifact = numbered if name is None or numbered in part.text else name
         version = max(0, versions.get(artifact, 0) - later_files[artifact])
         later_files[artifact] += 1
         found.append(

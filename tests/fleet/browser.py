@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from stream_protocol.wire import AiSdkVersion
@@ -96,11 +97,52 @@ class Page:
         return await self._browser.ask(do=what, page=self._name, **command)
 
 
-class Browser:
-    """All pages of a test. A command is done when the next one is taken."""
+class Pages:
+    """The process in which pages are. Commands to one page are done one after the other, those to several at once."""
 
-    def __init__(self, process: asyncio.subprocess.Process, url: str, ai_sdk: AiSdkVersion, user: str | None) -> None:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._numbers = count()
+        self._reading = asyncio.create_task(self._read())
+
+    async def ask(self, **command: Any) -> Any:
+        """Returns what is done. A command that is waited for no longer is done all the same."""
+        assert self._process.stdin is not None
+        assert not self._reading.done(), f"the pages have gone at {command}"
+        number = next(self._numbers)
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        self._process.stdin.write(json.dumps({"n": number, **command}).encode() + b"\n")
+        try:
+            async with asyncio.timeout(HANG):
+                return await answer
+        except TimeoutError as error:
+            raise AssertionError(f"it hangs: {command}") from error
+
+    async def aclose(self) -> None:
+        self._reading.cancel()
+        await asyncio.wait([self._reading])
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        async for line in self._process.stdout:
+            said = json.loads(line)
+            answer = self._asked.pop(said["n"])
+            if answer.done():
+                continue
+            if "failed" in said:
+                answer.set_exception(AssertionError(said["failed"]))
+            else:
+                answer.set_result(said["done"])
+        for answer in self._asked.values():
+            answer.set_exception(AssertionError("the pages have gone"))
+
+
+class Browser:
+    """All pages of a test that ask one address."""
+
+    def __init__(self, pages: Pages, url: str, ai_sdk: AiSdkVersion, user: str | None) -> None:
+        self.ask = pages.ask
         self._url = url
         self._ai_sdk = ai_sdk
         self._user = user
@@ -127,29 +169,28 @@ class Browser:
         await page.resume()
         return page
 
-    async def ask(self, **command: Any) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(command).encode() + b"\n")
-        async with asyncio.timeout(HANG):
-            line = await self._process.stdout.readline()
-        assert line, f"the pages have gone at {command}"
-        return json.loads(line)
+
+@asynccontextmanager
+async def pages_of(script: str, **env: str) -> AsyncIterator[Pages]:
+    """The pages of this script in the Node project. ``env``: further variables for Node."""
+    node = require_node_project(PROJECT)
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        node, PROJECT / "scripts" / script, stdin=pipe, stdout=pipe, limit=LINE_BYTES, env={**os.environ, **env}
+    )
+    pages = Pages(process)
+    try:
+        yield pages
+    finally:
+        await pages.aclose()
+        with suppress(ProcessLookupError):  # it has gone by itself
+            process.kill()
+        await process.communicate()
 
 
 @asynccontextmanager
 async def browser(url: str, ai_sdk: AiSdkVersion, *, user: str | None = None, **env: str) -> AsyncIterator[Browser]:
     """Pages of the servers behind this address. ``user``: in the header ``x-user`` of all they ask. ``env``: further
     variables for Node."""
-    node = require_node_project(PROJECT)
-    pipe = asyncio.subprocess.PIPE
-    script = PROJECT / "scripts" / "fleet-pages.mjs"
-    process = await asyncio.create_subprocess_exec(
-        node, script, stdin=pipe, stdout=pipe, limit=LINE_BYTES, env={**os.environ, **env}
-    )
-    try:
-        yield Browser(process, url, ai_sdk, user)
-    finally:
-        with suppress(ProcessLookupError):  # it has gone by itself
-            process.kill()
-        await process.communicate()
+    async with pages_of("fleet-pages.mjs", **env) as pages:
+        yield Browser(pages, url, ai_sdk, user)

@@ -232,6 +232,25 @@ async def test_an_upload_that_adk_saves_as_an_artifact_is_a_file_in_history(way:
     assert (await page.stored())[2:] == page.messages[2:]
 
 
+async def test_the_link_to_an_upload_is_right_before_the_agent_has_stored_anything() -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def wait(callback_context: CallbackContext) -> None:
+        begun.set()
+        await go_on.wait()
+
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["A cat."]), before_agent_callback=wait)
+    app = App(name="root", root_agent=agent, plugins=[SaveFilesAsArtifactsPlugin()])
+    page = Page(create_app(ChatService(app)))
+    sending = asyncio.create_task(page.send("what is this?", UPLOAD))
+    await soon(begun)
+    [said, *_] = await page.stored()
+    assert await loaded(page, said["parts"][0]["url"]) == PNG
+    go_on.set()
+    await sending
+    assert (await page.stored())[0] == said
+
+
 async def regenerate(page: Page) -> None:
     await page.regenerate()
 

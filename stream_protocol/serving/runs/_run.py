@@ -233,11 +233,15 @@ class Run:
             self._cancel()
 
     def lease_lost(self) -> None:
-        """Ends the response and the run at once: the lease is lost, so another run may hold it."""
+        """Ends the response and the run at once: the lease is lost, so another run may hold it.
+
+        A run that another worker can take up gets no abort signal: ADK would store that its calls were stopped.
+        """
         lease_losses.add(1)
         self.observer.error = LeaseLostError()
-        if self.can_be_taken_up:
+        if self.can_be_taken_up and not self.log.closed:
             self.leave()
+            return
         self._end(partial(_fail, self.observer.error))
         self.abort_signal.set()
         self._cancel()

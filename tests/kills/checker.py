@@ -1,0 +1,266 @@
+"""What was promised to visitors whose servers were killed, and what of it was not kept."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from tests.conformance.test_resume_against_client import without_approvals
+from tests.kills.house import AFTERMATH, House, moment
+from tests.kills.kinds import KINDS, unlike
+from tests.kills.visitor import SETTLING, TERMINALS, Reading, Said, Visitor
+
+ONCE: Final = frozenset({"book", "pay", "draw"})
+"""Tools that are not declared idempotent."""
+
+LONG: Final = 28.0
+"""Seconds that nobody may wait for an answer: a little less than a page waits for a run to be taken up."""
+
+
+class Checker:
+    """``stored``: the history when nothing runs any more; ``None`` if the chat is not there."""
+
+    def __init__(self, house: House, visitor: Visitor, readings: Sequence[Reading], stored: Any) -> None:
+        self._house = house
+        self._visitor = visitor
+        self._readings = readings
+        self._stored: list[Any] = stored or []
+        self._exists = stored is not None
+
+    def wrong(self) -> Iterator[str]:
+        for found in (
+            *self._visitor.wrong,
+            *self._reloads(),
+            *self._streams(),
+            *self._words(),
+            *self._answers(),
+            *self._pages(),
+            *self._tools(),
+            *self._stopped(),
+        ):
+            yield f"{self._visitor.id}: {found}"
+
+    def _streams(self) -> Iterator[str]:
+        """Each has one end, or was cut off by a fault; what ends in ``abort`` was stopped."""
+        for reading in self._readings:
+            allowed = {200, 204, 202, 404, 503, 0} if not reading.is_post else {200, 503, 0}
+            if reading.status not in allowed:
+                yield f"status: {reading.told()}"
+            if reading.answered is not None and reading.answered - reading.begun > LONG:
+                yield f"waited: {reading.told()}"
+            if reading.status == 503 and not self._excused(reading.begun, reading.answered or reading.begun):
+                yield f"refused: {reading.told()}"
+            if not reading.is_stream:
+                continue
+            ends = [chunk["type"] for chunk in reading.chunks if chunk["type"] in TERMINALS]
+            if reading.is_over:
+                if len(ends) != 1 or ends[0] != reading.ends_in:
+                    yield f"ends: not one terminal, at the end: {reading.told()}"
+            elif reading.cut is None and reading.ended is not None:
+                yield f"ends: without a terminal: {reading.told()}"
+            elif not reading.has_left and not self._excused(reading.begun, reading.ended or reading.begun):
+                yield f"cut without a fault: {reading.told()}"
+            excused = self._house.schedule.breaks_stores or self._was_stopped(reading)
+            if reading.ends_in == "error" and not excused:
+                yield f"error: {reading.told()}"
+            if reading.ends_in == "abort" and not self._was_stopped(reading):
+                yield f"abort: {reading.told()}"
+
+    def _reloads(self) -> Iterator[str]:
+        """A page that is reloaded shows what was answered with 200."""
+        asked = [each for each in self._readings if each.is_post and each.status == 200]
+        if self._visitor.deletions or any(
+            each.said["messageId"] for each in asked if each.said["message"]["role"] == "user"
+        ):
+            return
+        for said in self._visitor.said:
+            answered = min((each.answered or 0 for each in asked if self._says(each, said)), default=float("inf"))
+            for reading in self._readings:
+                is_whole = reading.is_history and reading.status in {200, 404} and reading.cut is None
+                if is_whole and reading.begun > answered and f'"{said.words}"' not in reading.text:
+                    yield f"reload: {said.words!r} was answered at {answered % 1000:.3f}, not in {reading.told()}"
+
+    def _excused(self, begun: float, ended: float) -> bool:
+        """Whether a fault can be felt in this time."""
+        return any(trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles)
+
+    def _was_stopped(self, reading: Reading) -> bool:
+        """Whether the user asked for something else before it ended. A repeated request stops no later one."""
+        assert reading.ended is not None
+        first: dict[str | None, float] = {}
+        for each in self._readings:
+            if each.is_post:
+                first.setdefault(each.body, each.begun)
+        others = [
+            each
+            for each in self._readings
+            if each.begun < reading.ended
+            and (
+                each.method == "DELETE"
+                or each.path.endswith("/stop")
+                or (each.is_post and first[each.body] > first.get(reading.body, -1.0))
+            )
+        ]
+        if reading.is_resume:
+            posts = {each.body for each in self._readings if each.is_post and each.begun < reading.ended}
+            others = [each for each in others if not each.is_post] or (others if len(posts) > 1 else [])
+        return any(each.ended is None or each.ended > reading.begun or not each.is_post for each in others)
+
+    def _words(self) -> Iterator[str]:
+        """What was answered with 200 is in the history once, with its whole answer."""
+        texts = Counter(
+            part["text"]
+            for message in self._stored
+            if message["role"] == "user"
+            for part in message["parts"]
+            if part["type"] == "text"
+        )
+        expected, is_sure = self._expected()
+        for said in self._visitor.said:
+            posts = [each for each in self._readings if each.is_post and self._says(each, said)]
+            accepted = any(each.status == 200 for each in posts)
+            times = texts[said.words]
+            if times > 1:
+                yield f"doubled: {said.words!r} is {times} times in the history"
+            if accepted and is_sure and said.words in expected and not times:
+                yield f"lost: {said.words!r} was answered with 200 and is not in the history"
+            if is_sure and times and said.words not in expected:
+                yield f"came back: {said.words!r} was taken back and is in the history"
+        if sum(texts.values()) > len(texts):
+            yield f"doubled: {texts}"
+        for index, message in enumerate(self._stored):
+            if message["role"] != "user":
+                continue
+            spoken = [part["text"] for part in message["parts"] if part["type"] == "text"]
+            known = next((each for each in self._visitor.said if [each.words] == spoken), None)
+            if known is None:
+                yield f"nobody said {message}"
+                continue
+            said = known
+            if said.file and not any(part["type"] == "file" for part in message["parts"]):
+                yield f"file: {said.words!r} has no file any more: {message['parts']}"
+            answers = self._stored[index + 1 :]
+            answer = answers[0] if answers and answers[0]["role"] == "assistant" else {"parts": []}
+            whole = not said.disturbed and not self._house.schedule.breaks_stores
+            found = unlike(KINDS[said.kind], said.key, answer, whole=whole)
+            if found is not None:
+                errors = [part.get("errorText") for part in answer["parts"] if "errorText" in part]
+                yield f"answer: {said.words!r}: {found} {errors}"
+
+    def _says(self, reading: Reading, said: Said) -> bool:
+        message = reading.said["message"]
+        return message["role"] == "user" and any(part.get("text") == said.words for part in message["parts"])
+
+    def _expected(self) -> tuple[list[str], bool]:
+        """The user's words that must be there, and whether that is sure: what was asked for at the same time may have
+        come in any order."""
+        first: dict[str, Reading] = {}
+        for each in self._readings:
+            if each.is_post and each.status == 200 and each.body is not None and each.body not in first:
+                first[each.body] = each
+        asked: list[tuple[float, Reading | None]] = [(each.answered or 0.0, each) for each in first.values()]
+        asked += [(each.answered, None) for each in self._visitor.deletions if each.status < 300]
+        words: dict[str, str] = {}
+        for _, reading in sorted(asked, key=lambda each: each[0]):
+            if reading is None:
+                words.clear()
+                continue
+            said = reading.said
+            if said["message"]["role"] != "user":
+                continue
+            text = next(part["text"] for part in said["message"]["parts"] if part["type"] == "text")
+            again = said["message"]["id"] if said["trigger"] == "regenerate-message" else said["messageId"]
+            if again in words:  # what came after it is taken back
+                ids = [*words]
+                for taken_back in ids[ids.index(again) :]:
+                    del words[taken_back]
+            words[said["message"]["id"]] = text
+        at_once = any(
+            each.is_post and each.begun < deletion.answered and (each.ended or each.begun) > deletion.sent
+            for deletion in self._visitor.deletions
+            for each in self._readings
+        )
+        return [*words.values()], not at_once
+
+    def _answers(self) -> Iterator[str]:
+        """An answer that was taken counts: no call waits that was answered with 200."""
+        stored = {
+            part["toolCallId"]: part for message in self._stored for part in message["parts"] if "toolCallId" in part
+        }
+        for reading in self._readings:
+            if not reading.is_post or reading.status != 200 or reading.ends_in == "error":
+                continue
+            message = reading.said["message"]
+            for part in message["parts"] if message["role"] == "assistant" else ():
+                kept = stored.get(part.get("toolCallId", ""))
+                answered = part.get("state") in {"approval-responded", "output-available"}
+                if kept and answered and kept["state"] in {"approval-requested", "input-available"}:
+                    yield f"answer lost: {part['type']} is {kept['state']}: {reading.told()}"
+                denied = part.get("approval", {}).get("approved") is False
+                if kept and denied and kept["state"] == "output-available":
+                    yield f"denial lost: {kept}: {reading.told()}"
+
+    def _pages(self) -> Iterator[str]:
+        """What a page shows at the end of a response is what is stored, if nothing else was asked for after that."""
+        kept = {message["id"]: message for message in self._stored}
+        for tab in self._visitor.tabs:
+            mine = [each for each in self._readings if each.page == tab.name and (each.is_post or each.is_resume)]
+            if tab.shown is None or not mine or mine[-1].ends_in is None or not tab.shown["messages"]:
+                continue
+            last = mine[-1]
+            later = any(each.is_post and each.page != tab.name and each.begun > last.begun for each in self._readings)
+            message = tab.shown["messages"][-1]
+            stored = kept.get(message["id"])
+            if later or message["role"] != "assistant" or self._visitor.deletions:
+                continue
+            if not parts(message) and not (stored and parts(stored)):
+                continue  # only calls whose arguments never completed, which no history has
+            if stored is None:
+                if any(part["type"] != "step-start" for part in message["parts"]):
+                    yield f"not stored: {message}: {last.told()}"
+            elif without_approvals([stored]) != without_approvals([message]):
+                mark = "live" if last.ends_in == "finish" else f"live ({last.ends_in})"
+                yield f"{mark}: shown {parts(message)}\n   stored {parts(stored)}\n   {last.told()}"
+
+    def _tools(self) -> Iterator[str]:
+        begun = [each for each in self._house.begun() if each["chat"] == self._visitor.id]
+        for (tool, call), times in Counter((each["tool"], each["call"]) for each in begun).items():
+            if tool in ONCE and times > 1:
+                yield f"ran twice: {tool} of call {call} began {times} times"
+        again = len({each.body for each in self._readings if each.is_post and each.said["trigger"] != "submit-message"})
+        for (tool, key), times in Counter((each["tool"], each["key"]) for each in begun).items():
+            if tool in ONCE and times > 1 + again:
+                yield f"ran twice: {tool} {key} began {times} times"
+
+    def _stopped(self) -> Iterator[str]:
+        for stop in self._visitor.stops:
+            if stop.status != 202:
+                continue
+            for each in self._house.begun():
+                later = each["at"] > stop.answered + SETTLING and each["key"].startswith(f"{stop.said.key}.")
+                posts = [post for post in self._readings if post.is_post and post.begun > stop.sent]
+                if later and not posts:
+                    yield f"stopped: {each} began {each['at'] - stop.answered:.2f} s after the stop was answered"
+
+
+def parts(message: Any) -> list[Any]:
+    return [
+        (
+            part["type"],
+            part.get("state"),
+            str(part.get("text") or part.get("url") or part.get("output") or part.get("errorText") or part.get("data")),
+        )
+        for part in without_approvals([message])[0]["parts"]
+    ]
+
+
+def errors_logged(house: House) -> Iterator[str]:
+    """What no fault explains."""
+    for record in house.logged():
+        at = moment(record)
+        explained = any(
+            trouble.harm != "kill" and (at is None or trouble.begun - 1 <= at <= trouble.ended + AFTERMATH)
+            for trouble in house.troubles
+        )
+        if not explained:
+            yield f"log: {json.dumps(record)[:1500]}"

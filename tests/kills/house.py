@@ -1,0 +1,238 @@
+"""Workers with an engine, and the stores that they share: killed, paused, restarted and made read-only."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+import asyncpg
+import httpx
+from dbos import DBOSClient
+from sqlalchemy import NullPool, create_engine, text
+
+from tests.fleet.workers import Worker
+from tests.kills.kinds import BEGUN, SESSIONS
+from tests.kills.schedule import LEASE, LOOK, Fault, Harm, Schedule
+from tests.postgres import Postgres
+from tests.processes import FORKS, HANG, PRELOADED
+from tests.redis_server import RedisServer, redis_server
+
+POLL: Final = 0.05
+
+MORE: Final = (
+    "aiosqlite",
+    "asyncpg",
+    "google.adk.agents.remote_a2a_agent",
+    "google.adk.artifacts",
+    "google.adk.plugins.save_files_as_artifacts_plugin",
+    "google.adk.sessions.database_session_service",
+    "google.adk.sessions.sqlite_session_service",
+    "google.adk.tools.agent_tool",
+    "google.adk.tools.authenticated_function_tool",
+    "psycopg",
+    "stream_protocol.cli._serve_agent",
+    "stream_protocol.durable",
+    "stream_protocol.serving.run_logs.postgres",
+)
+"""What these workers import besides others: they start again and again."""
+
+AFTERMATH: Final = 2 * LEASE + LOOK + 2.0
+"""Seconds for which a fault that is over may still be felt."""
+
+
+class KillWorker(Worker):
+    """A worker that logs in JSON, on stderr alone."""
+
+    def ready(self) -> None:
+        deadline = time.monotonic() + HANG
+        while True:
+            assert not self.died, self.log.read_text()[-4000:]
+            assert time.monotonic() < deadline, self.log.read_text()[-4000:]
+            try:
+                httpx.get(f"http://127.0.0.1:{self.port}/healthz", timeout=HANG)
+            except httpx.TransportError:
+                time.sleep(POLL)
+            else:
+                return
+
+
+@dataclass
+class Trouble:
+    """A fault that happened. ``busy``: nobody injected it, but a worker could not renew its leases in time.
+
+    Times are of the machine's monotonic clock.
+    """
+
+    harm: Harm | Literal["busy"]
+    worker: int | None
+    begun: float
+    ended: float = float("inf")
+
+
+@dataclass
+class House:
+    schedule: Schedule
+    folder: Path
+    workers: Sequence[KillWorker]
+    postgres: Postgres | None
+    redis: RedisServer | None
+    databases: dict[str, str]
+    """The URI of each store in PostgreSQL, by what is in it."""
+    engine: str
+    troubles: list[Trouble] = field(default_factory=list)
+
+    @property
+    def ports(self) -> list[int]:
+        return [worker.port for worker in self.workers]
+
+    async def harm(self, fault: Fault, asked: int) -> None:
+        """Does it, and mends it."""
+        worker = asked if fault.worker is None else fault.worker
+        trouble = Trouble(fault.harm, worker if fault.harm in {"kill", "pause"} else None, time.monotonic())
+        self.troubles.append(trouble)
+        try:
+            match fault.harm:
+                case "kill":
+                    await self._kill(worker, fault.seconds)
+                case "pause":
+                    await self._pause(worker, fault.seconds)
+                case "redis restarts":
+                    assert self.redis is not None
+                    self.redis.kill()
+                    await asyncio.to_thread(self.redis.start)
+                case "postgres restarts":
+                    assert self.postgres is not None
+                    await asyncio.to_thread(self.postgres.stop)
+                    await asyncio.to_thread(self.postgres.start)
+                case store:
+                    await self._read_only(self.databases[store.partition(" ")[0]], fault.seconds)
+        finally:
+            trouble.ended = time.monotonic()
+
+    def left_over(self) -> list[str]:
+        """The workflows that the engine has."""
+        client = DBOSClient(system_database_url=self.engine)
+        try:
+            return [f"{each.workflow_id} {each.status}" for each in client.list_workflows()]
+        finally:
+            client.destroy()
+
+    def notice_business(self) -> None:
+        """Notes the leases that were lost without a fault."""
+        for record in self.logged():
+            at = moment(record)
+            if at is not None and "The lease of run" in record["message"]:
+                self.troubles.append(Trouble("busy", record["worker"], at - LEASE, at))
+
+    def begun(self) -> list[dict[str, Any]]:
+        """What tools have written."""
+        file = self.folder / BEGUN
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def dump(self, chat: str) -> None:
+        """Writes the events of a session beside the logs, for who looks for the cause."""
+        url = self.databases["sessions"].replace("postgresql:", "postgresql+psycopg:")
+        engine = create_engine(url, poolclass=NullPool)
+        query = text("SELECT event_data FROM events WHERE session_id = :chat ORDER BY timestamp")
+        with engine.connect() as connection:
+            rows = connection.execute(query, {"chat": chat}).scalars().all()
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        (self.folder / f"{chat}.jsonl").write_text("\n".join(lines))
+
+    def logged(self) -> list[dict[str, Any]]:
+        """What the workers have logged as errors, and that one has ended in one."""
+        found: list[dict[str, Any]] = []
+        for number, worker in enumerate(self.workers):
+            for line in worker.log.read_text().splitlines():
+                try:
+                    record = json.loads(line)
+                except json.JSONDecodeError:
+                    record = {"severity": "ERROR" if line.startswith("Traceback") else "INFO", "message": line}
+                if record["severity"] not in {"INFO", "WARNING", "DEBUG"}:
+                    found.append({"worker": number, **record})
+        return found
+
+    async def _kill(self, worker: int, seconds: float) -> None:
+        """Starts it again after a while, unless somebody else has. It may be one that is about to start."""
+        self.workers[worker].kill()
+        await asyncio.sleep(seconds)
+        if not self.workers[worker].running:
+            self.workers[worker].start()
+
+    async def _pause(self, worker: int, seconds: float) -> None:
+        """Pauses the process of a worker. Another fault may kill it meanwhile, and start another one."""
+        paused = self.workers[worker]
+        if not paused.running:
+            return
+        pid = paused.pid
+        paused.freeze()
+        await asyncio.sleep(seconds)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+    async def mend(self) -> None:
+        """All workers are there."""
+        for worker in self.workers:
+            assert worker.running
+            await asyncio.to_thread(worker.ready)
+
+    async def _read_only(self, uri: str, seconds: float) -> None:
+        """As a primary is that has become a standby: its connections end, too, then and when it is one again."""
+        url = urlsplit(uri)
+        name = url.path.removeprefix("/")
+        connection = await asyncpg.connect(uri.replace(f"/{name}", "/postgres"))
+        ending = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1"
+        try:
+            await connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+            await connection.execute(ending, name)
+            await asyncio.sleep(seconds)
+            await connection.execute(f'ALTER DATABASE "{name}" RESET default_transaction_read_only')
+            await connection.execute(ending, name)
+        finally:
+            await connection.close()
+
+
+@asynccontextmanager
+async def housed(schedule: Schedule, folder: Path, postgres: Postgres) -> AsyncIterator[House]:
+    """The workers of a schedule, which are ready."""
+    FORKS.set_forkserver_preload([*PRELOADED, *MORE])
+    with ExitStack() as stack:
+        redis = stack.enter_context(redis_server(folder)) if schedule.world == "redis" else None
+        if schedule.world == "files":
+            databases = {"sessions": f"sqlite:///{folder}/chats.db", "engine": f"sqlite:///{folder}/runs.db"}
+            shared: tuple[str, ...] = ()
+        else:
+            stores = ("sessions", "engine", "log") if redis is None else ("sessions", "engine")
+            databases = {store: postgres.new_database() for store in stores}
+            shared = ("--run-log", redis.url if redis else databases["log"], "--lease", str(LEASE))
+        (folder / SESSIONS).write_text(databases["sessions"])
+        options = ("--durable", databases["engine"], "--idempotent-tool", "note", "--drain", "1", *shared)
+        log = ("--log-format", "json", "--log-whole", "stream_protocol", "--log-whole", "dbos")
+        many = ("--requests-per-minute", "100000", *log)
+        target = f"tests.kills.agents:serve_{schedule.root}"
+        workers = [KillWorker(folder, target, *options, *many) for _ in range(schedule.workers)]
+        server = None if schedule.world == "files" else postgres
+        house = House(schedule, folder, workers, server, redis, databases, databases["engine"])
+        for worker in workers:
+            stack.callback(worker.kill)
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            await asyncio.to_thread(worker.ready)
+        yield house
+
+
+def moment(record: dict[str, Any]) -> float | None:
+    """When a record was logged, by the monotonic clock."""
+    if "time" not in record:
+        return None
+    passed = time.time() - datetime.fromisoformat(record["time"]).timestamp()
+    return time.monotonic() - passed

@@ -1,0 +1,99 @@
+"""The kinds of conversations, as the test knows them: which agent has them, and what a page shows at their end."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+BEGUN: Final = "begun.jsonl"
+"""The file in which each tool writes that it begins."""
+
+SESSIONS: Final = "sessions.txt"
+"""The file with the URI of the session service."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``root``: the agent that has it. ``is_like``: its name in ``tests/durable/test_every_event.py``; empty for those
+    that are only here. ``shows``: the texts, with ``{key}``, and the types of the other parts of its whole answer.
+    ``asks``: what the page answers. ``any_order``: its agents speak at once."""
+
+    root: str
+    is_like: str
+    shows: Sequence[str]
+    asks: Mapping[str, Any] = field(default_factory=dict)
+    any_order: bool = False
+
+    def shown(self, key: str) -> list[str]:
+        return [part.format(key=key) for part in self.shows]
+
+
+def introductions(*names: str) -> tuple[str, ...]:
+    parts = ("I am {} {{key}}. ", "tool-note", "Done by {} {{key}}.")
+    return tuple(part.format(name) for name in names for part in parts)
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "turns": Kind("desk", "tools in turn", ("First {key}. ", "tool-note", "Then {key}. ", "tool-book", "Done {key}.")),
+    "once": Kind("desk", "tools at once", ("tool-book", "tool-book", "tool-note", "Done {key}.")),
+    "pay": Kind("desk", "an approval", ("Shall I {key}? ", "tool-pay", "Done {key}."), {"pay": True}),
+    "both": Kind("desk", "two approvals", ("tool-pay", "tool-pay", "Done {key}."), {"pay": True}),
+    "where": Kind(
+        "desk", "an answer of the page", ("Where {key}? ", "tool-where", "Done {key}."), {"where": {"output": "Oslo"}}
+    ),
+    "diary": Kind("desk", "a tool to sign in to", ("Dear {key}. ", "tool-read_diary", "tool-adk_request_credential")),
+    "ask": Kind("desk", "another agent", ("Ask {key}. ", "I know {key}. ", "tool-note", "Done {key}.")),
+    "draw": Kind("desk", "a file", ("Look {key}. ", "tool-draw", "file", "Done {key}.")),
+    "picture": Kind("desk", "", ("Look {key}. ", "file", "Done {key}.")),
+    "sage": Kind("desk", "an agent as a tool", ("Ask {key}. ", "tool-sage", "Done {key}.")),
+    "form": Kind(
+        "desk",
+        "a form",
+        ("Well {key}. ", "tool-adk_request_input", "Done {key}."),
+        {"adk_request_input": {"output": {"name": "Ann"}}},
+    ),
+    "args": Kind("desk", "an argument that is streamed", ("So {key}. ", "tool-note", "Done {key}.")),
+    "loop": Kind("loop", "a loop", ("tool-note", "Round 1 {key}. ", "tool-note", "Round 2 {key}. ", "Done {key}.")),
+    "line": Kind("line", "one agent after the other", introductions("first", "second")),
+    "side": Kind("side", "agents at once", introductions("left", "right"), any_order=True),
+    "calls": Kind(
+        "calls",
+        "callbacks",
+        ("data-greeting", "Hear {key}. ", "tool-tell", "data-note", "Done {key}.", "Visit", "data-greeting"),
+    ),
+    "shape": Kind("shape", "an answer of a given shape", ("Well {key}. ", "tool-note", '{{"city": "Oslo {key}"}}')),
+    "given": Kind("given", "a callback that calls", ("tool-note", "Done {key}.")),
+    "toolset": Kind("toolset", "tools to sign in to", ("tool-adk_request_credential",)),
+}
+
+_VISIT: Final = re.compile(r"Visit \d+\.")
+
+
+def outline(message: Any) -> list[str]:
+    """The texts of a message, and the types of its other parts, but for those that the server adds."""
+    told = [
+        _VISIT.sub("Visit", part["text"]) if part["type"] == "text" else part["type"]
+        for part in message["parts"]
+        if part["type"] != "step-start" and not part["type"].startswith("data-adk-")
+    ]
+    return [each for each in told if each]
+
+
+def unlike(kind: Kind, key: str, message: Any, *, whole: bool) -> str | None:
+    """What is wrong with the answer to these words, if anything is: half texts of dead workers may stand in it.
+
+    ``whole``: it must have come to its end.
+    """
+    expected, found = kind.shown(key), outline(message)
+    left = [*expected]
+    for part in found:
+        if part in left:
+            left.remove(part)
+        elif not any(text.startswith(part) for text in expected):
+            return f"{part!r} is too much: {found}, expected {expected}"
+    if not kind.any_order:
+        rest = iter(found)
+        done = [part for part in expected if part not in left]
+        if not all(part in rest for part in done):
+            return f"out of order: {found}, expected {expected}"
+    return f"not whole: {found}, expected {expected}" if whole and left else None

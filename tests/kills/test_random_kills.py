@@ -1,0 +1,124 @@
+"""Workers are killed at random moments, and real clients come back: nothing is lost, and nothing is done twice.
+
+Run with ``make kills``. ``SEED=7`` or ``SEEDS="7 8"`` draws other schedules than the fixed ones. ``KILLS_RECORD=FILE``
+appends a line of JSON about each schedule to that file.
+"""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import httpx
+import pytest
+
+from tests.durable.test_every_event import AGENTS
+from tests.fleet.browser import pages_of
+from tests.kills.checker import Checker, errors_logged
+from tests.kills.house import House, housed
+from tests.kills.kinds import KINDS
+from tests.kills.schedule import Fault, Schedule, drawn, printed, seeds
+from tests.kills.visitor import Visitor
+from tests.postgres import Postgres
+from tests.processes import HANG
+from tests.tools import missing
+
+pytestmark = [pytest.mark.kills, pytest.mark.node, pytest.mark.timeout(400)]
+
+LOOK_SECONDS: Final = 0.25
+
+
+def test_all_kinds_of_conversations_are_there() -> None:
+    assert {kind.is_like for kind in KINDS.values()} - {""} == {*AGENTS}
+
+
+@pytest.mark.parametrize("seed", seeds())
+async def test_nothing_is_lost_and_nothing_is_done_twice(seed: int, tmp_path: Path, postgres: Postgres) -> None:
+    if find_spec("dbos") is None:
+        missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
+    schedule = drawn(seed)
+    async with housed(schedule, tmp_path, postgres) as house, pages_of("kill-pages.mjs") as pages:
+        visitors = [Visitor(number, chat, house.ports, pages) for number, chat in enumerate(schedule.chats)]
+        lives = [asyncio.create_task(visitor.live()) for visitor in visitors]
+        harms = [asyncio.create_task(harm(house, visitors, fault)) for fault in schedule.faults]
+        ended = await asyncio.gather(*lives, return_exceptions=True)
+        await asyncio.gather(*harms)
+        await house.mend()
+        found = [f"{visitor.id}: {error!r}" for visitor, error in zip(visitors, ended, strict=True) if error]
+        found += await at_rest(house, visitors)
+        house.notice_business()
+        told: list[str] = []
+        for visitor in visitors:
+            readings = await visitor.readings()
+            wrong = [*Checker(house, visitor, readings, await stored(house, visitor)).wrong()]
+            found += wrong
+            if wrong:
+                told += ["", visitor.id, *(reading.told() for reading in readings)]
+                house.dump(visitor.id)
+        found += errors_logged(house)
+    told += [
+        f"{trouble.begun % 1000:.3f} {trouble.harm} {trouble.worker} until {trouble.ended % 1000:.3f}"
+        for trouble in house.troubles
+    ]
+    report = "\n".join([*found, *told, "", printed(schedule), f"again: make kills SEED={seed}", str(tmp_path)])
+    record(schedule, house, found, report)
+    assert not found, report
+
+
+async def harm(house: House, visitors: Sequence[Visitor], fault: Fault) -> None:
+    visitor = visitors[fault.chat]
+    await visitor.moments[fault.visit][fault.since].wait()
+    await asyncio.sleep(fault.after)
+    await house.harm(fault, visitor.chat.visits[fault.visit].worker)
+
+
+async def at_rest(house: House, visitors: Sequence[Visitor]) -> list[str]:
+    """What goes on, or is kept by the engine, long after all has ended."""
+    found: list[str] = []
+    deadline = time.monotonic() + HANG
+    async with httpx.AsyncClient(timeout=HANG, trust_env=False) as http:
+        for visitor in visitors:
+            for port in house.ports:
+                url = f"http://127.0.0.1:{port}/api/chat/{visitor.id}/stream"
+                while (answer := await http.get(url)).status_code != 204:
+                    if time.monotonic() > deadline:
+                        found.append(f"{visitor.id}: still runs: {answer.status_code} {answer.text[-200:]}")
+                        break
+                    await asyncio.sleep(LOOK_SECONDS)
+    while left := await asyncio.to_thread(house.left_over):
+        if time.monotonic() > deadline:
+            return [*found, f"left in the engine: {left}"]
+        await asyncio.sleep(LOOK_SECONDS)
+    return found
+
+
+async def stored(house: House, visitor: Visitor) -> object:
+    """The history that all workers give."""
+    histories: list[object] = []
+    async with httpx.AsyncClient(timeout=HANG, trust_env=False) as http:
+        for port in house.ports:
+            answer = await http.get(f"http://127.0.0.1:{port}/api/chat/{visitor.id}")
+            histories.append(answer.json()["messages"] if answer.status_code == 200 else None)
+    if any(history != histories[0] for history in histories):
+        visitor.wrong.append(f"two histories: {histories}")
+    return histories[0]
+
+
+def record(schedule: Schedule, house: House, found: Sequence[str], report: str) -> None:
+    if (file := os.environ.get("KILLS_RECORD")) is not None:
+        kills = sum(trouble.harm == "kill" for trouble in house.troubles)
+        line = {
+            "seed": schedule.seed,
+            "world": schedule.world,
+            "root": schedule.root,
+            "kills": kills,
+            "faults": [trouble.harm for trouble in house.troubles],
+            "found": [*found],
+            "report": report if found else "",
+        }
+        with Path(file).open("a") as lines:
+            lines.write(json.dumps(line) + "\n")
