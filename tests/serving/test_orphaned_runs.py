@@ -261,7 +261,7 @@ async def test_a_run_that_waits_for_a_suspect_can_be_stopped() -> None:
     async with office.worker() as worker:
         await office.asked_for("bad", 3)
         asking = asyncio.create_task(worker.say("new"))
-        await until(lambda: len(office.kept.runs) == 2)
+        await until(lambda: worker.service.runs.running == 2)
         await worker.service.stop("new", user_id=USER)
         assert (await (await asking))[-1]["type"] == "abort"
         await until(lambda: len(office.kept.runs) == 1)

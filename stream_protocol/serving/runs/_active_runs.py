@@ -301,8 +301,10 @@ class ActiveRuns:
         """Whether the run of this chat is this deployment's: the run log may be shared with another one, which has
         sessions of its own. A response is open only after its session was stored; a run of this worker is ours before.
         """
-        here = any(run.holds_lease for run, chat in self._runs.items() if chat == key)
-        return here or await self._chat_exists(key)
+        for run in [run for run, chat in self._runs.items() if chat == key]:
+            if await run.holds_lease():
+                return True
+        return await self._chat_exists(key)
 
     async def _wait_while(
         self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False
