@@ -64,6 +64,7 @@ UNCOUNTED = {
     "conformance",
     "fleet",
     "frontends",
+    "kills",
     "pages",
     "properties",
     "release",

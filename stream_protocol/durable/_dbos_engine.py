@@ -9,6 +9,7 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -26,6 +27,7 @@ from stream_protocol.durable._runs import (
     KeptRun,
     chat_prefixes,
     execution_attribute,
+    run_of_call,
     run_prefixes,
     workflow_id,
 )
@@ -40,7 +42,7 @@ from stream_protocol.durable._store import (
     with_timeouts,
     without_prepared_statements,
 )
-from stream_protocol.durable._workflows import NOTHING, Workflows
+from stream_protocol.durable._workflows import CALL, NOTHING, Workflows
 from stream_protocol.serving.adk_runner import runner_for
 from stream_protocol.serving.engine import OtherVersionError
 from stream_protocol.wire import StreamProtocolError, check_text, check_texts
@@ -56,6 +58,9 @@ if TYPE_CHECKING:
 
 NAME: Final = "adk-ui-stream"
 """Of the application, as DBOS calls whose workflows these are."""
+
+OLD: Final = timedelta(days=1)
+"""The age at which calls are deleted that belong to no run."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +171,7 @@ class DbosEngine:
                         raise
                     _stop_polling(dbos)
                 self._workflows = workflows
+                await self._sweep()
 
     async def aclose(self) -> None:
         """Leaves the store."""
@@ -250,12 +256,28 @@ class DbosEngine:
         runs = [(status, kept[status.workflow_id]) for status in found]
         return [run.with_attributes(status.attributes) for status, run in runs if run is not None]
 
-    async def cancel(self, record: RunRecord) -> None:
+    async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """See ``Engine``."""
-        prefix = workflow_id(record)  # and the calls of the run
-        found = await self._store.list_workflows_async(workflow_id_prefix=prefix, load_input=False, load_output=False)
-        if found:
-            await self._store.delete_workflows_async([status.workflow_id for status in found])
+        run_id = workflow_id(record)
+        # With the calls of the run. DBOS fails in a call that is deleted while it goes on.
+        found = await self._store.list_workflows_async(workflow_id_prefix=run_id, load_input=False, load_output=False)
+        over = [
+            each.workflow_id for each in found if has_ended or each.workflow_id == run_id or each.status != "PENDING"
+        ]
+        if over:
+            await self._store.delete_workflows_async(over)
+
+    async def _sweep(self) -> None:
+        """Deletes old calls whose runs are forgotten: their worker died between the end of a run and that of a call."""
+        assert self._deployment is not None
+        look = partial(self._store.list_workflows_async, load_input=False, load_output=False)
+        before = (datetime.now(UTC) - OLD).isoformat()
+        prefixes = run_prefixes(self._deployment)
+        calls = await look(name=CALL, workflow_id_prefix=prefixes, end_time=before)
+        runs = {run_of_call(call.workflow_id) for call in calls}
+        kept = {run.workflow_id for run in await look(workflow_ids=[*runs])} if runs else set()
+        if old := [call.workflow_id for call in calls if run_of_call(call.workflow_id) not in kept]:
+            await self._store.delete_workflows_async(old)
 
     @property
     def _store(self) -> type[DBOS] | DBOSClient:

@@ -60,6 +60,12 @@ def workflow_id(record: RunRecord) -> str:
     return f"{prefix}{_digest([record.user_id, record.chat_id], 32)}/{record.id}"
 
 
+def run_of_call(call_id: str) -> str:
+    """The id of the run's workflow to which the workflow of a call belongs: see ``workflow_id``."""
+    parts = call_id.split("/")
+    return "/".join(parts[: 3 if parts[0] == OLDEST_PREFIX.rstrip("/") else 4])
+
+
 def _deployment_prefix(names: list[str]) -> str:
     return f"{PREFIX}{_digest(names, 16)}/"
 

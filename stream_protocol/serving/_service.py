@@ -376,7 +376,9 @@ class ChatService:
             if self._left_runs is not None and await self._in_time(
                 self._left_runs.settle(key, digest, claimed, held), of=ENGINE
             ):
-                return claimed.log.read()
+                reader = claimed.log.read()
+                await self._until_accepted(claimed)
+                return reader
             was_busy = was_busy or claimed.chat_was_busy
             planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=was_busy)
             planned = await self._in_time(planning)
@@ -390,7 +392,8 @@ class ChatService:
             slot.is_ending = lambda: claimed.log.closed
             claimed.observer.requested_at = requested_at
             reader = claimed.log.read()
-            await self._until_accepted(claimed, self._start(claimed, job, held.pop_all()))
+            self._start(claimed, self._run_job(claimed, job, held.pop_all()))
+            await self._until_accepted(claimed)
             return reader
 
     async def respond_chunks(
@@ -424,6 +427,14 @@ class ChatService:
         key = chat_key(user_id, chat_id)
         request = await self._runs.wait_until_settled(key)
         session = await self._in_time(self._find_session(key))
+        if (
+            request is None
+            and session is not None
+            and self._left_runs is not None
+            and await self._left_runs.wait_until_stored(key, session, self._stopping_wait)
+        ):
+            request = await self._runs.wait_until_settled(key)
+            session = await self._in_time(self._find_session(key))
         while request is not None and (now := await self._runs.wait_until_settled(key)) != request:
             # That run has ended while the session was read, and its end is stored since.
             request, session = now, await self._in_time(self._find_session(key))
@@ -700,26 +711,27 @@ class ChatService:
             options.setdefault("artifact_url", artifact_urls(base, chat_id))
         return options
 
-    def _start(self, run: Run, job: Job, claim: ExitStack) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._run_job(run, job, claim))
-        self._keep(task)
-        return task
+    def _start(self, run: Run, execution: Coroutine[Any, Any, None]) -> None:
+        run.execution = asyncio.create_task(execution)
+        self._keep(run.execution)
 
-    async def _until_accepted(self, run: Run, task: asyncio.Task[None]) -> None:
-        """Waits until what the request says is stored, and with an engine on record. The run's ``task`` stores it.
+    async def _until_accepted(self, run: Run) -> None:
+        """Waits until what the request says is stored, and with an engine on record. The run's execution stores it.
 
         Raises ``ChatRequestError`` if it is not: 503 if a store refuses it or takes too long, 409 if the run was
         stopped before. Raises what the agent failed with if it failed before.
         """
+        assert run.execution is not None
+        execution = run.execution
 
         async def accepted() -> None:
             opened = asyncio.create_task(run.opened.wait())
             try:
-                await asyncio.wait({opened, task}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({opened, execution}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 opened.cancel()
             if not run.is_open:
-                raise _not_stored(run, task)
+                raise _not_stored(run, execution)
 
         try:
             await self._in_time(accepted())
@@ -792,15 +804,17 @@ class ChatService:
         if sessions.is_over:
             return "over"
         request, turn, refusal = await planned_again(self.runner, record, sessions, loads_files=not is_hopeless)
-        if isinstance(turn, NothingToRun):
-            return "over"
+        refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
+        if isinstance(turn, NothingToRun) or (refusal is not None and not sessions.has_input):
+            return "over"  # nothing of the request is stored, so it was not accepted: it may begin anew
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = copy(self.runner)
         runner.session_service = sessions
-        job = self._job(request, turn, sessions.found, overrides, runner, lambda _: None)
-        refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
-        run.open()
-        self._keep(asyncio.create_task(self._run_again(run, job, orphan, sessions, refusal, claim.pop_all())))
+        job = self._job(request, turn, sessions.found, overrides, runner, lambda _: run.open())
+        if sessions.has_input:
+            run.open()
+        run.is_recovered = True
+        self._start(run, self._run_again(run, job, orphan, sessions, refusal, claim.pop_all()))
         return "recovered"
 
     async def _run_again(
@@ -900,10 +914,12 @@ def _accept(run: Run, attempt: Attempt, answers: Sequence[CallAnswer]) -> None:
             run.open()
 
 
-def _not_stored(run: Run, task: asyncio.Task[None]) -> BaseException:
+def _not_stored(run: Run, execution: asyncio.Task[None]) -> BaseException:
     """Why a request was not accepted whose run has ended."""
-    failure = None if task.cancelled() else task.exception()
+    failure = None if execution.cancelled() else execution.exception()
     match failure or run.observer.error:
+        case None if run.was_left:
+            return unreachable_refusal(ENGINE)
         case None:
             return stopped_refusal()
         case NotRecordedError():

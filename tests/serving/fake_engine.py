@@ -77,7 +77,7 @@ class FakeEngine:
         await self._ask()
         return []
 
-    async def cancel(self, _record: RunRecord) -> None:
+    async def cancel(self, _record: RunRecord, *, has_ended: bool = False) -> None:
         self._fail()
 
     async def _ask(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,6 +50,9 @@ class KeepingEngine:
         """Whether the worker looks for no runs."""
         self.error: Exception | None = None
         """What each change raises."""
+        self.writes = asyncio.Event()
+        """Set while records are written."""
+        self.writes.set()
         self._executed: set[str] = set()
 
     def attach(self, deployment: Deployment) -> None:
@@ -70,6 +74,7 @@ class KeepingEngine:
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Any], Awaitable[None]]
     ) -> None:
         self._fail()
+        await self.writes.wait()
         self.kept.runs[record.id] = KeptRun(record, self.version, log_id, {log_id: "running"})
         await self._do(record, Execution(runner, None), work)
 
@@ -106,7 +111,7 @@ class KeepingEngine:
             and chat in (None, (kept.record.user_id, kept.record.chat_id))
         ]
 
-    async def cancel(self, record: RunRecord) -> None:
+    async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
         self._fail()
         if not self.is_dead:
             self.kept.runs.pop(record.id, None)

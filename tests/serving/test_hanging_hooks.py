@@ -238,7 +238,7 @@ async def test_a_store_that_refuses_what_it_is_asked_is_not_away() -> None:
 async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopping_a_run(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(_left_runs, "STOPPING_SECONDS", LIMIT / 10)
+    monkeypatch.setattr(_left_runs, "ENGINE_SECONDS", LIMIT / 10)
     engine = FakeEngine()
     service = service_for(["Half. ", Wait(asyncio.Event())], "Well.", engine=engine, hook_timeout=LIMIT)
     app = create_app(service)

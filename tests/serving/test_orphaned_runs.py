@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.events import Event
 from google.adk.models import LlmRequest
-from google.adk.sessions import InMemorySessionService
+from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving import MemoryRunLog
 from stream_protocol.serving.engine import _isolation, _left_runs
@@ -35,12 +36,28 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_left_runs, "FORGETTING_SECONDS", 0.01)
 
 
+class Sessions(InMemorySessionService):
+    """They store nothing while ``stores`` is not set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stores = asyncio.Event()
+        self.stores.set()
+        self.error: Exception | None = None
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        await self.stores.wait()
+        if self.error is not None:
+            raise self.error
+        return await super().append_event(session, event)
+
+
 class Office:
     """Workers with the same stores. Each chat has a gate, at which its model waits after its first words."""
 
     def __init__(self) -> None:
         self.kept = Kept()
-        self.sessions = InMemorySessionService()
+        self.sessions = Sessions()
         self.log = MemoryRunLog()
         self.gates: dict[str, asyncio.Event] = {}
         self.asked = Counter[str]()
@@ -375,7 +392,7 @@ async def test_a_run_that_later_words_have_replaced_is_not_recovered() -> None:
 async def test_a_run_whose_chat_is_not_here_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
     office = Office()
     await crash_with(office, 1, "c1")
-    elsewhere, office.sessions = office.sessions, InMemorySessionService()
+    elsewhere, office.sessions = office.sessions, Sessions()
     async with office.worker() as worker:
         await until(lambda: "is left alone" in caplog.text)
         assert await worker.service.resume("c1", user_id=USER) is None
@@ -389,6 +406,61 @@ async def test_a_run_whose_chat_is_not_here_is_left_alone(caplog: pytest.LogCapt
     async with office.worker() as worker:
         await office.forgotten()
         assert "c1." in await worker.text("c1")
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "at another worker"])
+async def test_a_stop_is_answered_when_no_record_of_the_run_can_come_any_more(elsewhere: bool) -> None:
+    office = Office()
+    async with office.worker() as worker, office.worker() as other:
+        worker.engine.writes.clear()
+        asking = asyncio.create_task(worker.say("c1"))
+        await until(lambda: bool(office.sessions.sessions) and worker.service.runs.running == 1)
+        stopping = asyncio.create_task((other if elsewhere else worker).service.stop("c1", user_id=USER))
+        await asyncio.sleep(0.05)
+        assert not stopping.done()
+        worker.engine.writes.set()
+        await stopping
+        assert not office.kept.runs
+        assert (await (await asking))[-1]["type"] == "abort"
+        assert await worker.text("c1") == "go to c1"
+
+
+@pytest.mark.parametrize("error", [ConnectionError("away"), OSError("no space left")], ids=["away", "full"])
+async def test_a_request_whose_words_are_not_stored_is_refused_and_not_left(error: Exception) -> None:
+    office = Office()
+    async with office.worker() as worker:
+        office.sessions.error = error
+        with pytest.raises((ChatRequestError, OSError)) as refused:
+            _ = await worker.say("c1")
+        if isinstance(error, ConnectionError):
+            assert isinstance(refused.value, ChatRequestError)
+            assert (refused.value.status, refused.value.retry_after) == (503, 2)
+        await worker.service.runs.free()
+        assert not office.kept.runs
+
+
+async def test_words_that_a_dead_worker_had_not_stored_are_awaited() -> None:
+    office = Office()
+    office.gate("c1").set()
+    async with office.worker(launched=False) as worker:
+        office.sessions.stores.clear()
+        asking = asyncio.create_task(worker.say("c1"))
+        await until(lambda: bool(office.kept.runs))
+        worker.crash()
+    with pytest.raises(ChatRequestError) as refused:
+        _ = await asking
+    assert refused.value.status == 503
+    async with office.worker() as worker:
+        again = asyncio.create_task(worker.say("c1"))
+        reading = asyncio.create_task(worker.text("c1"))
+        await asyncio.sleep(0.05)
+        assert not again.done()
+        assert not reading.done()
+        office.sessions.stores.set()
+        assert (await reading).startswith(("go to c1", "Hello "))
+        assert (await (await again))[-1]["type"] == "finish"
+        await office.forgotten()
+    assert office.asked["c1"] == 1
 
 
 class ReadOnlyError(Exception):

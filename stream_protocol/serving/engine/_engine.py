@@ -177,5 +177,8 @@ class Engine(Protocol):
         """The deployment's runs that have not ended and are not executed by this process; ``chat`` (user id, chat id):
         its own. Records that this release cannot read are left out."""
 
-    async def cancel(self, record: RunRecord) -> None:
-        """Forgets a run, which is not executed again."""
+    async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
+        """Forgets a run, which is not executed again. A call that goes on somewhere may be kept until it has ended.
+
+        ``has_ended``: this worker has executed the run to its end, so nothing of it goes on.
+        """

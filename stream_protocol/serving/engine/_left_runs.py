@@ -23,12 +23,14 @@ from stream_protocol.serving.engine._shown import shown_and_not_said
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
+from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
 
     from google.adk.runners import Runner
+    from google.adk.sessions import Session
 
     from stream_protocol.serving.engine._engine import Deployment, Engine, Execution, ExecutionState, OrphanedRun
     from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
@@ -55,8 +57,8 @@ CRASHES_TEXT: Final = "The server broke down several times during this answer, a
 UNRECOVERABLE_TEXT: Final = "The server broke down, and this answer cannot be recovered. Ask again."
 """What it is told of a run whose recovery fails each time."""
 
-STOPPING_SECONDS: Final = 1.0
-"""How long a stop waits for the engine before it stops what runs."""
+ENGINE_SECONDS: Final = 1.0
+"""How long a stop waits for the engine before it stops what runs, and a history before it is read without."""
 
 LOOK_SECONDS: Final = 2.0
 """Between two looks for runs that were left."""
@@ -173,17 +175,42 @@ class LeftRuns:
     async def stop(self, key: ChatKey, stop: Callable[[], Awaitable[bool]]) -> bool:
         """Stops what runs in the chat, by ``stop``, and ends the runs that were left there. Returns whether there was
         anything. No worker recovers any of it then, whatever becomes of this one and of that which runs it."""
+        beginning = await self._runs.not_accepted_yet(key)
         here, reading = self._here_in(key), asyncio.create_task(self.of_chat(key))
         try:
             # What begins from now on is not meant. But an engine that does not answer keeps nobody from stopping a run.
-            await asyncio.wait({reading}, timeout=STOPPING_SECONDS)
+            await asyncio.wait({reading}, timeout=ENGINE_SECONDS)
             stopped = await stop()
             left = await reading
         finally:
             reading.cancel()
         for record in here:
             await self._engine.cancel(record)
+        if beginning is not None:  # its record may have been written since
+            await self._runs.wait_until_accepted(key, beginning)
+            left = [*left, *(orphan for orphan in await self.of_chat(key) if orphan.record.id == beginning)]
         return await self._discard(key, left) or stopped or bool(here)
+
+    async def wait_until_stored(self, key: ChatKey, session: Session, seconds: float) -> bool:
+        """Waits up to so many seconds if the chat has a run that was left before the session had what it answers.
+
+        Returns whether there was one. Without the engine nobody knows, and nobody waits.
+        """
+        try:
+            async with asyncio.timeout(ENGINE_SECONDS):
+                left = await self.of_chat(key)
+            stored = {EventMetadata.of(event).request for event in session.events}
+            if all(orphan.record.digest in stored for orphan in left):
+                return False
+            async with asyncio.timeout(seconds):
+                await self.wait_until_taken_up(key)
+        except TimeoutError:
+            pass
+        except Exception as error:
+            if not _is_away(error):
+                raise
+            return False
+        return True
 
     async def wait_until_taken_up(self, key: ChatKey) -> None:
         """Waits until the chat has no run that was left, for a page that resumes."""
@@ -205,6 +232,8 @@ class LeftRuns:
 
         async def held(execution: Execution) -> None:
             here.is_kept = run.can_be_taken_up = True
+            if run.abort_signal.is_set():  # the stop came before the record, and found nothing to forget
+                await self._forget(record)
             held_job = job if record.refusal else job.with_runner(execution.runner)
             await work(run, held_job, held_job.events(run.abort_signal, run.request))
 
@@ -268,6 +297,10 @@ class LeftRuns:
             if not here.is_kept:
                 run.leave()  # somebody has ended it meanwhile
         except OtherVersionError:
+            if not run.is_open:  # nothing of the request is stored: it may begin anew
+                await self._forget(record)
+                run.leave()
+                return
             await self._refuse(run, job, orphan, sessions, work, OTHER_VERSION_TEXT, "other_version")
         except Exception as error:
             if is_fenced:
@@ -303,7 +336,7 @@ class LeftRuns:
             if run.was_left:
                 await asyncio.shield(self._mark(here, "left"))
             elif here.is_kept or run.log.closed:
-                await asyncio.shield(self._forget(record))
+                await asyncio.shield(self._forget(record, has_ended=True))
             else:  # the run goes on without the engine, which may have the record all the same
                 self._start(self._forget(record))
 
@@ -325,13 +358,13 @@ class LeftRuns:
         if not run.was_left:
             await self._forget(record)
 
-    async def _forget(self, record: RunRecord) -> None:
+    async def _forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Forgets a run that has ended. Tries until it succeeds, and the chat waits: its page was told the end, so no
         worker may find the run. Gives up only when this worker is closed."""
         pause = FORGETTING_SECONDS
         while not self._closed.is_set():
             try:
-                await self._engine.cancel(record)
+                await self._engine.cancel(record, has_ended=has_ended)
             except Exception as error:  # noqa: BLE001 - whatever it is, the run is not forgotten
                 if record.id not in self._unforgotten:
                     self._unforgotten.add(record.id)

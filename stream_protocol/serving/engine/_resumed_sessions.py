@@ -54,6 +54,11 @@ class ResumedSessions(BaseSessionService):
         """Whether the session says that the run has ended, or that the user has said something else since."""
         return any(map(self._is_later_than_run, self.earlier))
 
+    @property
+    def has_input(self) -> bool:
+        """Whether an earlier execution has stored what the user said, or the first answers."""
+        return any(is_user_event(event) and EventMetadata.of(event).request == self._digest for event in self.earlier)
+
     def _is_later_than_run(self, event: Event) -> bool:
         metadata = EventMetadata.of(event)
         answers_another = is_user_event(event) and metadata.request not in (None, self._digest)

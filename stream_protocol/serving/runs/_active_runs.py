@@ -255,6 +255,18 @@ class ActiveRuns:
             ours = await self._is_ours(key)
         return ours and await self._run_log.stop(self._name(key))
 
+    @_refuse_if_unreachable()
+    async def not_accepted_yet(self, key: ChatKey) -> str | None:
+        """Returns the id of the chat's run if its request is not accepted yet; else ``None``."""
+        info = await self._run_log.current(self._name(key))
+        return info.run_id if info is not None and info.phase == "claimed" else None
+
+    @_refuse_if_unreachable()
+    async def wait_until_accepted(self, key: ChatKey, run_id: str) -> None:
+        """Waits up to ``stopping_wait`` until the request of this run is accepted, or the run is over."""
+        deadline = _now() + self._stopping_wait
+        await self._wait_while(key, lambda run: run.run_id == run_id and run.phase != "open", deadline)
+
     def release(self, run: Run) -> None:
         """Ends the claim of this run. Frees its chat, unless another run has taken that."""
         del self._runs[run]

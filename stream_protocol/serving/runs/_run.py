@@ -118,6 +118,10 @@ class Run:
         self.observer = RunObserver()
         self.can_be_taken_up = False
         """Whether another worker could go on with the run."""
+        self.is_recovered = False
+        """Whether the run goes on with what another worker has left."""
+        self.execution: asyncio.Task[None] | None = None
+        """The task that does all of the run's work, once it has begun."""
         self.opened = asyncio.Event()
         """Set when the request is accepted: what it says is stored."""
         self._given_up = False
@@ -209,8 +213,11 @@ class Run:
         return self._left
 
     def _can_be_recovered_after(self, error: Exception) -> bool:
-        """Return True if only the session store failed, and the run can go on when the store is back."""
-        can_go_on = self.can_be_taken_up and not self.log.closed
+        """Return True if only the session store failed, and the run can go on when the store is back.
+
+        A run whose request is not accepted is refused instead.
+        """
+        can_go_on = self.can_be_taken_up and (self.is_open or self.is_recovered) and not self.log.closed
         return can_go_on and is_of_session_store(error) and is_unreachable(error)
 
     async def _read(self, events: AsyncGenerator[Event]) -> None:

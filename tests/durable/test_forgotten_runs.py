@@ -1,0 +1,78 @@
+"""The engine's store after runs that were stopped, or whose worker died while it ended them: nothing is left."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from stream_protocol.testing import Call
+from tests.durable.world import USER, World, begin, ended
+from tests.serving.support import soon
+
+
+@pytest.fixture
+def world(tmp_path: Path, engine_url: str) -> World:
+    return World(tmp_path, engine_url)
+
+
+async def kept() -> dict[str, str]:
+    """The ids of all workflows in the store of the engine that is launched, with their status."""
+    from dbos import DBOS  # noqa: PLC0415 - may be missing
+
+    return {each.workflow_id: each.status for each in await DBOS.list_workflows_async(load_output=False)}
+
+
+async def test_a_stop_while_a_tool_goes_on_breaks_no_call_and_leaves_nothing(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with world.service(world.agent([Call("book", {})], "Done.")) as service:
+        reading = await begin(service)
+        await soon(world.reached)
+        await service.stop("c1", user_id=USER)
+        world.gate.set()
+        assert (await reading)[-1]["type"] == "abort"
+        await ended(service)
+        assert await kept() == {}
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+@pytest.mark.parametrize("old", [True, False], ids=["old", "new"])
+async def test_calls_whose_run_is_forgotten_are_deleted_when_they_are_old(
+    old: bool, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dbos import DBOS  # noqa: PLC0415 - may be missing
+
+    from stream_protocol.durable import _dbos_engine, _runs  # noqa: PLC0415 - may be missing
+
+    if old:
+        monkeypatch.setattr(_dbos_engine, "OLD", timedelta(0))
+    async with world.service(world.agent([Call("book", {})], "Done.")) as service:
+        _ = await begin(service)
+        await soon(world.reached)
+        runs = {_runs.run_of_call(each) for each in await kept()}
+        await DBOS.delete_workflows_async([*runs])
+        calls = await kept()
+        assert {*calls.values()} == {"PENDING", "SUCCESS"}
+    async with world.service(world.agent("Done.")):
+        assert await kept() == ({} if old else calls)
+
+
+async def test_calls_of_a_run_that_goes_on_are_not_deleted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stream_protocol.durable import _dbos_engine  # noqa: PLC0415 - may be missing
+
+    monkeypatch.setattr(_dbos_engine, "OLD", timedelta(0))
+    agent = world.agent([Call("look", {})], "Done.")
+    async with world.service(agent) as service:
+        _ = await begin(service)
+        await soon(world.reached)
+        before = await kept()
+    async with world.service(agent, launched=False) as service:
+        await service.launch()
+        assert before.keys() <= (await kept()).keys()
+        world.gate.set()
+        await ended(service)
+        assert await kept() == {}
+    assert world.asked == 2
