@@ -22,7 +22,7 @@ from sqlalchemy import make_url
 from stream_protocol.durable._held_agents import held_agents, shape, unheld_agents
 from stream_protocol.durable._kept_calls import KeptCalls
 from stream_protocol.durable._workflows import NOTHING, RUN, Workflows
-from stream_protocol.serving.adk_runner import runner_for
+from stream_protocol.serving.adk_runner import make_private_file, runner_for
 from stream_protocol.serving.engine import OtherVersionError, RunRecord
 from stream_protocol.wire import StreamProtocolError
 
@@ -100,6 +100,7 @@ class DbosEngine:
         """
         if self._url is not None:
             _log_as_others()
+            make_private_file(self._url)
             try:
                 DBOS.migrate(_with_timeouts(self._url))
             except Exception as error:
@@ -111,6 +112,7 @@ class DbosEngine:
         async with self._launching:
             if self._workflows is None:
                 if self._url is not None:
+                    make_private_file(self._url)
                     config: DBOSConfig = {
                         "name": NAME,
                         "system_database_url": self._url,
@@ -210,6 +212,7 @@ class DbosEngine:
         if self._url is None:
             return DBOS
         if self._client is None:
+            make_private_file(self._url)  # a connection would create it with the mode of the umask
             url = _with_timeouts(self._url)
             self._client = DBOSClient(
                 system_database_url=url, lazy=True, retry_connection_errors=False, application_name=NAME

@@ -18,6 +18,7 @@ from stream_protocol.serving.adk_runner._session_services import (
     SessionServiceError,
     is_in_memory,
     load_session_service,
+    make_private_file,
     without_password,
 )
 from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
@@ -36,6 +37,7 @@ __all__ = [
     "is_in_memory",
     "load_session_service",
     "load_target",
+    "make_private_file",
     "model_names",
     "resumed_agent",
     "runner_for",

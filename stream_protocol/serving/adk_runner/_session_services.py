@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sqlite3
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from google.adk.cli.service_registry import get_service_registry
 from google.adk.sessions import InMemorySessionService
 
+from stream_protocol._private_files import make_private_store
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._threaded_reads import Closable, ThreadedReads
 
@@ -50,7 +50,7 @@ def load_session_service(uri: str) -> BaseSessionService:
     for scheme, driver in ASYNC_DRIVERS:
         if uri.startswith(scheme):
             uri = driver + uri.removeprefix(scheme)
-    _make_private_file(uri)
+    make_private_file(uri)
     try:
         with _silenced(ADK_DATABASES):
             asyncio.run(_prepare(uri))
@@ -74,20 +74,11 @@ def _silenced(name: str) -> Iterator[None]:
         logger.disabled = was
 
 
-def _make_private_file(uri: str) -> None:
-    """Makes the file of an SQLite store, if it is not there, so that its owner alone can read it.
-
-    SQLite gives the files beside it (journal, write-ahead log) the mode of the store. A file that is there keeps its
-    own.
-    """
+def make_private_file(uri: str) -> None:
+    """Make the file of an SQLite store private: see ``make_private_store``. Does nothing for any other URI."""
     address = urlsplit(uri)
-    if address.scheme.partition("+")[0] != "sqlite" or is_in_memory(uri):
-        return
-    path = address.path.removeprefix("/")
-    if path.startswith("file:"):
-        path = path.removeprefix("file:")
-    with suppress(OSError, ValueError):  # whatever is wrong with the path, the service tells it
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    if address.scheme.partition("+")[0] == "sqlite" and not is_in_memory(uri):
+        make_private_store(address.path.removeprefix("/").removeprefix("file:"))
 
 
 async def _prepare(uri: str) -> None:
