@@ -14,10 +14,12 @@ REMOVED: Final = "[removed]"
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
 
-_USER_INFO: Final = re.compile(r"(\w://)(?:[^\s/@:?#\"'<>]*:(?!\d+[/?#])[^\s\"'<>]*|[^\s/@?#\"'<>]+)@")
-"""A password may have any character, but spaces and quotes: who forgot to encode it reads the error."""
-_QUERY: Final = re.compile(r"(\w://[^\s?#\"'<>]*)\?[^\s\"'<>]+")
-_PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)")
+_URL: Final = re.compile(r"\w://[^\s\"'<>]+")
+_USER: Final = re.compile(r"(?<=\w)://(?:[^/@:?#]*:(?!\d+[/?#])|[^/@?#]+@)")
+"""The beginning of a user's name and password in a URL, up to the colon, or a name alone."""
+_SCHEME: Final = re.compile(r"\w://")
+_MARK: Final = re.compile(r"[?#]")
+_PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)")
 _NAMED: Final = re.compile(
     r"(?i)((?<![\w-])(?:[\w-]*(?:(?:api|access|account|private|secret|signing)[-_ ]?key|token|secret|password|passwd"
     r"|passphrase|pwd|authorization|credential)|key)(?: provided|s(?=[\"']?\s*[:=]\s*[\[(]))?(?:\\*[\"'])?\s*[:=]\s*)"
@@ -36,6 +38,17 @@ _SHAPES: Final = re.compile(
 )
 """Keys as the well-known providers write them, JSON web tokens, and any long word of letters and digits."""
 
+_HARMFUL: Final = {
+    character: repr(chr(character))[1:-1]
+    for first, last in (
+        *((0x00, 0x1F), (0x7F, 0x9F)),  # controls, ESC and BEL among them
+        *((0x61C, 0x61C), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x2069)),  # turns of the direction
+        *((0x2028, 0x2029), (0xD800, 0xDFFF), (0xFFF9, 0xFFFB)),  # breaks of lines, halves of characters, annotations
+    )
+    for character in range(first, last + 1)
+}
+"""Characters that change what a terminal or an editor shows, each with its escape in Python."""
+
 _SECRET_VARIABLE: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET: Final = 8
 """A shorter value of such a variable may be an ordinary word."""
@@ -44,11 +57,19 @@ _SHORTEST_SECRET: Final = 8
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:
     """The text on one line of at most ``limit`` characters, without secrets and without a traceback that is in it.
 
-    ``known``: words that look like a key and are none.
+    Control characters are escaped: see ``printable``. ``known``: words that look like a key and are none.
     """
     text = " ".join(text[: 20 * limit].partition(_TRACEBACK)[0].split())
-    text = without_secrets(text, known=known)
+    text = printable(without_secrets(text, known=known))
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def printable(text: str) -> str:
+    """The text with an escape for each line break, control character and turn of the direction.
+
+    So foreign text in a log cannot begin a line, steer the terminal, or change the order of what is read.
+    """
+    return text if text.isascii() and text.isprintable() else text.translate(_HARMFUL)
 
 
 def without_secrets(text: str, *, known: Collection[str] = ()) -> str:
@@ -56,11 +77,36 @@ def without_secrets(text: str, *, known: Collection[str] = ()) -> str:
     looks like a key, but for those that are ``known``."""
     for value in _environment_secrets():
         text = text.replace(value, REMOVED)
-    text = _QUERY.sub(r"\1", _USER_INFO.sub(r"\1", text))
+    text = _URL.sub(lambda found: _without_query(_without_user(found[0])), text)
     text = _PRIVATE_KEY.sub(REMOVED, text)
     text = _COOKIE.sub(rf"\1{REMOVED}", _NAMED.sub(rf"\1{REMOVED}", text))
     text = _BEARER.sub(rf"\1{REMOVED}", text)
     return _SHAPES.sub(lambda found: found[0] if found[0] in known else REMOVED, text)
+
+
+def _without_user(url: str) -> str:
+    """The URL without user names and passwords, also in a URL that it holds.
+
+    A password may have any character but spaces and quotes: the author of the URL may have forgotten to encode it. So a
+    password ends at the last ``@``. Each character is looked at once. A search for the last ``@`` from each ``://``
+    would take quadratic time.
+    """
+    last = url.rfind("@")
+    kept, begin = [], 0
+    while begin <= last and (user := _USER.search(url, begin, last + 1)) is not None:
+        kept.append(url[begin : user.start() + len("://")])
+        begin = user.end() if user[0].endswith("@") else last + 1
+    return "".join([*kept, url[begin:]])
+
+
+def _without_query(url: str) -> str:
+    """The URL without its query. Each character is looked at once."""
+    begin = 0
+    for mark in _MARK.finditer(url, 0, len(url) - 1):
+        if mark[0] == "?" and _SCHEME.search(url, begin, mark.start()):
+            return url[: mark.start()]
+        begin = mark.end()
+    return url
 
 
 def _environment_secrets() -> list[str]:
