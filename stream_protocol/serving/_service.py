@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpa
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._audit import Attempt, AuditTrail, OnAudit
-from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, ServiceLimits, UserReads
+from stream_protocol.serving._held_size import held_size
+from stream_protocol.serving._limits import (
+    RESPONSE_PATIENCE,
+    RequestRates,
+    RunSlot,
+    RunSlots,
+    ServiceLimits,
+    UserReads,
+    response_budget,
+)
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
@@ -87,7 +96,7 @@ from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_ch
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from google.adk.agents.run_config import RunConfig
     from google.adk.events import Event
@@ -95,6 +104,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import BaseSessionService, Session
     from google.genai import types
 
+    from stream_protocol.serving._byte_budget import ByteShare
     from stream_protocol.serving.engine import Engine, RunRecord
     from stream_protocol.serving.run_logs import RunLog
     from stream_protocol.session import HistoryCut, HistoryMode
@@ -215,6 +225,9 @@ class ChatService:
         )
         self._rates = RequestRates(limits.max_requests_per_minute)
         self._reads = UserReads()
+        self._histories = UserReads()
+        self._max_response_bytes = limits.max_response_bytes
+        self._responses = response_budget(limits.max_response_bytes)
         self._options = hide_tools(delegation_tools(self.runner.agent), options)
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
@@ -259,6 +272,13 @@ class ChatService:
         by itself, before it reads a body.
         """
         self._rates.count(user_id)
+
+    def hold_memory(self, user_id: str) -> ByteShare:
+        """Returns an empty share of ``ServiceLimits.max_response_bytes``, for a response to this user.
+
+        ``ChatEndpoints`` takes one for each; an app that sends histories or artifacts in responses of its own can, too.
+        """
+        return self._responses.share(user_id)
 
     async def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
@@ -323,7 +343,7 @@ class ChatService:
                     return claimed
                 turn = await self._plan_beside(key, request, digest, overrides, attempt)
                 if isinstance(turn, NothingToRun) and turn.repeats == "words":
-                    return await self._stored_response(turn, request, overrides)
+                    return await self._stored_response(key, turn, request, overrides)
                 await waiting.take()
                 if isinstance(turn, NewUserTurn):
                     await slot.take()
@@ -343,7 +363,7 @@ class ChatService:
             planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=was_busy)
             planned = await self._in_time(planning)
             if isinstance(planned.turn, NothingToRun):
-                return await self._stored_response(planned.turn, request, overrides)
+                return await self._stored_response(key, planned.turn, request, overrides)
             await slot.take()
             job = await self._in_time(self._prepare_job(key, request, overrides, planned, planned.turn))
             claimed.open()
@@ -372,28 +392,43 @@ class ChatService:
             reader = await self._runs.resume(key)
         return reader
 
-    async def history(self, chat_id: str, *, user_id: str, artifact_base: str | None = None) -> list[UIMessage] | None:
+    async def history(
+        self, chat_id: str, *, user_id: str, artifact_base: str | None = None, memory: ByteShare | None = None
+    ) -> list[UIMessage] | None:
         """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
 
         ``artifact_base`` as in ``RunOverrides``. While a run goes on, the stored part of its message is included, and
         its calls without a result are left open.
+        ``memory``: counts the messages before they exist: see ``hold_memory``. Raises ``ChatRequestError`` (429, 503)
+        if there is no room for them, after ``RESPONSE_PATIENCE`` seconds.
         """
         key = chat_key(user_id, chat_id)
+        until = time.monotonic() + RESPONSE_PATIENCE
         request = await self._runs.wait_until_settled(key)
-        session = await self._in_time(self._find_session(key))
-        while request is not None and (now := await self._runs.wait_until_settled(key)) != request:
-            # That run has ended while the session was read, and its end is stored since.
-            request, session = now, await self._in_time(self._find_session(key))
-        if session is None:
-            return None
-        events, options = session.events, self._options_for(chat_id, artifact_base)
+        async with self._histories.turn(user_id):
+            session = await self._in_time(self._find_session(key))
+            while request is not None and (now := await self._runs.wait_until_settled(key)) != request:
+                # That run has ended while the session was read, and its end is stored since.
+                request, session = now, await self._in_time(self._find_session(key))
+            if session is None:
+                return None
+            events, options = session.events, self._options_for(chat_id, artifact_base)
+            if memory is not None:
+                await memory.take_in_time(await self._size_of(events), until - time.monotonic())
 
-        def messages() -> list[UIMessage]:
-            transcript = Transcript(events)
-            running = request is not None and transcript.is_answering(request)
-            return transcript_to_messages(transcript, running=running, **options)
+            def messages() -> list[UIMessage]:
+                transcript = Transcript(events)
+                running = request is not None and transcript.is_answering(request)
+                return transcript_to_messages(transcript, running=running, **options)
 
-        return await long_work(messages, events=events)
+            return await long_work(messages, events=events)
+
+    async def _size_of(self, events: Sequence[Event]) -> int:
+        """The bytes of memory that these stored events take in a response; 0 if nobody counts them."""
+        if (enough := self._max_response_bytes) is None:
+            return 0
+        with_state = self._settings.options["send_state"]
+        return await long_work(lambda: held_size(events, with_state=with_state, enough=enough + 1), events=events)
 
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
         """Whether this user has the chat; ``True`` for any where the client has the history: nothing is stored."""
@@ -404,10 +439,12 @@ class ChatService:
 
         Raises ``ChatRequestError`` (404) if there is no such artifact, or no such chat of this user.
         """
-        session = await self._in_time(self._find_session(chat_key(user_id, chat_id)))
+        find = partial(find_session, self.runner, *chat_key(user_id, chat_id), config=WITHOUT_EVENTS)
+        session = await self._in_time(self._read(user_id, find))
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
-        return await load_artifact(self.runner, session, name, version)
+        async with self._histories.turn(user_id):
+            return await load_artifact(self.runner, session, name, version)
 
     async def chats(
         self,
@@ -529,10 +566,15 @@ class ChatService:
         return turn
 
     async def _stored_response(
-        self, stored: NothingToRun, request: ChatRequest, overrides: RunOverrides
+        self, key: ChatKey, stored: NothingToRun, request: ChatRequest, overrides: RunOverrides
     ) -> AsyncIterator[bytes]:
-        """The response to a request for which there is nothing to run."""
+        """The response to a request for which there is nothing to run.
+
+        Raises ``ChatRequestError`` (429, 503) if there is no room for it in memory.
+        """
         options = self._options_for(request.id, overrides.artifact_base)
+        memory = self.hold_memory(key[0])
+        memory.take(await self._size_of(stored.events))
 
         def response() -> list[bytes]:
             *events, done = iter_sse(
@@ -543,7 +585,7 @@ class ChatService:
             continued = None if stored.repeats == "words" else request.target
             return [*without_loop(events, continued=continued), done]
 
-        return _iterate(await long_work(response, events=[*stored.past, *stored.events]))
+        return _iterate(await long_work(response, events=[*stored.past, *stored.events]), memory)
 
     async def _prepare_job(
         self,
@@ -795,6 +837,9 @@ async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
             await events.aclose()
 
 
-async def _iterate(events: list[bytes]) -> AsyncIterator[bytes]:
-    for event in events:
-        yield event
+async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:
+    """The events of a stored response, each dropped when it is sent. A response that is never sent is dropped, too."""
+    with memory:
+        events.reverse()
+        while events:
+            yield events.pop()

@@ -14,14 +14,17 @@ from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
+from starlette.types import Message
 
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving._limits import response_budget
 from stream_protocol.serving._on_finish import notify
 from stream_protocol.serving.adk_runner import MemorySessionService, load_session_service
 from stream_protocol.serving.chats import _chat_list
 from stream_protocol.serving.chats._chat_details import is_details_id
-from stream_protocol.serving.http._endpoints import PIECE_BYTES, _history_json
+from stream_protocol.serving.http._client_connection import SLICE_BYTES
+from stream_protocol.serving.http._sliced_response import SlicedResponse, history_json
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import encode_sse
 from tests.serving.chat_client import Page
@@ -232,9 +235,19 @@ async def test_a_history_is_sent_in_pieces() -> None:
         {"id": "b", "role": "assistant", "metadata": {"n": [1]}, "parts": [{"type": "step-start"}] * 5_000},
     ]
     for some in (messages, messages[:1], []):
-        pieces = [piece async for piece in _history_json(some)]
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            return await asyncio.Future[Message]()
+
+        async def send(message: Message) -> None:
+            sent.append(message)  # noqa: B023 - awaited in this turn of the loop
+
+        memory = response_budget(None).share("ann")
+        await SlicedResponse(history_json(some), memory=memory, headers={})({"method": "GET"}, receive, send)
+        pieces = [message["body"] for message in sent[1:]]
         assert json.loads(b"".join(pieces)) == {"messages": some}
-        assert max(map(len, pieces)) <= PIECE_BYTES
+        assert max(map(len, pieces)) <= SLICE_BYTES
 
 
 async def test_what_on_finish_gets_is_made_beside_the_loop() -> None:

@@ -1,5 +1,6 @@
 """The chat endpoint over HTTP: routes, responses, a whole app, and a server for it."""
 
+from stream_protocol.serving._limits import response_budget
 from stream_protocol.serving.http._allowed_hosts import exposure_warning, only_allowed_hosts
 from stream_protocol.serving.http._endpoints import ChatEndpoints
 from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, identify_user, local_user
@@ -9,6 +10,7 @@ from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._request_body import RequestBodies, dropping_body_if_refused, read_small
 from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._routes import chat_routes
+from stream_protocol.serving.http._sliced_response import whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import require_trusted_origin, trusted_origins
 from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, ending_with_terminal, run_server
@@ -42,6 +44,8 @@ __all__ = [
     "read_small",
     "require_trusted_origin",
     "response_body",
+    "response_budget",
     "run_server",
     "trusted_origins",
+    "whole_response",
 ]
