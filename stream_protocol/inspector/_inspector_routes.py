@@ -15,6 +15,7 @@ from stream_protocol.serving.http import (
     INSPECTOR,
     dropping_body_if_refused,
     identify_user,
+    is_foreign,
     require_trusted_origin,
     trusted_origins,
 )
@@ -50,7 +51,7 @@ def inspector_routes(
                 user_id = await identify_user(identify, request)
                 if method != "GET":
                     require_trusted_origin(request, trusted)
-                service.count_request(user_id)
+                service.count_request(user_id, foreign=is_foreign(request, trusted))
             return await endpoint(request, user_id)
 
         return Route(path, plain_text_errors(admitted, service.error_text), methods=[method], name=name)

@@ -71,8 +71,8 @@ class ServiceLimits:
     """Requests of one user that wait at once for the end of a run of their chat. One more is refused (429); and of all
     users no more than ``max_runs`` wait (503)."""
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
-    """Requests of one user, of all kinds. So many may come at once; after that they are refused (429) until some of the
-    minute has passed."""
+    """Requests of one user, of all kinds but stops. So many may come at once; after that they are refused (429) until
+    some of the minute has passed. Requests that pages of other sites send in the user's browser count apart."""
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     """Memory of all stored content that is being sent: histories, artifacts, and stored responses that are sent again.
     What does not fit is refused (503, or 429 if one user takes more than half); a response of up to 64 KiB never is,

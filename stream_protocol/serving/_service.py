@@ -224,6 +224,7 @@ class ChatService:
             disconnect_grace=disconnect_grace, run_timeout=run_timeout, max_chunks=limits.max_chunks
         )
         self._rates = RequestRates(limits.max_requests_per_minute)
+        self._foreign_rates = RequestRates(limits.max_requests_per_minute)
         self._reads = UserReads()
         self._histories = UserReads()
         self._max_response_bytes = limits.max_response_bytes
@@ -265,13 +266,16 @@ class ChatService:
         if self._left_runs is not None:
             await self._left_runs.launch()
 
-    def count_request(self, user_id: str) -> None:
-        """Counts a request of this user, of whatever kind. Raises ``ChatRequestError`` (429) if there were too many.
+    def count_request(self, user_id: str, *, foreign: bool = False) -> None:
+        """Counts a request of this user, of any kind but a stop. Raises ``ChatRequestError`` (429) if there were too
+        many.
 
+        ``foreign``: a page of another site has sent it. Such requests have an allowance of their own, so that no page
+        of a stranger uses up that of the user.
         ``ChatEndpoints`` and ``SyncChatService.respond`` call it; whoever has requests and calls other methods does so
         by itself, before it reads a body.
         """
-        self._rates.count(user_id)
+        (self._foreign_rates if foreign else self._rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
         """Returns an empty share of ``ServiceLimits.max_response_bytes``, for a response to this user.
@@ -494,7 +498,8 @@ class ChatService:
                 stopped = await self._in_time(self._left_runs.stop(key, stop), of=ENGINE)
             else:
                 stopped = await stop()
-            if not stopped and await self._in_time(self._find_session(key)) is None:
+            find = partial(find_session, self.runner, *key, config=WITHOUT_EVENTS)
+            if not stopped and await self._in_time(self._read(user_id, find)) is None:
                 raise ChatRequestError("There is no such chat.", status=404)
 
     async def delete(self, chat_id: str, *, user_id: str) -> None:

@@ -12,7 +12,7 @@ from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._sliced_response import whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.http._trusted_origins import require_trusted_origin, trusted_origins
+from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin, trusted_origins
 from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, ending_with_terminal, run_server
 from stream_protocol.serving.http._web_app import INSPECTOR, PageInfo, Suggestion, app_around, create_app
 
@@ -38,6 +38,7 @@ __all__ = [
     "exposure_warning",
     "header_user",
     "identify_user",
+    "is_foreign",
     "local_user",
     "only_allowed_hosts",
     "plain_text_errors",

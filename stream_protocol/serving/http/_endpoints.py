@@ -24,7 +24,7 @@ from stream_protocol.serving.http._request_body import (
 )
 from stream_protocol.serving.http._sliced_response import JSON_HEADERS, SlicedResponse, history_json, whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.http._trusted_origins import require_trusted_origin, trusted_origins
+from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin, trusted_origins
 from stream_protocol.serving.run_logs import RunReader
 from stream_protocol.serving.telemetry import note_chat
 from stream_protocol.wire import ChatRequestError
@@ -123,7 +123,7 @@ class ChatEndpoints:
     @_answers_errors
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops what runs in a chat: 202, also if nothing runs; 404 if this user has no such chat."""
-        await self._admit_change(request, user_id, chat_id)
+        await self._admit_change(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
 
@@ -193,18 +193,22 @@ class ChatEndpoints:
         part = await self._service.artifact(chat_id, name, version, user_id=user_id)
         return artifact_response(part, name, self._service.hold_memory(user_id))
 
-    async def _admit_change(self, request: Request, user_id: str, chat_id: str = "") -> None:
+    async def _admit_change(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
         """Refuses what an unknown page of another site sends, and else as ``_admit``. Its body is read then."""
         async with dropping_body_if_refused(request):
             require_trusted_origin(request, self._trusted_origins)
-        await self._admit(request, user_id, chat_id)
+        await self._admit(request, user_id, chat_id, counted=counted)
 
-    async def _admit(self, request: Request, user_id: str, chat_id: str = "") -> None:
-        """Refuses a request without a user, and one of a user who sends too many. Its body is read then."""
+    async def _admit(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
+        """Refuses a request without a user, and one of a user who sends too many. Its body is read then.
+
+        ``counted=False``: for a stop. A user whose requests are used up can stop what runs.
+        """
         note_chat(user_id, chat_id)
         async with dropping_body_if_refused(request):
             require_user(user_id)
-            self._service.count_request(user_id)
+            if counted:
+                self._service.count_request(user_id, foreign=is_foreign(request, self._trusted_origins))
 
     def _stream(self, events: AsyncIterator[bytes], user_id: str) -> Response:
         if isinstance(events, RunReader):
