@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 from base64 import b64encode
 from collections.abc import Callable
 from functools import partial
@@ -26,6 +25,7 @@ from stream_protocol.recording.write._secret_texts import REDACTED, search_work,
 from stream_protocol.serving import ChatService
 from stream_protocol.serving._recorder_protocol import SeveralRecorders
 from stream_protocol.testing import Call, ScriptedLlm
+from tests.convert.counting import calls_made
 from tests.recording.recordings import drained, said, source, turns
 from tests.recording.test_redaction_shapes import FULL_WIDTH, GO, has_secret
 
@@ -89,23 +89,6 @@ HOSTILE: dict[str, Callable[[], Any]] = {
 }
 
 
-def calls(work: Callable[[], object]) -> int:
-    """How many functions are called, in Python and in C."""
-    count = 0
-
-    def seen(_frame: object, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(seen)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 def as_chunk(value: Any) -> dict[str, Any]:
     return redact_chunk({"type": "tool-output-available", "toolCallId": "A", "output": value})
 
@@ -138,8 +121,8 @@ def test_the_work_is_bounded(
         return without_secrets(text)
 
     monkeypatch.setattr("stream_protocol.recording.write._search.without_secrets", searched)
-    calls_before = calls(lambda: stored(value)) if redact is as_event else 0
-    assert calls(lambda: redact(value)) - calls_before < MAX_CALLS
+    calls_before = calls_made(lambda: stored(value)) if redact is as_event else 0
+    assert calls_made(lambda: redact(value)) - calls_before < MAX_CALLS
     assert work < 2.1 * MAX_WORK  # of an event or a request, two searches
     assert TOO_LARGE in json.dumps(redact(value))
 
