@@ -16,7 +16,7 @@ from stream_protocol.serving import ChatService, RunOverrides, chat_routes
 from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.chat_client import Page
-from tests.serving.support import begin, chat, client, said
+from tests.serving.support import begin, chat, client, said, why
 from tests.serving.watched import WatchedService
 
 
@@ -180,8 +180,7 @@ async def test_a_bad_query_is_refused(query: str) -> None:
     service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["x"])))
     async with client(app_for(service)) as http:
         response = await http.get(f"/api/chats?{query}")
-    assert (response.status_code, response.headers["content-type"]) == (422, "text/plain; charset=utf-8")
-    assert response.text.endswith(".")
+    assert (response.status_code, why(response).endswith(".")) == (422, True)
 
 
 async def test_a_chat_of_a_picture_alone_and_a_session_without_events_have_no_title() -> None:
