@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpa
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._audit import Attempt, AuditTrail, OnAudit
+from stream_protocol.serving._byte_budget import ByteShare
 from stream_protocol.serving._held_size import held_size
 from stream_protocol.serving._limits import (
     RESPONSE_PATIENCE,
@@ -115,7 +116,6 @@ if TYPE_CHECKING:
     from google.adk.sessions import BaseSessionService, Session
     from google.genai import types
 
-    from stream_protocol.serving._byte_budget import ByteShare
     from stream_protocol.serving.engine import Engine, RunRecord
     from stream_protocol.serving.run_logs import RunLog
     from stream_protocol.session import CallAnswer, HistoryCut, HistoryMode
@@ -436,6 +436,7 @@ class ChatService:
         if there is no room for them, after ``RESPONSE_PATIENCE`` seconds.
         """
         check_text("artifact_base", artifact_base, or_none=True)
+        check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
         key = chat_key(user_id, chat_id)
         until = time.monotonic() + RESPONSE_PATIENCE
         request = await self._runs.wait_until_settled(key)
