@@ -399,6 +399,7 @@ METHODS: Final[Mapping[str, Mapping[str, Any]]] = {
     "delete": {"chat_id": "c1", "user_id": "ann"},
     "artifact": {"chat_id": "c1", "name": "a.txt", "user_id": "ann"},
     "count_request": {"user_id": "ann"},
+    "hold_memory": {"user_id": "ann"},
     "error_text": {"error": ValueError()},
     "respond_chunks": {"request": REQUEST, "user_id": "ann"},
 }

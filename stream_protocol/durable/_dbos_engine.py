@@ -43,7 +43,7 @@ from stream_protocol.durable._store import (
     without_prepared_statements,
 )
 from stream_protocol.durable._workflows import CALL, NOTHING, Workflows
-from stream_protocol.serving.adk_runner import runner_for
+from stream_protocol.serving.adk_runner import make_private_file, runner_for
 from stream_protocol.serving.engine import OtherVersionError
 from stream_protocol.wire import StreamProtocolError, check_text, check_texts
 
@@ -131,6 +131,7 @@ class DbosEngine:
         if self._url is not None:
             self._take_file()
             _log_as_others()
+            make_private_file(self._url)
             try:
                 with without_prepared_statements() if is_postgres(self._url) else nullcontext():
                     DBOS.migrate(with_timeouts(self._url))
@@ -149,6 +150,7 @@ class DbosEngine:
             if self._workflows is None:
                 self._take_file()
                 if self._url is not None:
+                    make_private_file(self._url)
                     config: DBOSConfig = {
                         "name": NAME,
                         "system_database_url": self._url,
@@ -289,6 +291,7 @@ class DbosEngine:
         if self._url is None:
             return DBOS
         if self._client is None:
+            make_private_file(self._url)  # a connection would create it with the mode of the umask
             self._connections = client_engine(self._url)
             self._client = DBOSClient(
                 system_database_url=self._url,

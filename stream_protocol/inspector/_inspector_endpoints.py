@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import anyio.to_thread
 from anyio import CapacityLimiter
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from stream_protocol.inspector._chat_view import chat_recording, check_chat, newest_entries
 from stream_protocol.inspector._dropped_file import recording_of_file, shown_file, test_of_file
@@ -17,7 +17,7 @@ from stream_protocol.inspector._inspector import InspectedTurn, Inspector
 from stream_protocol.inspector._pytest_text import named_test
 from stream_protocol.recording.read import UnreadableError
 from stream_protocol.serving import ChatService
-from stream_protocol.serving.http import RequestBodies
+from stream_protocol.serving.http import RequestBodies, whole_response
 from stream_protocol.wire import ChatRequestError, parse_chat_id
 
 T = TypeVar("T")
@@ -49,34 +49,34 @@ class InspectorEndpoints:
         after = request.query_params.get("after", "0")
         if not (after.isascii() and after.isdigit() and len(after) < 16):
             raise ChatRequestError("after must be a number.", status=422)
-        return _json(newest_entries(await self._turns(request, user_id), int(after)))
+        return self._json(newest_entries(await self._turns(request, user_id), int(after)), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
         """What ``check`` says of a chat."""
-        return _json(await self._beside(check_chat, await self._turns(request, user_id)))
+        return self._json(await self._beside(check_chat, await self._turns(request, user_id)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:
         """A chat as a recording."""
         recording = await self._recording(request, user_id)
         name, _ = await _converted(named_test, recording)
-        return _download(name, recording)
+        return self._download(name, recording, user_id)
 
     async def chat_test(self, request: Request, user_id: str) -> Response:
         """A test of that recording."""
         _, test = await _converted(named_test, await self._recording(request, user_id))
-        return PlainTextResponse(test)
+        return self._text(test, user_id)
 
     async def file(self, request: Request, user_id: str) -> Response:
         """A file: its entries, its messages, and what ``check`` says of it."""
-        return _json(await self._of_file(shown_file, request, user_id))
+        return self._json(await self._of_file(shown_file, request, user_id), user_id)
 
     async def file_recording(self, request: Request, user_id: str) -> Response:
         """A file as a recording, without secrets."""
-        return _download(*await self._of_file(recording_of_file, request, user_id))
+        return self._download(*await self._of_file(recording_of_file, request, user_id), user_id)
 
     async def file_test(self, request: Request, user_id: str) -> Response:
         """A test of that recording."""
-        return PlainTextResponse(await self._of_file(test_of_file, request, user_id))
+        return self._text(await self._of_file(test_of_file, request, user_id), user_id)
 
     async def _turns(self, request: Request, user_id: str) -> Sequence[InspectedTurn]:
         chat_id = parse_chat_id(request.path_params["chat_id"])
@@ -101,21 +101,24 @@ class InspectorEndpoints:
         async with self._bodies.read_file(request, user_id, MAX_FILE_BYTES, _FILE_WAY_OUT) as body:
             return await _converted(read, body, session)
 
+    def _json(self, body: bytes, user_id: str) -> Response:
+        return self._response(body, user_id, {"content-type": "application/json"})
+
+    def _text(self, text: str, user_id: str) -> Response:
+        return self._response(text.encode(), user_id, {"content-type": "text/plain; charset=utf-8"})
+
+    def _download(self, name: str, recording: bytes, user_id: str) -> Response:
+        disposition = f'attachment; filename="{name}.jsonl"'
+        headers = {"content-type": "application/jsonl", "content-disposition": disposition}
+        return self._response(recording, user_id, headers)
+
+    def _response(self, body: bytes, user_id: str, headers: dict[str, str]) -> Response:
+        memory = self._service.hold_memory(user_id)
+        return whole_response(body, memory, {"cache-control": "no-store", **headers})
+
 
 async def _converted(read: Reading[T], content: bytes | bytearray, session: str | None = None) -> T:
     try:
         return await convert_in_process(read, content, session)
     except UnreadableError as error:
         raise ChatRequestError(f"This cannot be shown: {error}.", status=422) from None
-
-
-def _json(body: bytes) -> Response:
-    return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
-
-
-def _download(name: str, recording: bytes) -> Response:
-    return Response(
-        recording,
-        media_type="application/jsonl",
-        headers={"cache-control": "no-store", "content-disposition": f'attachment; filename="{name}.jsonl"'},
-    )

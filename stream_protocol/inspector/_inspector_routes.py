@@ -18,6 +18,7 @@ from stream_protocol.serving.http import (
     cross_origin_routes,
     dropping_body_if_refused,
     identify_user,
+    is_foreign,
     json_errors,
     plain_text_errors,
     require_trusted_origin,
@@ -61,7 +62,7 @@ def inspector_routes(
                 user_id = await identify_user(identify, request)
                 if method != "GET":
                     require_trusted_origin(request, trusted)
-                service.count_request(user_id)
+                service.count_request(user_id, foreign=is_foreign(request, trusted))
             return await endpoint(request, user_id)
 
         answering = json_errors if endpoint in json_endpoints else plain_text_errors

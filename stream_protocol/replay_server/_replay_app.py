@@ -27,6 +27,8 @@ from stream_protocol.serving.http import (
     plain_text_errors,
     read_small,
     require_trusted_origin,
+    response_budget,
+    whole_response,
 )
 from stream_protocol.wire import ChatRequestError, check_flag, check_instance, parse_chat_id, parse_json
 
@@ -59,6 +61,7 @@ def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: 
 
 def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
     bodies = RequestBodies()
+    responses = response_budget()
 
     async def post_chat(request: Request) -> Response:
         async with bodies.read_chat_request(request, user_id="") as chat_request:
@@ -69,7 +72,8 @@ def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
         messages = chats.history(_chat_id(request))
         if messages is None:
             return no_such_chat()
-        return Response(json.dumps({"messages": messages}), media_type="application/json")
+        content = json.dumps({"messages": messages}).encode()
+        return whole_response(content, responses.share(""), {"content-type": "application/json"})
 
     async def get_stream(request: Request) -> Response:
         playback = chats.current_response(_chat_id(request))

@@ -15,19 +15,19 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import anyio
 import anyio.to_thread
 
+from stream_protocol._private_files import open_private
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._time_limit import HookTimeoutError, in_time
 from stream_protocol.session import AttemptedDecisions, Decision, Transcript, attempted_decisions
 from stream_protocol.wire import ChatRequestError, check_path
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from google.adk.events import Event
 
     from stream_protocol.session import CallAnswer
@@ -90,6 +90,7 @@ class AuditFile:
     """Appends each record to a file, a line each: ``ChatService(on_audit=AuditFile("audit.jsonl"))``.
 
     The file is made for its owner alone (mode 0600). It is opened for each record, so it may be moved away at any time.
+    Each record begins on a new line: after a full disk, a record that was cut off stays on a line of its own.
     Raises ``OSError`` if it cannot be written.
     """
 
@@ -102,8 +103,21 @@ class AuditFile:
         self._append(record.to_json().encode() + b"\n")
 
     def _append(self, line: bytes) -> None:
-        with open(self._path, "ab", opener=partial(os.open, mode=0o600)) as file:
-            file.write(line)
+        with open(self._path, "ab", opener=open_private) as file:
+            file.write(b"\n" + line if line and self._ends_within_a_line() else line)
+
+    def _ends_within_a_line(self) -> bool:
+        """Tell whether a record was cut off at the end. A pipe or a file without read access counts as whole."""
+        try:
+            if not Path(self._path).is_file():
+                return False
+            with Path(self._path).open("rb") as file:
+                if not file.seek(0, os.SEEK_END):
+                    return False
+                file.seek(-1, os.SEEK_END)
+                return file.read(1) != b"\n"
+        except OSError:
+            return False
 
 
 def arguments_digest(arguments: dict[str, Any]) -> str:

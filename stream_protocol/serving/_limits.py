@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakValueDictionary
 
+from stream_protocol.serving._byte_budget import ByteBudget
 from stream_protocol.wire import ChatRequestError, check_count
 
 if TYPE_CHECKING:
@@ -33,6 +34,13 @@ has a fifth of the worker's time with that, and no more."""
 
 MAX_CHUNKS: Final = 500_000
 """A model that streams 100 tokens a second for an hour, which is ``RUN_TIMEOUT``, has 360,000. More is a loop."""
+
+MAX_RESPONSE_BYTES: Final = 256 * 1024 * 1024
+"""As much as for the bodies of requests: two chats with five files of 15 MiB, which are 100 MiB in Base64."""
+
+RESPONSE_PATIENCE: Final = 5.0
+"""Seconds that a history waits for the memory of others: two tabs that open the same large chat get it one after the
+other."""
 
 READS_PER_USER: Final = 2
 """A page that opens asks for its list of chats and a history."""
@@ -63,8 +71,12 @@ class ServiceLimits:
     """Requests of one user that wait at once for the end of a run of their chat. One more is refused (429); and of all
     users no more than ``max_runs`` wait (503)."""
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
-    """Requests of one user, of all kinds. So many may come at once; after that they are refused (429) until some of the
-    minute has passed."""
+    """Requests of one user, of all kinds but stops. So many may come at once; after that they are refused (429) until
+    some of the minute has passed. Requests that pages of other sites send in the user's browser count apart."""
+    max_response_bytes: int | None = MAX_RESPONSE_BYTES
+    """Memory of all stored content that is being sent: histories, artifacts, and stored responses that are sent again.
+    What does not fit is refused (503, or 429 if one user takes more than half); a response of up to 64 KiB never is,
+    and one that is larger than this alone waits until no other is open."""
     max_chunks: int | None = MAX_CHUNKS
     """Chunks of one response. A run that says more is stopped, and its response ends in an error: looked at after each
     event of the agent."""
@@ -206,6 +218,21 @@ class RunSlot:
     def free(self) -> None:
         """Gives the slot back, if it is taken."""
         self._slots.free(self)
+
+
+def response_budget(limit: int | None = MAX_RESPONSE_BYTES) -> ByteBudget:
+    """Return the budget of all responses that hold stored content: see ``ServiceLimits.max_response_bytes``."""
+    return ByteBudget(limit, of_user=_too_much_of_user, of_all=_too_much, single_fits=True)
+
+
+def _too_much_of_user() -> ChatRequestError:
+    text = "Several of your chats or files are still being loaded. Try again in some seconds."
+    return ChatRequestError(text, status=429, retry_after=RUN_RETRY_AFTER, reason="responses_of_user")
+
+
+def _too_much() -> ChatRequestError:
+    text = "The server is busy with the chats and files of others. Try again in some seconds."
+    return ChatRequestError(text, status=503, retry_after=RUN_RETRY_AFTER, reason="responses")
 
 
 def _too_many_of_user() -> ChatRequestError:

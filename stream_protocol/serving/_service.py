@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpa
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._audit import Attempt, AuditTrail, OnAudit
+from stream_protocol.serving._byte_budget import ByteShare
+from stream_protocol.serving._held_size import held_size
 from stream_protocol.serving._in_progress import InProgress, in_progress
-from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, ServiceLimits, UserReads
+from stream_protocol.serving._limits import (
+    RESPONSE_PATIENCE,
+    RequestRates,
+    RunSlot,
+    RunSlots,
+    ServiceLimits,
+    UserReads,
+    response_budget,
+)
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
@@ -105,7 +115,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from google.adk.agents.run_config import RunConfig
     from google.adk.events import Event
@@ -246,7 +256,11 @@ class ChatService:
             disconnect_grace=disconnect_grace, run_timeout=run_timeout, max_chunks=limits.max_chunks
         )
         self._rates = RequestRates(limits.max_requests_per_minute)
+        self._foreign_rates = RequestRates(limits.max_requests_per_minute)
         self._reads = UserReads()
+        self._histories = UserReads()
+        self._max_response_bytes = limits.max_response_bytes
+        self._responses = response_budget(limits.max_response_bytes)
         self._options = hide_tools(delegation_tools(self.runner.agent), options)
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
@@ -286,14 +300,26 @@ class ChatService:
         if self._left_runs is not None:
             await self._left_runs.launch()
 
-    def count_request(self, user_id: str) -> None:
-        """Counts a request of this user, of whatever kind. Raises ``ChatRequestError`` (429) if there were too many.
+    def count_request(self, user_id: str, *, foreign: bool = False) -> None:
+        """Counts a request of this user, of any kind but a stop. Raises ``ChatRequestError`` (429) if there were too
+        many.
 
+        ``foreign``: a page of another site has sent it. Such requests have an allowance of their own, so that no page
+        of a stranger uses up that of the user.
         ``ChatEndpoints`` and ``SyncChatService.respond`` call it; whoever has requests and calls other methods does so
         by itself, before it reads a body.
         """
         check_text("user_id", user_id)
-        self._rates.count(user_id)
+        check_flag("foreign", foreign)
+        (self._foreign_rates if foreign else self._rates).count(user_id)
+
+    def hold_memory(self, user_id: str) -> ByteShare:
+        """Returns an empty share of ``ServiceLimits.max_response_bytes``, for a response to this user.
+
+        ``ChatEndpoints`` takes one for each; an app that sends histories or artifacts in responses of its own can, too.
+        """
+        check_text("user_id", user_id)
+        return self._responses.share(user_id)
 
     @in_progress
     async def respond(
@@ -361,7 +387,7 @@ class ChatService:
                     return claimed
                 turn = await self._plan_beside(key, request, digest, overrides, attempt)
                 if isinstance(turn, NothingToRun) and turn.repeats == "words":
-                    return await self._stored_response(turn, request, overrides)
+                    return await self._stored_response(key, turn, request, overrides)
                 await waiting.take()
                 if isinstance(turn, NewUserTurn):
                     await slot.take()
@@ -383,7 +409,7 @@ class ChatService:
             planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=was_busy)
             planned = await self._in_time(planning)
             if isinstance(planned.turn, NothingToRun):
-                return await self._stored_response(planned.turn, request, overrides)
+                return await self._stored_response(key, planned.turn, request, overrides)
             await slot.take()
             accept = partial(_accept, claimed, attempt)
             job = await self._in_time(self._prepare_job(key, request, overrides, planned, planned.turn, accept))
@@ -417,37 +443,53 @@ class ChatService:
         return reader
 
     @in_progress
-    async def history(self, chat_id: str, *, user_id: str, artifact_base: str | None = None) -> list[UIMessage] | None:
+    async def history(
+        self, chat_id: str, *, user_id: str, artifact_base: str | None = None, memory: ByteShare | None = None
+    ) -> list[UIMessage] | None:
         """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
 
         ``artifact_base`` as in ``RunOverrides``. While a run goes on, the stored part of its message is included, and
         its calls without a result are left open.
+        ``memory``: counts the messages before they exist: see ``hold_memory``. Raises ``ChatRequestError`` (429, 503)
+        if there is no room for them, after ``RESPONSE_PATIENCE`` seconds.
         """
         check_text("artifact_base", artifact_base, or_none=True)
+        check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
         key = chat_key(user_id, chat_id)
+        until = time.monotonic() + RESPONSE_PATIENCE
         request = await self._runs.wait_until_settled(key)
-        session = await self._in_time(self._find_session(key))
-        if (
-            request is None
-            and session is not None
-            and self._left_runs is not None
-            and await self._left_runs.wait_until_stored(key, session, self._stopping_wait)
-        ):
-            request = await self._runs.wait_until_settled(key)
+        async with self._histories.turn(user_id):
             session = await self._in_time(self._find_session(key))
-        while request is not None and (now := await self._runs.wait_until_settled(key)) != request:
-            # That run has ended while the session was read, and its end is stored since.
-            request, session = now, await self._in_time(self._find_session(key))
-        if session is None:
-            return None
-        events, options = session.events, self._options_for(chat_id, artifact_base)
+            if (
+                request is None
+                and session is not None
+                and self._left_runs is not None
+                and await self._left_runs.wait_until_stored(key, session, self._stopping_wait)
+            ):
+                request = await self._runs.wait_until_settled(key)
+                session = await self._in_time(self._find_session(key))
+            while request is not None and (now := await self._runs.wait_until_settled(key)) != request:
+                # That run has ended while the session was read, and its end is stored since.
+                request, session = now, await self._in_time(self._find_session(key))
+            if session is None:
+                return None
+            events, options = session.events, self._options_for(chat_id, artifact_base)
+            if memory is not None:
+                await memory.take_in_time(await self._size_of(events), until - time.monotonic())
 
-        def messages() -> list[UIMessage]:
-            transcript = Transcript(events)
-            running = request is not None and transcript.is_answering(request)
-            return transcript_to_messages(transcript, running=running, **options)
+            def messages() -> list[UIMessage]:
+                transcript = Transcript(events)
+                running = request is not None and transcript.is_answering(request)
+                return transcript_to_messages(transcript, running=running, **options)
 
-        return await long_work(messages, events=events)
+            return await long_work(messages, events=events)
+
+    async def _size_of(self, events: Sequence[Event]) -> int:
+        """The bytes of memory that these stored events take in a response; 0 if nobody counts them."""
+        if (enough := self._max_response_bytes) is None:
+            return 0
+        with_state = self._settings.options["send_state"]
+        return await long_work(lambda: held_size(events, with_state=with_state, enough=enough + 1), events=events)
 
     @in_progress
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
@@ -461,10 +503,12 @@ class ChatService:
         """
         check_text("name", name)
         check_count("version", version, minimum=0, or_none=True)
-        session = await self._in_time(self._find_session(chat_key(user_id, chat_id)))
+        find = partial(find_session, self.runner, *chat_key(user_id, chat_id), config=WITHOUT_EVENTS)
+        session = await self._in_time(self._read(user_id, find))
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
-        return await load_artifact(self.runner, session, name, version)
+        async with self._histories.turn(user_id):
+            return await load_artifact(self.runner, session, name, version)
 
     @in_progress
     async def chats(
@@ -523,7 +567,8 @@ class ChatService:
                 stopped = await self._in_time(self._left_runs.stop(key, stop), of=ENGINE)
             else:
                 stopped = await stop()
-            if not stopped and await self._in_time(self._find_session(key)) is None:
+            find = partial(find_session, self.runner, *key, config=WITHOUT_EVENTS)
+            if not stopped and await self._in_time(self._read(user_id, find)) is None:
                 raise ChatRequestError("There is no such chat.", status=404)
 
     @in_progress
@@ -604,10 +649,15 @@ class ChatService:
         return turn
 
     async def _stored_response(
-        self, stored: NothingToRun, request: ChatRequest, overrides: RunOverrides
+        self, key: ChatKey, stored: NothingToRun, request: ChatRequest, overrides: RunOverrides
     ) -> AsyncIterator[bytes]:
-        """The response to a request for which there is nothing to run."""
+        """The response to a request for which there is nothing to run.
+
+        Raises ``ChatRequestError`` (429, 503) if there is no room for it in memory.
+        """
         options = self._options_for(request.id, overrides.artifact_base)
+        memory = self.hold_memory(key[0])
+        memory.take(await self._size_of(stored.events))
 
         def response() -> list[bytes]:
             *events, done = iter_sse(
@@ -618,7 +668,7 @@ class ChatService:
             continued = None if stored.repeats == "words" else request.target
             return [*without_loop(events, continued=continued), done]
 
-        return _iterate(await long_work(response, events=[*stored.past, *stored.events]))
+        return _iterate(await long_work(response, events=[*stored.past, *stored.events]), memory)
 
     async def _prepare_job(
         self,
@@ -946,6 +996,9 @@ async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
             await events.aclose()
 
 
-async def _iterate(events: list[bytes]) -> AsyncIterator[bytes]:
-    for event in events:
-        yield event
+async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:
+    """The events of a stored response, each dropped when it is sent. A response that is never sent is dropped, too."""
+    with memory:
+        events.reverse()
+        while events:
+            yield events.pop()

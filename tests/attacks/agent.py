@@ -108,6 +108,7 @@ CALLS: Final[Mapping[str, Callable[[str], Call]]] = {
     "pay": lambda key: Call("pay", {"key": key}),
     "seed": lambda count: Call("seed", {"count": int(count)}),
     "fetch": lambda megabytes: Call("fetch", {"megabytes": int(megabytes)}),
+    "parameters": lambda megabytes: Call("parameters", {"megabytes": int(megabytes)}),
 }
 
 
@@ -152,6 +153,11 @@ def fetch(megabytes: int) -> str:
     return "x" * (megabytes * 2**20)
 
 
+def parameters(megabytes: int) -> str:
+    """Returns the address of a form."""
+    return "http://a?" + "a=b&" * (megabytes * 2**18)
+
+
 async def calendar(credential: AuthCredential, tool_context: ToolContext) -> str:
     """Reads a calendar."""
     _note("calendar", tool_context)
@@ -186,6 +192,7 @@ root_agent: Final = LlmAgent(
     tools=[
         note,
         fetch,
+        parameters,
         seed,
         request_input,
         FunctionTool(pay, require_confirmation=True),

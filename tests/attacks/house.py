@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 from tests.processes import ROOT, PythonModule
 from tests.redis_server import redis_server
 
-HouseName = Literal["memory", "SQLite", "Redis", "loopback", "256 files", "replay"]
+HouseName = Literal["memory", "SQLite", "Redis", "loopback", "256 files", "recording", "replay"]
 HOUSES: Final[Sequence[HouseName]] = get_args(HouseName)
 
 AGENT: Final = "tests.attacks.agent:root_agent"
@@ -140,6 +140,8 @@ def open_house(name: HouseName, folder: Path) -> Iterator[House]:
                 servers = [Server(folder, [AGENT])]
             case "256 files":
                 servers = [Server(folder, [AGENT, *PROXIED], files=FEW_FILES)]
+            case "recording":
+                servers = [Server(folder, [AGENT, *PROXIED, "--record", str(folder / "recordings"), "--inspect"])]
             case "replay":
                 servers = [Server(folder, ["--replay", str(RECORDING)])]
         house = House(name, folder, servers, redis_port)

@@ -139,11 +139,15 @@ def without_id(number: int) -> list[Event]:
     return [event(call("f", {}, None)), results(response("f", {"r": number}))]
 
 
+def waiting(number: int) -> list[Event]:
+    return [event(call("f", {}, f"{number}"))]
+
+
 def nameless(number: int) -> list[Event]:
     return [fragment(piece(None, "A", arg(f"$.k{number}", "x", more=True)))]
 
 
-@pytest.mark.parametrize("round_of", [one_by_one, delegated, same_id, without_id, nameless])
+@pytest.mark.parametrize("round_of", [one_by_one, delegated, same_id, without_id, waiting, nameless])
 def test_an_event_costs_the_same_however_many_came_before(round_of: Any) -> None:
     schemas: dict[str, Any] = {name: {"properties": {f"k{n}": {} for n in range(202)}} for name in ("f", "g")}
     cost = partial(cost_of, tool_schemas=schemas)

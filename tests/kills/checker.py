@@ -250,7 +250,8 @@ def parts(message: Any) -> list[Any]:
             part.get("state"),
             str(part.get("text") or part.get("url") or part.get("output") or part.get("errorText") or part.get("data")),
         )
-        for part in without_approvals([message])[0]["parts"]
+        for shown in without_approvals([message])
+        for part in shown["parts"]
     ]
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, Callable
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 from unicodedata import normalize
@@ -18,6 +19,7 @@ from stream_protocol.recording import ChatRecorder, load_recording, record, reda
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Thought
 from tests.batch import batch
+from tests.convert.counting import calls_made
 from tests.recording.recordings import drained, files, said, source
 from tests.serving.chat_client import Page
 
@@ -266,3 +268,22 @@ async def test_a_run_that_is_stopped_in_mid_name_leaves_nothing_of_it(tmp_path: 
     assert "Zo" not in (tmp_path / "file").read_text()
     (turn,) = load_recording(tmp_path / "file").turns()
     assert (len(turn.events), turn.end) == (1, "error")
+
+
+@pytest.mark.parametrize("texts", [("Élodie",), ("Ada é",), ("\\ é",), ("山 田",)])
+@pytest.mark.parametrize("piece", ["\\", "Ada ", "É\\", "é ", "山\\", "\\n", "%", "+"])
+def test_the_search_for_a_name_looks_at_each_character_a_few_times(piece: str, texts: tuple[str, ...]) -> None:
+    # In quadratic time this takes ten minutes: the test would end at the limit of all tests.
+    redacted({"k": piece * (300_000 // len(piece))}, *texts)
+
+
+def test_a_key_costs_the_same_however_many_have_become_equal() -> None:
+    spellings = ["".join(("Ada", *spaces, "Bell")) for spaces in product(" +", repeat=11)]
+    redact = redact_texts("Ada Bell")
+
+    def cost(count: int) -> int:
+        return calls_made(lambda: redact("event", {"data": dict.fromkeys(spellings[:count], 1)}))
+
+    assert cost(2048) < 2 * cost(1024)
+    shown = redact("event", {"data": dict.fromkeys([*spellings[:3], f"{REDACTED}.2"], 1)})
+    assert shown == {"data": dict.fromkeys([REDACTED, *(f"{REDACTED}.{end}" for end in ("2", "3", "2.2"))], 1)}

@@ -5,6 +5,7 @@ import copy
 import hashlib
 import json
 import logging
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -335,3 +336,40 @@ def test_a_file_has_a_line_each_and_is_its_owners_alone(tmp_path: Path) -> None:
     assert moved.read_text() == f"{first.to_json()}\n{second.to_json()}\n"
     assert path.read_text() == f"{third.to_json()}\n"
     assert [file.stat().st_mode & 0o777 for file in (path, moved)] == [0o600] * 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of a file")
+def test_a_record_after_a_full_disk_begins_on_a_line_of_its_own(tmp_path: Path) -> None:
+    import resource  # noqa: PLC0415 - Windows has none
+
+    path = tmp_path / "audit.jsonl"
+    append = AuditFile(path)
+    record = AuditRecord(
+        time="2026-03-02T09:30:00.125Z", user_id="ann", app="bank", chat_id="c1", action="stop", outcome="accepted"
+    )
+    append(record)
+    room = path.stat().st_size + 20
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            append(record)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    append(record)
+    append(record)
+    whole = record.to_json()
+    assert path.read_text().splitlines() == [whole, whole[:20], whole, whole]
+
+
+def test_a_record_goes_to_a_pipe_as_it_is(tmp_path: Path) -> None:
+    record = AuditRecord(
+        time="2026-03-02T09:30:00.125Z", user_id="ann", app="bank", chat_id="c1", action="stop", outcome="accepted"
+    )
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as file:
+        append = AuditFile(f"/dev/fd/{writer}")
+        append(record)
+        append(record)
+        os.close(writer)
+        assert file.read() == f"{record.to_json()}\n".encode() * 2

@@ -13,6 +13,7 @@ from httpx import AsyncClient, Response
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, RunOverrides, chat_routes
+from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.chat_client import Page
@@ -79,13 +80,14 @@ class Loads:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, sessions: BaseSessionService) -> None:
         self.ids: list[str] = []
-        get_session = sessions.get_session
+        name = "read_session" if isinstance(sessions, MemorySessionService) else "get_session"
+        load = getattr(sessions, name)
 
         async def counted(**which: Any) -> Any:
             self.ids.append(which["session_id"])
-            return await get_session(**which)
+            return await load(**which)
 
-        monkeypatch.setattr(sessions, "get_session", counted)
+        monkeypatch.setattr(sessions, name, counted)
 
 
 async def test_the_words_of_a_title_that_are_edited_out_are_gone(sessions: BaseSessionService) -> None:

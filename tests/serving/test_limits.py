@@ -19,9 +19,11 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import START, Workflow
 from hypothesis import given, strategies as st
+from starlette.applications import Starlette
 from starlette.requests import Request
 
 from stream_protocol import StreamProtocolError, parse_chat_request
+from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.serving import (
     ChatEndpoints,
     MemoryRunLog,
@@ -171,7 +173,6 @@ ROUTES = [
     ("GET", "/api/chat/c1"),
     ("GET", "/api/chats"),
     ("GET", "/api/chat/c1/stream"),
-    ("POST", "/api/chat/c1/stop"),
     ("PATCH", "/api/chat/c1"),
     ("DELETE", "/api/chat/c1"),
     ("GET", "/api/chat/c1/artifacts/a.txt"),
@@ -179,7 +180,7 @@ ROUTES = [
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-async def test_every_route_counts_and_refuses_before_it_reads(method: str, path: str) -> None:
+async def test_every_route_but_stop_counts_and_refuses_before_it_reads(method: str, path: str) -> None:
     limits = ServiceLimits(max_requests_per_minute=2)
     app = create_app(service_of("Well.", limits=limits), identify=header_user("X-User"))
     async with client(app) as http:
@@ -192,6 +193,57 @@ async def test_every_route_counts_and_refuses_before_it_reads(method: str, path:
         assert 1 < int(seconds) <= 30
         assert (await http.request(method, path, headers=bob)).status_code != 429
         assert (await http.get("/healthz", headers=ann)).status_code == 200
+
+
+FOREIGN = {"sec-fetch-site": "cross-site"}
+READS = [path for method, path in ROUTES if method == "GET"]
+
+
+@pytest.mark.parametrize("sent_by", [{}, FOREIGN])
+async def test_a_stop_is_never_refused_for_the_rate(sent_by: dict[str, str]) -> None:
+    app = create_app(service_of(HALF, limits=ServiceLimits(max_requests_per_minute=3)))
+    async with begin(app, chat(said("hi"))) as exchange, client(app) as http:
+        assert await exchange.status() == 200
+        await exchange.until("text-delta")
+        while (await http.get("/api/chats", headers=sent_by)).status_code != 429:
+            pass
+        stops = [await http.post(f"/api/chat/{name}/stop") for name in ["c1"] * 5 + ["none"] * 5]
+        assert [stop.status_code for stop in stops] == [202] * 5 + [404] * 5
+        assert (await exchange.until("abort"))["type"] == "abort"
+        status = (await http.get("/api/chats")).status_code
+        assert status == (200 if sent_by else 429)  # the stops have not used up what is left of the allowance
+
+
+@pytest.mark.parametrize("path", READS)
+async def test_a_page_of_another_site_uses_up_no_requests_of_its_user(path: str) -> None:
+    app = create_app(service_of("Well.", limits=ServiceLimits(max_requests_per_minute=5)))
+    async with client(app) as http:
+        foreign = [(await http.get(path, headers=FOREIGN)).status_code for _ in range(6)]
+        assert 429 not in foreign[:5]  # links lead here from other sites
+        assert foreign[5] == 429
+        assert (
+            await http.get(path, headers=FOREIGN | {"sec-fetch-site": "same-origin, cross-site"})
+        ).status_code == 429
+        own = [(await http.get(path, headers=headers)).status_code for headers in ({}, {"sec-fetch-site": "none"})]
+        assert 429 not in own
+        assert (await post(app, chat(said("hi")))).status_code == 200
+
+
+async def test_a_page_of_another_site_that_is_allowed_uses_the_requests_of_its_user() -> None:
+    page = "https://page.example"
+    service = service_of("Well.", limits=ServiceLimits(max_requests_per_minute=2))
+    async with client(create_app(service, allow_origins=[page])) as http:
+        assert [(await http.get("/api/chats", headers=FOREIGN)).status_code for _ in range(3)] == [200, 200, 429]
+        allowed = [await http.get("/api/chats", headers={**FOREIGN, "origin": page}) for _ in range(3)]
+        assert [answer.status_code for answer in allowed] == [200, 200, 429]
+
+
+async def test_a_page_of_another_site_that_asks_the_inspector_uses_up_no_requests_of_its_user() -> None:
+    service = service_of("Well.", limits=ServiceLimits(max_requests_per_minute=1))
+    app = Starlette(routes=inspector_routes(Inspector(), service))
+    async with client(app) as http:
+        statuses = [(await http.get("/api/chat/c1/inspect", headers=headers)).status_code for headers in [FOREIGN] * 2]
+        assert (statuses, (await http.get("/api/chat/c1/inspect")).status_code) == ([200, 429], 200)
 
 
 async def test_the_body_of_a_refused_request_is_read_and_dropped() -> None:

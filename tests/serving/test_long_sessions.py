@@ -5,6 +5,8 @@ import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from copy import deepcopy
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -13,15 +15,19 @@ from google.adk.events import Event, EventActions
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
+from starlette.types import Message
 
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving._limits import response_budget
 from stream_protocol.serving._on_finish import notify
 from stream_protocol.serving.adk_runner import MemorySessionService, load_session_service
 from stream_protocol.serving.chats import _chat_list
 from stream_protocol.serving.chats._chat_details import is_details_id
-from stream_protocol.serving.http._endpoints import PIECE_BYTES, _history_json
+from stream_protocol.serving.http._client_connection import SLICE_BYTES
+from stream_protocol.serving.http._sliced_response import SlicedResponse, history_json
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import encode_sse
 from tests.serving.chat_client import Page
@@ -177,6 +183,56 @@ async def test_only_a_long_list_is_sorted_and_searched_in_a_thread(
     }
 
 
+async def test_what_we_read_of_a_session_in_memory_is_not_copied_and_never_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ADK copies the session once for each run. A second copy of 5,000 events would take as long again."""
+    copies = 0
+
+    async def copied(events: list[Event]) -> list[Event]:
+        nonlocal copies
+        copies += 1
+        return deepcopy(events)
+
+    monkeypatch.setattr("stream_protocol.serving.adk_runner._memory_sessions._copied", copied)
+
+    def pay(to: str) -> dict[str, Any]:
+        """Pays."""
+        return {"paid": [to]}
+
+    def where() -> None:
+        """Asks the page."""
+
+    turns: list[Any] = [Call("pay", {"to": ["Max"]}), "Paid.", Call("where"), "There.", "Again.", "More."]
+    tools: list[Any] = [FunctionTool(pay, require_confirmation=True), LongRunningFunctionTool(where)]
+    store = MemorySessionService()
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=tools)
+    service = WatchedService(agent, session_service=store, message_metadata=lambda *_: {"a": []})
+    page = Page(create_app(service))
+
+    async def approve() -> None:
+        page.approve(approved=True)
+        await page.submit()
+
+    async def answer() -> None:
+        page.answer("where", {"place": ["here"]})
+        await page.submit()
+
+    before: list[Event] = []
+    for act in (partial(page.send, "hi"), approve, partial(page.send, "where?"), answer, page.regenerate):
+        await act()
+        await service.runs.free()
+        stored = store.sessions[service.runner.app_name]["local"]["c1"].events
+        assert stored[: len(before)] == before
+        before, copies = deepcopy(stored), 0
+        for message in await service.history("c1", user_id="local") or []:
+            message["parts"].clear()  # an app may change what it gets
+        assert stored == before
+        assert copies == 0
+    assert len(before) > 10
+    await service.aclose()
+
+
 async def test_a_large_event_is_copied_beside_the_loop() -> None:
     store = MemorySessionService()
     session = await store.create_session(**KEY, session_id="large")
@@ -232,9 +288,19 @@ async def test_a_history_is_sent_in_pieces() -> None:
         {"id": "b", "role": "assistant", "metadata": {"n": [1]}, "parts": [{"type": "step-start"}] * 5_000},
     ]
     for some in (messages, messages[:1], []):
-        pieces = [piece async for piece in _history_json(some)]
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            return await asyncio.Future[Message]()
+
+        async def send(message: Message) -> None:
+            sent.append(message)  # noqa: B023 - awaited in this turn of the loop
+
+        memory = response_budget(None).share("ann")
+        await SlicedResponse(history_json(some), memory=memory, headers={})({"method": "GET"}, receive, send)
+        pieces = [message["body"] for message in sent[1:]]
         assert json.loads(b"".join(pieces)) == {"messages": some}
-        assert max(map(len, pieces)) <= PIECE_BYTES
+        assert max(map(len, pieces)) <= SLICE_BYTES
 
 
 async def test_what_on_finish_gets_is_made_beside_the_loop() -> None:

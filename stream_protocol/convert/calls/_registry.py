@@ -6,6 +6,7 @@ response without an id answers the oldest unsettled call of its tool.
 """
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,8 +28,8 @@ class CallRegistry:
         self.begin_run = self._known.begin_run
         self._calls: dict[str, tuple[ToolCall, KnownCall]] = {}
         """By the client's ids."""
-        self._unsettled: dict[str, ToolCall] = {}
-        """Calls that were not settled when ``unsettled`` last looked; read them by that."""
+        self._unsettled = OrderedDict[str, ToolCall]()
+        """All calls that are not settled, in their order, and some that are: the first is not when it is read."""
         self._approvals: dict[str, ToolCall] = {}
 
     def new(
@@ -99,8 +100,13 @@ class CallRegistry:
         return list(self._unsettled.values())
 
     def waiting(self) -> Iterator[ToolCall]:
-        """The calls that the client shows without a result."""
-        return (call for call in self.unsettled() if call.is_shown)
+        """The calls that the client shows without a result.
+
+        Mostly the first one is enough, and this is read for each call: so no call is looked at that is not asked for.
+        """
+        while self._unsettled and self._unsettled[next(iter(self._unsettled))].is_settled:
+            self._unsettled.popitem(last=False)
+        return (call for call in self._unsettled.values() if call.is_shown and not call.is_settled)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
         """The call whose tool raised, if the speaker reports a failure now; ``None`` if that may have been another one.

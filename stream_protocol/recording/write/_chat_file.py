@@ -11,12 +11,12 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
+from stream_protocol._private_files import make_private_folder, open_private
 from stream_protocol.recording.write._recording_lines import FIRST_BYTES
 
 MAX_FILES: Final = 16
 """The most files of one chat. There is a second one only if several processes write the chat at the same time."""
 
-_MODE: Final = 0o600
 _BLOCK: Final = 2**16
 
 
@@ -45,9 +45,9 @@ def open_chat_file(path: Path, header: bytes) -> ChatFile:
 
     Writes the header to a new file. Removes a last line that was cut off. Raises ``OSError``.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     for candidate in _candidates(path):
-        stream = FileIO(candidate, "a+", opener=_private)
+        stream = FileIO(candidate, "a+", opener=open_private)
         try:
             if _lock(stream):
                 _prepare(stream, header)
@@ -63,10 +63,6 @@ def _candidates(path: Path) -> Iterator[Path]:
     yield path
     for number in range(2, MAX_FILES + 1):
         yield path.with_name(f"{path.stem}.{number}{path.suffix}")
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, _MODE)
 
 
 def _prepare(stream: FileIO, header: bytes) -> None:

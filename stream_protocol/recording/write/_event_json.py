@@ -5,39 +5,47 @@ and removes nulls from the others. The converter shows ``json_value`` of them. S
 replay gives the same stream as the live event.
 """
 
+from base64 import b64encode
 from functools import lru_cache
 from typing import Any, get_args
 
 from google.adk.events import Event
 from pydantic import BaseModel
 
-from stream_protocol.wire import json_value
+from stream_protocol.wire import json_value, to_well_formed
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """The event as plain JSON, which is a deep copy. Never raises: values that JSON does not have become ``null``."""
-    plain: dict[str, Any] = json_value(_object(event), lossy=True)
-    return plain
+    """The event as plain JSON, which is a deep copy. Never raises: values that JSON does not have become ``null``.
+
+    A long text or file is not encoded and parsed again, as ``json_value`` does with a whole value: what a user sends
+    may have many megabytes.
+    """
+    return _object(event)
 
 
 def _object(model: BaseModel) -> dict[str, Any]:
     values = model.__dict__
     return {
-        key: value if is_free else _member(value)
+        key: _member(value, is_free=is_free)
         for name, key, is_free in _fields(type(model))
         if (value := values[name]) is not None
     }
 
 
-def _member(value: Any) -> Any:
-    match value:
-        case str() | dict() | bool() | float():  # nearly all values; `isinstance` of a pydantic model is slow
-            return value
-        case BaseModel():
-            return _object(value)
-        case list():
-            return [_member(item) for item in value]
-    return value
+def _member(value: Any, *, is_free: bool) -> Any:
+    kind = type(value)  # nearly all values are of these; `isinstance` of a pydantic model is slow
+    if kind is str:
+        return to_well_formed(value)
+    if kind is bytes:
+        return b64encode(value).decode()
+    if kind is bool:
+        return value
+    if not is_free and isinstance(value, BaseModel):
+        return _object(value)
+    if not is_free and kind is list:
+        return [_member(item, is_free=False) for item in value]
+    return json_value(value, lossy=True)
 
 
 @lru_cache(maxsize=256)

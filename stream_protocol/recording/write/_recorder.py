@@ -7,6 +7,7 @@ from pathlib import Path
 from re import sub
 from typing import TYPE_CHECKING, Any, Final
 
+from stream_protocol._private_files import make_private_folder
 from stream_protocol.recording.write._redaction import Redact, check_redact
 from stream_protocol.recording.write._turn_writer import TurnWriter
 from stream_protocol.wire import check_path
@@ -50,7 +51,7 @@ class ChatRecorder(_BaseRecorder):
         super().__init__(redact)
         check_path("folder", folder)
         self._folder = Path(folder)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._folder)
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnWriter:
         """The recorder of the run that answers this request."""

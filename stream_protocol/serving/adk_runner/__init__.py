@@ -15,7 +15,11 @@ from stream_protocol.serving.adk_runner._runner import (
     resumed_agent,
     runner_for,
 )
-from stream_protocol.serving.adk_runner._session_services import SessionServiceError, load_session_service
+from stream_protocol.serving.adk_runner._session_services import (
+    SessionServiceError,
+    load_session_service,
+    make_private_file,
+)
 from stream_protocol.serving.adk_runner._session_uris import is_in_memory, without_password
 from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
 from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
@@ -38,6 +42,7 @@ __all__ = [
     "is_in_memory",
     "load_session_service",
     "load_target",
+    "make_private_file",
     "model_names",
     "resumed_agent",
     "runner_for",

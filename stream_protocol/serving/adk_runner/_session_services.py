@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sqlite3
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from google.adk.cli.service_registry import get_service_registry
 from google.adk.sessions import InMemorySessionService
 
+from stream_protocol._private_files import make_private_store
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._session_uris import (
     failure,
@@ -61,7 +61,7 @@ def load_session_service(uri: str) -> BaseSessionService:
     if (problem := wrong_form(uri)) is not None:
         raise _refusal(uri, problem)
     address = with_driver(uri)
-    _make_private_file(address)
+    make_private_file(address)
     try:
         with silenced(ADK_DATABASES):
             asyncio.run(_prepare(address))
@@ -88,16 +88,10 @@ def silenced(name: str) -> Iterator[None]:
         logger.disabled = was
 
 
-def _make_private_file(uri: str) -> None:
-    """Makes the file of an SQLite store, if it is not there, so that its owner alone can read it.
-
-    SQLite gives the files beside it (journal, write-ahead log) the mode of the store. A file that is there keeps its
-    own.
-    """
-    if (path := sqlite_file(uri)) is None:
-        return
-    with suppress(OSError, ValueError):  # whatever is wrong with the path, the service tells it
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+def make_private_file(uri: str) -> None:
+    """Make the file of an SQLite store private: see ``make_private_store``. Does nothing for any other URI."""
+    if (path := sqlite_file(uri)) is not None:
+        make_private_store(path)
 
 
 async def _prepare(uri: str) -> None:

@@ -31,10 +31,15 @@ if TYPE_CHECKING:
 async def find_session(
     runner: Runner, user_id: str, chat_id: str, *, config: GetSessionConfig | None = None
 ) -> Session | None:
-    """Returns the session of this user's chat, by default with all its events; ``None`` if there is none."""
+    """Returns the session of this user's chat, by default with all its events; ``None`` if there is none.
+
+    The events may be those of the store: change none of them.
+    """
     if is_details_id(chat_id):
         return None
     key = {"app_name": runner.app_name, "user_id": user_id, "session_id": chat_id}
+    if config is None and isinstance(runner.session_service, MemorySessionService):
+        return await runner.session_service.read_session(**key)
     return await runner.session_service.get_session(**key, config=config)
 
 

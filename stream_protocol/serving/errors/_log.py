@@ -9,7 +9,7 @@ from stream_protocol.serving.errors._lost_errors import log_lost_errors
 from stream_protocol.serving.errors._sentences import explain_error
 from stream_protocol.serving.errors._text import one_line, said
 from stream_protocol.serving.telemetry import ChatIdFilter
-from stream_protocol.wire import check_choice, check_flag, check_texts
+from stream_protocol.wire import check_choice, check_flag, check_texts, printable
 
 LINE_LIMIT: Final = 600
 """Characters of a line in the terminal."""
@@ -38,7 +38,8 @@ def log_to_terminal(
 ) -> None:
     """Prints the process's log on stderr. For the main function of a server.
 
-    ``"text"``: warnings and errors, each on one line; ``verbose``: with tracebacks. They may quote what was said.
+    ``"text"``: warnings and errors, each on one line; ``verbose``: with tracebacks, whose lines are indented. They may
+    quote what was said, with control characters escaped.
     ``"json"``: each record is a line of JSON with the ids of its chat, run, user and trace; also one at the end of each
     run. None holds a word of a chat: of other code's records, but those of the loggers ``whole``, only that is written
     which stands in the code. Errors that nobody catches, and Python's warnings, are such records, too. ``verbose``: our
@@ -65,7 +66,7 @@ def log_to_terminal(
         for ours in OURS:
             logging.getLogger(ours).setLevel(logging.DEBUG if verbose else logging.INFO)
     elif verbose:
-        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+        handler.setFormatter(_WithTraceback("%(levelname)s: %(message)s"))
         logging.getLogger("stream_protocol").setLevel(logging.DEBUG)
     else:
         handler.setFormatter(_OneLine())
@@ -82,6 +83,13 @@ class _OneLine(logging.Formatter):
         if error is not None and not (said(error) and said(error) in text):
             text = f"{text.rstrip(' .:')}: {explain_error(error)}"
         return f"{record.levelname}: {one_line(text, LINE_LIMIT, known=_ids(record))}"
+
+
+class _WithTraceback(logging.Formatter):
+    """A record with its traceback. Each line after the first is indented: foreign text in it begins no other record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n  ".join(map(printable, super().format(record).splitlines()))
 
 
 def _ids(record: logging.LogRecord) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from stream_protocol.wire import whole_words
+from stream_protocol.wire import printable, whole_words
 
 LIMIT: Final = 300
 """Characters of foreign text in a sentence."""
@@ -21,10 +21,12 @@ _RAISED: Final = re.compile(r"^\S.*", re.MULTILINE | re.DOTALL)
 MAX_PROBLEMS: Final = 3
 """Errors of a group, and problems of a ``ValidationError``, that a sentence has. It counts the others."""
 
-_USER_INFO: Final = re.compile(r"(\w://)(?:[^\s/@:?#\"'<>]*:(?!\d+[/?#])[^\s\"'<>]*|[^\s/@?#\"'<>]+)@")
-"""A password may have any character, but spaces and quotes: who forgot to encode it reads the error."""
-_QUERY: Final = re.compile(r"(\w://[^\s?#\"'<>]*)\?[^\s\"'<>]+")
-_PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)")
+_URL: Final = re.compile(r"\w://[^\s\"'<>]+")
+_USER: Final = re.compile(r"(?<=\w)://(?:[^/@:?#]*:(?!\d+[/?#])|[^/@?#]+@)")
+"""The beginning of a user's name and password in a URL, up to the colon, or a name alone."""
+_SCHEME: Final = re.compile(r"\w://")
+_MARK: Final = re.compile(r"[?#]")
+_PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)")
 _NAMED: Final = re.compile(
     r"(?i)((?<![\w-])(?:[\w-]*(?:(?:api|access|account|private|secret|signing)[-_ ]?key|token|secret|password|passwd"
     r"|passphrase|pwd|authorization|credential)|key)(?: provided|s(?=[\"']?\s*[:=]\s*[\[(]))?(?:\\*[\"'])?\s*[:=]\s*)"
@@ -52,13 +54,13 @@ def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> s
     """Return the text on one line of at most ``limit`` characters, without secrets and tracebacks.
 
     A longer text ends after a whole word. A text that is only a traceback becomes its exception.
-    ``known``: words that look like a key and are not.
+    Control characters are escaped: see ``printable``. ``known``: words that look like a key and are not.
     """
     read = whole_words(text, 20 * limit)
     told, traceback, _ = read.partition(_TRACEBACK)
     if traceback and not told.strip():
         told = _raised(text[-20 * limit :])
-    line = without_secrets(" ".join(told.split()), known=known)
+    line = printable(without_secrets(" ".join(told.split()), known=known))
     if len(line) <= limit and (traceback or len(read) == len(text)):
         return line
     return f"{whole_words(line, limit - 1)}…"
@@ -77,11 +79,36 @@ def without_secrets(text: str, *, known: Collection[str] = ()) -> str:
     looks like a key, but for those that are ``known``."""
     for value in _environment_secrets():
         text = text.replace(value, REMOVED)
-    text = _QUERY.sub(r"\1", _USER_INFO.sub(r"\1", text))
+    text = _URL.sub(lambda found: _without_query(_without_user(found[0])), text)
     text = _PRIVATE_KEY.sub(REMOVED, text)
     text = _COOKIE.sub(rf"\1{REMOVED}", _NAMED.sub(rf"\1{REMOVED}", text))
     text = _BEARER.sub(rf"\1{REMOVED}", text)
     return _SHAPES.sub(lambda found: found[0] if found[0] in known else REMOVED, text)
+
+
+def _without_user(url: str) -> str:
+    """The URL without user names and passwords, also in a URL that it holds.
+
+    A password may have any character but spaces and quotes: the author of the URL may have forgotten to encode it. So a
+    password ends at the last ``@``. Each character is looked at once. A search for the last ``@`` from each ``://``
+    would take quadratic time.
+    """
+    last = url.rfind("@")
+    kept, begin = [], 0
+    while begin <= last and (user := _USER.search(url, begin, last + 1)) is not None:
+        kept.append(url[begin : user.start() + len("://")])
+        begin = user.end() if user[0].endswith("@") else last + 1
+    return "".join([*kept, url[begin:]])
+
+
+def _without_query(url: str) -> str:
+    """The URL without its query. Each character is looked at once."""
+    begin = 0
+    for mark in _MARK.finditer(url, 0, len(url) - 1):
+        if mark[0] == "?" and _SCHEME.search(url, begin, mark.start()):
+            return url[: mark.start()]
+        begin = mark.end()
+    return url
 
 
 def _environment_secrets() -> list[str]:

@@ -1,5 +1,6 @@
 """The chat endpoint over HTTP: routes, responses, a whole app, and a server for it."""
 
+from stream_protocol.serving._limits import response_budget
 from stream_protocol.serving.http._allowed_hosts import exposure_warning, only_allowed_hosts
 from stream_protocol.serving.http._cross_origin import cross_origin_routes
 from stream_protocol.serving.http._endpoints import ChatEndpoints, no_such_chat
@@ -11,8 +12,9 @@ from stream_protocol.serving.http._request_body import RequestBodies, dropping_b
 from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._response_headers import ResponseHeaders
 from stream_protocol.serving.http._routes import chat_routes, check_route_path
+from stream_protocol.serving.http._sliced_response import whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.http._trusted_origins import require_trusted_origin
+from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
 from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, ending_with_terminal, run_server
 from stream_protocol.serving.http._web_app import INSPECTOR, PageInfo, Suggestion, app_around, create_app
 
@@ -41,6 +43,7 @@ __all__ = [
     "exposure_warning",
     "header_user",
     "identify_user",
+    "is_foreign",
     "json_errors",
     "local_user",
     "no_such_chat",
@@ -49,5 +52,7 @@ __all__ = [
     "read_small",
     "require_trusted_origin",
     "response_body",
+    "response_budget",
     "run_server",
+    "whole_response",
 ]

@@ -11,13 +11,15 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from starlette.responses import Response
-
 from stream_protocol.serving.chats import UNKNOWN_TYPE, artifact_content
+from stream_protocol.serving.http._sliced_response import whole_response
 
 if TYPE_CHECKING:
     from google.genai import types
     from starlette.requests import Request
+    from starlette.responses import Response
+
+    from stream_protocol.serving._byte_budget import ByteShare
 
 INLINE_TYPES: Final = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)|(audio|video)/.+|text/plain")
 """Media types that a browser may show; all others are downloads. SVG is not among them: an SVG that is opened as a page
@@ -30,16 +32,20 @@ SAFE_HEADERS: Final = (
 )
 
 
-def artifact_response(part: types.Part, name: str) -> Response:
-    """A response with the artifact's bytes or text, under its file name."""
+def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Response:
+    """A response with the artifact's bytes or text, under its file name.
+
+    ``memory``: counts the content. Raises ``ChatRequestError`` (429, 503) if there is no room for it.
+    """
     content, media_type = artifact_content(part) or (b"", UNKNOWN_TYPE)
     disposition = "inline" if INLINE_TYPES.fullmatch(media_type) else "attachment"
     filename = quote(name.removeprefix("user:").rpartition("/")[2], safe="")
-    return Response(
-        content,
-        media_type=media_type,
-        headers={**dict(SAFE_HEADERS), "content-disposition": f"{disposition}; filename*=utf-8''{filename}"},
-    )
+    headers = {
+        **dict(SAFE_HEADERS),
+        "content-type": f"{media_type}; charset=utf-8" if media_type.startswith("text/") else media_type,
+        "content-disposition": f"{disposition}; filename*=utf-8''{filename}",
+    }
+    return whole_response(content, memory, headers)
 
 
 def artifact_base(request: Request, path: str | None) -> str | None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 import orjson
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from stream_protocol._origins import check_origins
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
@@ -25,23 +24,18 @@ from stream_protocol.serving.http._request_body import (
     RequestBodies,
     dropping_body_if_refused,
 )
+from stream_protocol.serving.http._sliced_response import JSON_HEADERS, SlicedResponse, history_json, whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.http._trusted_origins import require_trusted_origin
+from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
+from stream_protocol.serving.run_logs import RunReader
 from stream_protocol.serving.telemetry import count_refusal, note_chat
 from stream_protocol.wire import ChatRequestError, check_callable, check_instance, check_seconds, check_text
 
 if TYPE_CHECKING:
     from stream_protocol.serving.http._hooks import Prepare
-    from stream_protocol.wire import UIMessage
 
 MAX_CHANGES_BYTES: Final = 16 * 1024
 """The most bytes in the body of a ``PATCH``: a title is short, also in ``\\u`` escapes."""
-
-PIECE_BYTES: Final = 64 * 1024
-"""Of a history: what a connection takes at once."""
-
-LEVELS_OF_PARTS: Final = 4
-"""The levels of a history that are not encoded at once: the messages and their parts."""
 
 CHANGES_WAY_OUT: Final = "it may say only a title and archived."
 
@@ -133,19 +127,19 @@ class ChatEndpoints:
             prepared = await prepare_run(overrides, request, chat_request)
             if prepared.artifact_base is None:
                 prepared = replace(prepared, artifact_base=artifact_base(request, artifact_path))
-            return self._stream(await self._service.respond(chat_request, user_id=user_id, overrides=prepared))
+            return self._stream(await self._service.respond(chat_request, user_id=user_id, overrides=prepared), user_id)
 
     @_answers_errors
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """The response that is being written in a chat, from its start; 204 if there is none."""
         await self._admit(request, user_id, chat_id)
         events = await self._service.resume(chat_id, user_id=user_id)
-        return Response(status_code=204) if events is None else self._stream(events)
+        return Response(status_code=204) if events is None else self._stream(events, user_id)
 
     @_answers_errors
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops what runs in a chat: 202, also if nothing runs; 404 if this user has no such chat."""
-        await self._admit_change(request, user_id, chat_id)
+        await self._admit_change(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
 
@@ -161,11 +155,12 @@ class ChatEndpoints:
         check_text("artifact_path", artifact_path, or_none=True)
         await self._admit(request, user_id, chat_id)
         base = artifact_base(request, artifact_path)
-        messages = await self._service.history(chat_id, user_id=user_id, artifact_base=base)
-        if messages is None:
-            count_refusal("not_found")
-            return no_such_chat()
-        return StreamingResponse(_history_json(messages), media_type="application/json")
+        with self._service.hold_memory(user_id) as memory:
+            messages = await self._service.history(chat_id, user_id=user_id, artifact_base=base, memory=memory)
+            if messages is None:
+                count_refusal("not_found")
+                return no_such_chat()
+            return SlicedResponse(history_json(messages), memory=memory.handed_over(), headers=JSON_HEADERS)
 
     @_answers_errors_as_json
     async def chats(self, request: Request, *, user_id: str) -> Response:
@@ -184,7 +179,8 @@ class ChatEndpoints:
             search=query.get("search", ""),
             archived=_parse_archived(query.get("archived", "false")),
         )
-        return JSONResponse({"chats": page.chats, "nextCursor": page.next_cursor})
+        content = orjson.dumps({"chats": page.chats, "nextCursor": page.next_cursor})
+        return whole_response(content, self._service.hold_memory(user_id), JSON_HEADERS)
 
     @_answers_errors_as_json
     async def update(self, request: Request, chat_id: str, *, user_id: str) -> Response:
@@ -213,68 +209,36 @@ class ChatEndpoints:
         """
         await self._admit(request, user_id, chat_id)
         version = _parse_version(request.query_params.get("version"))
-        return artifact_response(await self._service.artifact(chat_id, name, version, user_id=user_id), name)
+        part = await self._service.artifact(chat_id, name, version, user_id=user_id)
+        return artifact_response(part, name, self._service.hold_memory(user_id))
 
-    async def _admit_change(self, request: Request, user_id: str, chat_id: str = "") -> None:
+    async def _admit_change(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
         """Refuses what an unknown page of another site sends, and else as ``_admit``. Its body is read then."""
         _check_request(request)
         async with dropping_body_if_refused(request):
             require_trusted_origin(request, self._trusted_origins)
-        await self._admit(request, user_id, chat_id)
+        await self._admit(request, user_id, chat_id, counted=counted)
 
-    async def _admit(self, request: Request, user_id: str, chat_id: str = "") -> None:
-        """Refuses a request without a user, and one of a user who sends too many. Its body is read then."""
+    async def _admit(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
+        """Refuses a request without a user, and one of a user who sends too many. Its body is read then.
+
+        ``counted=False``: for a stop. A user whose requests are used up can stop what runs.
+        """
         _check_request(request)
         async with dropping_body_if_refused(request):
             require_user(user_id)
             note_chat(user_id, chat_id)
-            self._service.count_request(user_id)
+            if counted:
+                self._service.count_request(user_id, foreign=is_foreign(request, self._trusted_origins))
 
-    def _stream(self, events: AsyncIterator[bytes]) -> Response:
+    def _stream(self, events: AsyncIterator[bytes], user_id: str) -> Response:
+        if isinstance(events, RunReader):
+            events.memory = self._service.hold_memory(user_id)
         return UIMessageStreamResponse(events, keep_alive=self._keep_alive)
 
 
 def _check_request(request: object) -> None:
     check_instance("request", request, Request, "a Request of Starlette or FastAPI")
-
-
-async def _history_json(messages: Sequence[UIMessage]) -> AsyncIterator[bytes]:
-    """``{"messages": […]}`` in pieces of ``PIECE_BYTES``: a chat may have hundreds of megabytes, and between two pieces
-    others go on."""
-    waiting = bytearray()
-    for text in _json_texts({"messages": messages}, levels=LEVELS_OF_PARTS):
-        waiting += text
-        while len(waiting) >= PIECE_BYTES:
-            yield bytes(waiting[:PIECE_BYTES])
-            del waiting[:PIECE_BYTES]
-            await asyncio.sleep(0)
-    yield bytes(waiting)
-
-
-def _json_texts(value: Any, levels: int) -> Iterator[bytes]:
-    """The JSON of a value, member by member so many levels down, and a long text in pieces."""
-    match value:
-        case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):
-            for number, (key, member) in enumerate(value.items()):
-                yield (b"," if number else b"{") + orjson.dumps(key) + b":"
-                yield from _json_texts(member, levels - 1)
-            yield b"}"
-        case [_, *_] if levels > 0:
-            for number, member in enumerate(value):
-                yield b"," if number else b"["
-                yield from _json_texts(member, levels - 1)
-            yield b"]"
-        case str() if _is_long(value):
-            yield b'"'
-            for begin in range(0, len(value), PIECE_BYTES):
-                yield orjson.dumps(value[begin : begin + PIECE_BYTES])[1:-1]
-            yield b'"'
-        case _:
-            yield orjson.dumps(value)
-
-
-def _is_long(value: object) -> bool:
-    return isinstance(value, str) and len(value) > PIECE_BYTES
 
 
 def _parse_version(text: str | None) -> int | None:

@@ -16,11 +16,12 @@ from typing import Any, ClassVar, Final
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from stream_protocol.serving.http._strict_connection import StrictConnection
 from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
 from stream_protocol.wire import check_count, check_seconds
 
 READ_BYTES: Final = 4 * 1024
-"""Bytes that are parsed in one go. asyncio reads 256 KiB, which block the loop for seconds if each is a chunk."""
+"""Bytes that are parsed in one go. asyncio reads 256 KiB."""
 
 LOOK_SECONDS: Final = 1.0
 """Between two looks at a connection. Time is counted in looks, so no client pays for a loop that was busy."""
@@ -66,20 +67,6 @@ class RareWarning:
         if now >= self._not_before:
             self._not_before = now + WARNING_SECONDS
             logger.warning(text, *arguments)
-
-
-class _StrictConnection(h11.Connection):
-    """Refuses a request with two lengths. h11 takes the chunks, a proxy in front may take the other: what one of them
-    reads as a body is a request to the other. nginx and Node refuse it, too (RFC 9112, 6.3)."""
-
-    def next_event(self) -> Any:
-        """The next event. Raises ``h11.RemoteProtocolError`` for what is no HTTP."""
-        event = super().next_event()
-        if isinstance(event, h11.Request):
-            names = {name for name, _ in event.headers}
-            if {b"content-length", b"transfer-encoding"} <= names:
-                raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding")
-        return event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +137,7 @@ class LimitedHttp(H11Protocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.conn = _StrictConnection(h11.SERVER)
+        self.conn = StrictConnection()
         self._requested = False
         """Whether a request has arrived on this connection."""
         self._phase: object = h11.IDLE

@@ -6,15 +6,15 @@ Bounds keep a hostile client from holding a connection for ever: what is beyond 
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final
 
 import anyio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from stream_protocol.serving._byte_budget import ByteBudget
 from stream_protocol.wire import WAY_OUT, ChatRequest, ChatRequestError, check_count, parse_chat_request_in_slices
 
 MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
@@ -28,12 +28,6 @@ MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 
 MAX_BYTES_IN_FLIGHT: Final = 256 * 1024 * 1024
 """The most bytes of memory for all bodies that are read and planned at one time: eight of the largest."""
-
-UNCOUNTED_BYTES: Final = 64 * 1024
-"""The first bytes of a body are not counted: a message without files has room in them, however full the server is."""
-
-USER_SHARE: Final = 2
-"""One user gets at most this part of the bytes in flight: a half. So no one can fill it with slow uploads alone."""
 
 BUSY_SECONDS: Final = 5
 """After how many seconds a client may try again: a large body is read and planned in less."""
@@ -51,15 +45,13 @@ class RequestBodies:
         check_count("max_body_bytes", max_body_bytes)
         check_count("max_bytes_in_flight", max_bytes_in_flight)
         self._max_body_bytes = max_body_bytes
-        self._max_in_flight = max_bytes_in_flight
-        self._taken: Counter[str] = Counter()
-        """User id -> the bytes that the user's bodies take."""
+        self._in_flight = ByteBudget(max_bytes_in_flight, of_user=_too_much_of_user, of_all=_too_much)
         self._turn = asyncio.Lock()
 
     @property
     def bytes_in_flight(self) -> int:
         """The bytes that all bodies take now."""
-        return self._taken.total()
+        return self._in_flight.taken
 
     @asynccontextmanager
     async def read_chat_request(self, request: Request, user_id: str) -> AsyncIterator[ChatRequest]:
@@ -69,11 +61,11 @@ class RequestBodies:
         """
         async with dropping_body_if_refused(request):
             _require_json(request)
-        with self._share(user_id) as take:
-            body = await _read(request, self._max_body_bytes, WAY_OUT, take)
+        with self._in_flight.share(user_id) as share:
+            body = await _read(request, self._max_body_bytes, WAY_OUT, share.take)
             parsing = parse_chat_request_in_slices(body)
             del body
-            yield await self._parse(parsing, take)
+            yield await self._parse(parsing, share.take)
 
     @asynccontextmanager
     async def read_file(self, request: Request, user_id: str, limit: int, way_out: str) -> AsyncIterator[bytearray]:
@@ -81,8 +73,8 @@ class RequestBodies:
 
         ``way_out``: what is said of one with more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 429, 503).
         """
-        with self._share(user_id) as take:
-            yield await _read(request, min(limit, self._max_body_bytes), way_out, take)
+        with self._in_flight.share(user_id) as share:
+            yield await _read(request, min(limit, self._max_body_bytes), way_out, share.take)
 
     async def read_small_json(self, request: Request, limit: int, way_out: str) -> bytes:
         """Returns the JSON body of another request. ``way_out``: what is said of one with more than ``limit`` bytes.
@@ -92,38 +84,6 @@ class RequestBodies:
         async with dropping_body_if_refused(request):
             _require_json(request)
         return await read_small(request, min(limit, self._max_body_bytes), way_out)
-
-    @contextmanager
-    def _share(self, user_id: str) -> Iterator[Callable[[int], None]]:
-        """A function that counts so many bytes more for a body of the user, until the block ends."""
-        size = 0
-
-        def take(count: int) -> None:
-            nonlocal size
-            counted = max(0, size + count - UNCOUNTED_BYTES) - max(0, size - UNCOUNTED_BYTES)
-            if counted and self._taken[user_id] + counted > self._max_in_flight // USER_SHARE:
-                raise ChatRequestError(
-                    "You have sent several large requests at once. Try again in some seconds.",
-                    status=429,
-                    retry_after=BUSY_SECONDS,
-                    reason="bodies_of_user",
-                )
-            if counted and self._taken.total() + counted > self._max_in_flight:
-                raise ChatRequestError(
-                    "The server is busy with other large requests. Try again in some seconds.",
-                    status=503,
-                    retry_after=BUSY_SECONDS,
-                    reason="bodies",
-                )
-            self._taken[user_id] += counted
-            size += count
-
-        try:
-            yield take
-        finally:
-            self._taken[user_id] -= max(0, size - UNCOUNTED_BYTES)
-            if not self._taken[user_id]:
-                del self._taken[user_id]
 
     async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
         """Parses a body. Of all bodies one slice is parsed at a time, in turn, and everything else goes on between."""
@@ -135,6 +95,16 @@ class RequestBodies:
                     request: ChatRequest = end.value
                     return request
                 await asyncio.sleep(0)
+
+
+def _too_much_of_user() -> ChatRequestError:
+    text = "You have sent several large requests at once. Try again in some seconds."
+    return ChatRequestError(text, status=429, retry_after=BUSY_SECONDS, reason="bodies_of_user")
+
+
+def _too_much() -> ChatRequestError:
+    text = "The server is busy with other large requests. Try again in some seconds."
+    return ChatRequestError(text, status=503, retry_after=BUSY_SECONDS, reason="bodies")
 
 
 async def read_small(request: Request, limit: int, way_out: str) -> bytes:

@@ -12,17 +12,23 @@ from stream_protocol._origins import ANY_ORIGIN
 from stream_protocol.wire import ChatRequestError
 
 
-def require_trusted_origin(request: Request, trusted: frozenset[str]) -> None:
-    """Raises ``ChatRequestError`` (403) if a page of another site has sent the request, and its origin is not trusted.
+def is_foreign(request: Request, trusted: frozenset[str]) -> bool:
+    """Tell whether a page of another site has sent the request, and its origin is not trusted.
 
-    What does not say that it is of another site passes: old browsers, other programs, what a proxy sends itself.
-    ``*`` trusts every page that sends no cookies.
+    A request that does not say so is not foreign: of an old browser, of another program, or of a proxy itself. ``*``
+    trusts every page that sends no cookies.
     """
     if "cross-site" not in ",".join(request.headers.getlist("sec-fetch-site")).lower():  # a proxy may join several
-        return
-    if request.headers.get("origin") in trusted or (ANY_ORIGIN in trusted and "cookie" not in request.headers):
-        return
-    raise ChatRequestError(
-        "A page of another site may not do this unless the server names its origin: allow_origins, or --cors-origin.",
-        status=403,
-    )
+        return False
+    is_trusted = request.headers.get("origin") in trusted or (ANY_ORIGIN in trusted and "cookie" not in request.headers)
+    return not is_trusted
+
+
+def require_trusted_origin(request: Request, trusted: frozenset[str]) -> None:
+    """Raises ``ChatRequestError`` (403) for a foreign request: see ``is_foreign``."""
+    if is_foreign(request, trusted):
+        raise ChatRequestError(
+            "A page of another site may not do this unless the server names its origin: allow_origins, or "
+            "--cors-origin.",
+            status=403,
+        )

@@ -9,9 +9,12 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, Final
+from weakref import ref
 
+from stream_protocol.serving._byte_budget import ByteShare
 from stream_protocol.serving.telemetry import active_readers, count_cut_reader
 from stream_protocol.wire import JoinedStream, check_callable, check_count, check_instance
 
@@ -115,10 +118,11 @@ class EventBuffer:
     @property
     def full(self) -> bool:
         """Whether the log is larger than ``bounds.max_size``: append nothing more but the end of the response."""
-        return self._size > self._bounds.max_size
+        return self.size > self._bounds.max_size
 
     @property
-    def _size(self) -> int:
+    def size(self) -> int:
+        """The bytes that are in memory."""
         return self._joined.size + self._appended_bytes - self._joined_bytes
 
     @property
@@ -138,7 +142,7 @@ class EventBuffer:
         size = sum(map(len, events))
         self._appended_bytes += size
         self._appended_weight += size if size <= PIECE_BYTES else _weight(events)
-        if self._size > self._join_above:
+        if self.size > self._join_above:
             self._join_known()
         self._wake()
 
@@ -186,7 +190,8 @@ class EventBuffer:
         reader that is made before the first event gets the events as they were appended, whenever it begins to read.
         """
         cursor = _Cursor()
-        return RunReader(self._read(cursor, rebuild=rebuild, late=self.count > 0), cursor.cut_off)
+        stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
+        return RunReader(stream, cursor.cut_off, partial(_kept_bytes, ref(self)))
 
     async def changed(self, position: int) -> None:
         """Waits until there are more events than ``position``, or the log is closed."""
@@ -266,7 +271,7 @@ class EventBuffer:
         if len(self._cursors) >= self._bounds.max_readers:
             logger.warning("A reader was cut off: %s others read the response.", self._bounds.max_readers)
             self._cut_off(max(self._cursors, key=self._unread), "too_many")
-        cursor.max_unread = max(self._bounds.max_backlog, 2 * self._size)
+        cursor.max_unread = max(self._bounds.max_backlog, 2 * self.size)
         self._cursors[cursor] = None
         active_readers.add(1)
         self._tell_readers()
@@ -294,7 +299,7 @@ class EventBuffer:
 
     def _unread(self, cursor: "_Cursor") -> int:
         """How many bytes the reader has not read yet, as ``bounds.max_backlog`` counts them."""
-        return (self._size if cursor.reads_joined else self._appended_weight) - cursor.read_bytes
+        return (self.size if cursor.reads_joined else self._appended_weight) - cursor.read_bytes
 
     def _join_known(self) -> None:
         """Joins the events that every reader has read and that have been copied (see ``mark_copied``)."""
@@ -302,7 +307,7 @@ class EventBuffer:
         self._join(known)
         if self._joined_count >= known:
             self._join_above = max(
-                self._bounds.coalesce_above, min(self._size + self._bounds.coalesce_above, self._bounds.max_size)
+                self._bounds.coalesce_above, min(self.size + self._bounds.coalesce_above, self._bounds.max_size)
             )
 
     def _join(self, count: int) -> None:
@@ -375,11 +380,18 @@ class _Cursor:
 class RunReader(AsyncGenerator[bytes, None]):
     """The SSE events of a response, one or more in a piece. Closing it early counts as a disconnect."""
 
-    def __init__(self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event) -> None:
+    def __init__(
+        self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event, kept_bytes: Callable[[], int]
+    ) -> None:
         self._events = events
         self.cut_off = cut_off
         """Set when the reader is cut off: it gets nothing more. Close its connection without ending the response, so
         that the client knows that there is more."""
+        self.kept_bytes = kept_bytes
+        """Returns the bytes of a response that has ended, which are in memory for its readers alone; 0 before its end.
+        """
+        self.memory: ByteShare | None = None
+        """Counts these bytes, if the client reads on for long. If there is no room for them, it is cut off."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """The pieces, each without a detour through this object."""
@@ -396,3 +408,9 @@ class RunReader(AsyncGenerator[bytes, None]):
     async def aclose(self) -> None:
         """Stops reading."""
         await self._events.aclose()
+
+
+def _kept_bytes(log: ref[EventBuffer]) -> int:
+    """The bytes of a response that has ended. The reader itself keeps no reference to the log."""
+    buffer = log()
+    return buffer.size if buffer is not None and buffer.closed else 0

@@ -27,7 +27,13 @@ async def refusal_as_events(answer: Callable[[], Awaitable[AsyncIterator[bytes]]
 def late_response(answering: Task[AsyncIterator[bytes]]) -> RunReader:
     """The events that the task returns, as soon as it does. Closing the reader before that does not end the task."""
     cut_off = asyncio.Event()
-    return RunReader(_events(answering, cut_off), cut_off)
+
+    def kept_bytes() -> int:
+        is_answered = answering.done() and not answering.cancelled() and answering.exception() is None
+        events = answering.result() if is_answered else None
+        return events.kept_bytes() if isinstance(events, RunReader) else 0
+
+    return RunReader(_events(answering, cut_off), cut_off, kept_bytes)
 
 
 async def _events(answering: Task[AsyncIterator[bytes]], cut_off: asyncio.Event) -> AsyncGenerator[bytes]:

@@ -137,6 +137,26 @@ def bodies_to_recordings(attacker: Attacker) -> None:
     _post(attacker, _beside(b"[", b"[" * 100 + b"]" * 100 + b",", b"]"), (*ANY, 404, 409))
 
 
+@attack("12 MiB of parameters of URLs, of names, and of JSON, to a server that records and inspects", ["recording"])
+def searched_bodies(attacker: Attacker) -> None:
+    size = 12 * MEBIBYTE
+    shapes: list[Any] = [
+        ["http://a?" + "a=b&" * 32_000] * (size // 128_000),
+        ["".join(f"a{number}=b&" for number in range(first, first + 15_000)) for first in range(0, 1_200_000, 15_000)],
+        {f"name{number}": "v" for number in range(180_000)},
+        [json.dumps({f"a{number}": "b: c" for number in range(8_000)})] * 80,
+        [f'"a{number}": "b"' * 3 for number in range(200_000)],
+    ]
+    for number, shape in enumerate(shapes):
+        body = said("say hello", f"searched-{number}")
+        body["messages"][0]["metadata"] = {"k": shape}
+        answer = attacker.ask("POST", "/api/chat", body, patience=25)
+        attacker.note(answer, ANY, "a body that is searched for secrets")
+    for megabytes in (1, 7):
+        answer = attacker.say(f"parameters {megabytes}", f"result-{megabytes}", patience=25)
+        attacker.note(answer, [200], "a result that is searched for secrets")
+
+
 WRONG: Final[list[Any]] = [None, True, 0, -1, 1.5, 10**30, "", "x" * 5000, "\x00", "\ud800", [], [None], {}, {"a": []}]
 
 

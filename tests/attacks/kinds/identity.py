@@ -1,6 +1,7 @@
 """Requests of other pages, users, chats and deployments."""
 
 from contextlib import ExitStack
+from http.client import HTTPConnection
 from typing import Final
 
 from tests.attacks.attacker import Answer, Attacker
@@ -34,6 +35,9 @@ IDS: Final = (
 
 NO_TEXT: Final = ("%ff", "%ed%a0%80")
 """Ids of bytes that are no UTF-8: for the server each is one character that no chat's id holds."""
+
+FOREIGN_REQUESTS: Final = 1500
+"""More than the requests of a user in a minute."""
 
 
 @attack("other names of this machine, which DNS can give to any page", ["loopback", "replay"])
@@ -207,4 +211,29 @@ def two_deployments(attacker: Attacker) -> None:
         attacker.expect(
             any(chat["id"] == "shared" and chat["running"] for chat in listed), "another deployment stopped the run"
         )
+        attacker.open_door(door)
+
+
+@attack("1,500 no-cors requests of a page of another site, and then a stop of the user", ["loopback"])
+def foreign_requests(attacker: Attacker) -> None:
+    door = f"{attacker.user}-busy"
+    foreign = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+
+    def some() -> list[int]:
+        connection = HTTPConnection("127.0.0.1", attacker.ports[0], timeout=15)
+        statuses = []
+        for _ in range(FOREIGN_REQUESTS // 10):
+            connection.request("GET", "/api/chats", headers=foreign)
+            response = connection.getresponse()
+            response.read()
+            statuses.append(response.status)
+        connection.close()
+        return statuses
+
+    with ExitStack() as stack:
+        attacker.note(attacker.begin(stack, f"hold {door}", "busy"), [200], "the run")
+        for status in [status for statuses in attacker.together([some] * 10) for status in statuses]:
+            attacker.note(Answer(status), (200, 429), "a foreign request")
+        attacker.note(attacker.ask("GET", "/api/chats"), [200], "the list of the user")
+        attacker.note(attacker.ask("POST", "/api/chat/busy/stop"), [202], "the stop of the user")
         attacker.open_door(door)

@@ -11,6 +11,9 @@ from tests.attacks.registry import attack
 DEADLINE: Final = 30.0
 """Seconds in which a half request must be gone: the server's own deadline is 20."""
 
+SECONDS: Final = 4.0
+"""How long connections come back again and again."""
+
 HALVES: Final = 15
 """Connections of each kind."""
 
@@ -123,6 +126,38 @@ def tiny_pieces(attacker: Attacker) -> None:
             attacker.note(attacker.read_status(connection), (0, 400, 408, 413, 422), "a body in bytes")
 
     attacker.together([send] * 4)
+
+
+@attack("chunks of one byte without an end, on twenty connections, which come back for four seconds")
+def endless_pieces(attacker: Attacker) -> None:
+    until = time.monotonic() + SECONDS
+
+    def send() -> None:
+        while time.monotonic() < until:
+            with attacker.connect(patience=5) as connection:
+                with suppress(OSError):
+                    head = attacker.head("POST", "/api/chat", "transfer-encoding: chunked", "connection: close")
+                    connection.sendall(head + b"1\r\n \r\n" * 2**14)
+                attacker.note(attacker.read_status(connection), (0, 400), "a body in bytes")
+
+    attacker.together([send] * 20)
+
+
+@attack("3,000 headers and 3,000 trailers in a request, on twenty connections, which come back for four seconds")
+def many_headers(attacker: Attacker) -> None:
+    until = time.monotonic() + SECONDS
+    tiny = b"a:\r\n" * 3000
+    chunked = attacker.head("POST", "/api/chat", "transfer-encoding: chunked") + b"1\r\n \r\n0\r\n" + tiny + b"\r\n"
+
+    def send() -> None:
+        while time.monotonic() < until:
+            for request in (b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n" + tiny + b"\r\n", chunked):
+                with attacker.connect(patience=5) as connection:
+                    with suppress(OSError):
+                        connection.sendall(request)
+                    attacker.note(attacker.read_status(connection), (0, 400), "many headers")
+
+    attacker.together([send] * 20)
 
 
 @attack("other protocols: HTTP/2, TLS, a WebSocket, CONNECT, TRACE, HTTP/0.9, and a body that waits to be asked for")

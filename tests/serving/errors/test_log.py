@@ -127,8 +127,37 @@ def test_a_verbose_terminal_has_the_tracebacks(printed: Callable[[], str]) -> No
         logging.getLogger(ENGINE).error("Node execution failed with exception", exc_info=error)
     lines = printed().splitlines()
     assert lines[0] == f"ERROR: {explain_error(error)}"
-    assert lines.count("Traceback (most recent call last):") == 2
+    assert lines.count("  Traceback (most recent call last):") == 2
     assert "ERROR: Node execution failed with exception" in lines
+
+
+HOSTILE = "a\x1b[2Jb\x07c\x9bd\u202ee\u2066f\u2028g\u2029h\x85i\nERROR: forged\rERROR: forged\x0bERROR: forged"
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_foreign_text_steers_no_terminal_and_forges_no_line(verbose: bool, printed: Callable[[], str]) -> None:
+    logger = logging.getLogger("somebody")
+    with terminal():
+        log_to_terminal(verbose=verbose)
+        logger.error("It said %s.", HOSTILE)
+        logger.error("It broke.", exc_info=raised(ValueError(HOSTILE)))
+        logger.error(HOSTILE, stack_info=True)
+        log_error(logger, raised(ValueError(HOSTILE)))
+    text = printed()
+    lines = text.removesuffix("\n").split("\n")
+    assert [line for line in lines if line.startswith("ERROR: ")] == [line for line in lines if line[0] != " "]
+    assert len([line for line in lines if line[0] != " "]) == 4
+    assert not [line for line in lines if line.startswith("ERROR: forged")]
+    assert {character for character in text if not character.isprintable()} <= {"\n"}
+    assert "a\\u001b[2Jb\\u0007c\\u009bd\\u202ee\\u2066f" in lines[0]
+
+
+def test_a_text_in_any_script_is_printed_as_it_is(printed: Callable[[], str]) -> None:
+    text = "naïve 密码 пароль שלום 👩\u200d🔬 नमस्ते"
+    with terminal():
+        log_to_terminal()
+        logging.getLogger("somebody").error("%s", text)
+    assert printed() == f"ERROR: {text}\n"
 
 
 def test_logging_that_the_app_has_set_up_stays() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from starlette.requests import ClientDisconnect, Request
 
+from stream_protocol.serving._byte_budget import UNCOUNTED_BYTES
 from stream_protocol.serving.http import RequestBodies
-from stream_protocol.serving.http._request_body import BUSY_SECONDS, UNCOUNTED_BYTES
+from stream_protocol.serving.http._request_body import BUSY_SECONDS
 from stream_protocol.wire import ChatRequestError
 from tests.serving.support import JSON_TYPE, chat, said
 

@@ -11,7 +11,7 @@ from starlette.types import Message
 
 from stream_protocol import AnyChunk, stream_sse
 from stream_protocol.serving import UIMessageStreamResponse
-from stream_protocol.serving.http._stream_response import SLICE_BYTES
+from stream_protocol.serving.http._client_connection import SLICE_BYTES
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.wire import SSE_KEEP_ALIVE, StreamProtocolError
 from tests.serving.support import HANG, Exchange, client
@@ -148,7 +148,7 @@ async def test_what_is_said_waits_for_a_comment_that_is_being_sent() -> None:
 
 
 async def test_a_client_that_takes_no_comment_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving.http._stream_response.STALLED_SECONDS", 0.01)
+    monkeypatch.setattr("stream_protocol.serving.http._client_connection.STALLED_SECONDS", 0.01)
     never = asyncio.Event()
 
     async def silent() -> AsyncIterator[bytes]:
@@ -190,7 +190,7 @@ async def test_a_large_event_goes_out_in_slices() -> None:
 async def test_a_client_that_takes_nothing_for_long_is_cut_off_and_the_content_closed(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("stream_protocol.serving.http._stream_response.STALLED_SECONDS", 0.01)
+    monkeypatch.setattr("stream_protocol.serving.http._client_connection.STALLED_SECONDS", 0.01)
     sent: list[Message] = []
     log = EventBuffer()
     log.append(b"data: 1\n\n")

@@ -1,0 +1,46 @@
+"""Files and folders that only the account of this process can read."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+PRIVATE_FILE: Final = 0o600
+PRIVATE_FOLDER: Final = 0o700
+
+_OTHERS: Final = 0o007
+"""The access of every account of the machine."""
+
+_BESIDE_A_STORE: Final = ("", "-journal", "-wal", "-shm")
+"""Suffixes of the files of an SQLite database."""
+
+
+def open_private(path: str, flags: int) -> int:
+    """Open a file; create a missing one with mode 0600. For the argument ``opener`` of ``open``."""
+    return os.open(path, flags, PRIVATE_FILE)
+
+
+def make_private_folder(path: Path) -> None:
+    """Create a folder and its missing parents with mode 0700. A folder that exists keeps its mode.
+
+    Raises ``OSError``.
+    """
+    if not path.parent.exists():
+        make_private_folder(path.parent)
+    path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+
+
+def make_private_store(path: str) -> None:
+    """Make the file of an SQLite database private before SQLite opens the database.
+
+    A missing file is created with mode 0600. SQLite gives the files beside it (journal, write-ahead log) the same mode.
+    A database that every account can read gets mode 0600, and so do the files beside it. Any other mode stays, such as
+    0640 for a group that makes backups. Ignores ``OSError``: the caller that opens the database reports it.
+    """
+    with suppress(OSError, ValueError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
+    for suffix in _BESIDE_A_STORE:
+        with suppress(OSError, ValueError):
+            file = Path(path + suffix)
+            if file.stat().st_mode & _OTHERS:
+                file.chmod(PRIVATE_FILE)

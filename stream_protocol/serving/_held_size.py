@@ -1,0 +1,50 @@
+"""The memory that the messages of stored events will take, estimated before any of them exists."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from google.adk.events import Event
+
+EVENT_BYTES: Final = 1024
+"""Of the dictionaries that one event becomes, without what it says."""
+
+MEMBER_BYTES: Final = 100
+"""Of a member of an object or a list, and of a key, without the characters of its text."""
+
+
+def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
+    """Return the estimated bytes of the messages that these events become; at least ``enough`` for anything larger.
+
+    A file counts as its Base64 text, a text with its memory in Python: four bytes for each character beside an emoji.
+    ``with_state``: changes of the state are shown, too (``send_state``). ``enough`` bounds the work.
+    """
+    size = 0
+    for event in events:
+        size += EVENT_BYTES
+        actions = vars(event.actions)
+        left: list[Any] = [value for name, value in actions.items() if value and (with_state or name != "state_delta")]
+        left += [value for name, value in vars(event).items() if value and name != "actions"]
+        while left and size < enough:
+            match left.pop():
+                case str() as text:
+                    size += sys.getsizeof(text)
+                case bytes() | bytearray() as file:
+                    size += len(file) * 4 // 3
+                case dict() as members:
+                    size += MEMBER_BYTES * 2 * len(members)
+                    left += members
+                    left += members.values()
+                case list() | tuple() | set() as members:
+                    size += MEMBER_BYTES * len(members)
+                    left += members
+                case BaseModel() as model:
+                    size += MEMBER_BYTES * 2
+                    left += [value for value in vars(model).values() if value]
+    return size

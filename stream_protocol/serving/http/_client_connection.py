@@ -1,0 +1,145 @@
+"""The sending side of one response: slices, pauses for a slow client, and the end when the client leaves."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from stream_protocol.serving.telemetry import count_cut_reader
+from stream_protocol.wire import SSE_KEEP_ALIVE
+
+if TYPE_CHECKING:
+    from asyncio import Event
+    from collections.abc import Awaitable, Callable
+
+    from starlette.types import Receive, Send
+
+logger = logging.getLogger(__name__)
+
+SLICE_BYTES: Final = 2**16
+"""The most bytes that the server is given at once: it copies what a client does not take."""
+
+STALLED_SECONDS: Final = 60.0
+"""How long one slice may wait for a client that takes nothing: nginx has the same ``send_timeout``. A client on a line
+of 2 KB a second is still served."""
+
+SENDS_AT_ONCE: Final = 4
+"""Sends without a turn of the event loop, which tells that the connection is lost. asyncio logs a warning for the fifth
+write to a lost connection, and for each one after it."""
+
+
+class ReaderCutOffError(Exception):
+    """The response ends in the middle of its body. The reason was logged and counted."""
+
+
+class ClientConnection:
+    """The sending side of one HTTP connection. What one chunk costs is here: one call of the server, and no timer."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._sends_comment = anyio.Lock()
+        self._sends_since: float | None = None
+        """When the send began that waits for the client now."""
+        self._last_sent = monotonic()
+        self._sends = 0
+        self._sent_bytes = 0
+        """Since the event loop had its last turn."""
+
+    async def start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        """Send the status and the headers."""
+        await self._send_message({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def send(self, body: bytes) -> None:
+        """Send a part of the body, in slices. Waits until the client has taken most of what was sent before."""
+        for begin in range(0, len(body), SLICE_BYTES):
+            piece = body if len(body) <= SLICE_BYTES else body[begin : begin + SLICE_BYTES]
+            await self._send_message({"type": "http.response.body", "body": piece, "more_body": True})
+            self._sends += 1
+            self._sent_bytes += len(piece)
+            if self._sends >= SENDS_AT_ONCE or self._sent_bytes >= SLICE_BYTES:
+                self._sends = self._sent_bytes = 0
+                await checkpoint()
+
+    async def end(self) -> None:
+        """Complete the response."""
+        await self._send_message({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def watch(self, keep_alive: float | None, look: Callable[[], None] | None) -> None:
+        """Send a comment after each silence of ``keep_alive`` seconds; a send that waits for a slow client is none.
+
+        ``look``: called at least every ``STALLED_SECONDS``. Raises ``TimeoutError`` if the client takes nothing for
+        that long, and what ``look`` raises.
+        """
+        while True:
+            now = monotonic()
+            pause = STALLED_SECONDS if keep_alive is None else min(STALLED_SECONDS, keep_alive)
+            if self._sends_since is not None:
+                pause = min(pause, self._sends_since + STALLED_SECONDS - now)
+                if pause <= 0:
+                    raise TimeoutError
+            elif keep_alive is not None:
+                pause = min(pause, self._last_sent + keep_alive - now)
+                if pause <= 0:
+                    await self._comment()
+            if look is not None:
+                look()
+            await anyio.sleep(max(pause, 0))
+
+    async def _send_message(self, message: dict[str, object]) -> None:
+        if self._sends_comment.locked():
+            async with self._sends_comment:
+                pass
+        self._sends_since = monotonic()
+        await self._send(message)
+        self._last_sent, self._sends_since = monotonic(), None
+
+    async def _comment(self) -> None:
+        async with self._sends_comment:
+            with anyio.fail_after(STALLED_SECONDS):
+                await self._send({"type": "http.response.body", "body": SSE_KEEP_ALIVE, "more_body": True})
+        self._last_sent = monotonic()
+
+
+async def send_while_connected(
+    work: Callable[[ClientConnection], Awaitable[None]],
+    receive: Receive,
+    send: Send,
+    *,
+    keep_alive: float | None = None,
+    cut_off: Event | None = None,
+    look: Callable[[], None] | None = None,
+) -> None:
+    """Send a response. Cancels ``work`` if the client leaves, takes nothing for long, or ``cut_off`` is set.
+
+    ``keep_alive`` and ``look`` as for ``ClientConnection.watch``; ``look`` may raise ``ReaderCutOffError``.
+    """
+    connection = ClientConnection(send)
+    try:
+        async with anyio.create_task_group() as tasks:
+
+            async def until_done(activity: Callable[[], Awaitable[object]]) -> None:
+                await activity()
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(until_done, partial(_disconnected, receive))
+            if cut_off is not None:
+                tasks.start_soon(until_done, cut_off.wait)
+            tasks.start_soon(connection.watch, keep_alive, look)
+            await until_done(partial(work, connection))
+    except* TimeoutError:
+        count_cut_reader("stalled")
+        logger.warning("A client was cut off: it took nothing of its response for %s seconds.", STALLED_SECONDS)
+    except* ReaderCutOffError:
+        pass
+    except* OSError:  # how a server of ASGI 2.4 or later says that the client has left
+        logger.debug("The client left in the middle of a response.")
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,88 @@
+"""h11's connection with limits for requests that cost much more time than their size suggests.
+
+h11 parses each chunk of a body and each header in Python: 4 KiB of chunks with one byte each take as long as 20 MiB in
+large chunks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import h11
+
+MAX_HEADERS: Final = 100
+"""Lines of a head, and of the trailers behind a chunked body: Apache's ``LimitRequestFields``. Browsers send 20 to 30
+headers, and each proxy adds a few."""
+
+CHUNK_BYTES: Final = 32
+"""The least bytes of a chunk, on average. A client that streams JSON line by line has more."""
+
+CHUNKS_AT_ONCE: Final = 100
+"""Chunks that may be shorter than that: about two milliseconds of work in the longest read of a connection."""
+
+_BLANK_LINE: Final = re.compile(rb"\n\r?\n")
+
+_LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
+"""The header of the chunk that ends a body, behind what is unread of the chunk before. Trailers may follow."""
+
+
+class StrictConnection(h11.Connection):
+    """Refuses what h11 accepts: bodies in tiny chunks, too many headers, and a request with two lengths.
+
+    Of two lengths h11 takes the chunks, and a proxy in front may take the other: what one of them reads as a body is a
+    request to the other. nginx and Node refuse it, too (RFC 9112, 6.3).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER)
+        self._is_chunked = False
+        self._is_within_chunk = False
+        self._is_in_trailers = False
+        self._chunk_bytes = 0.0
+        """Bytes of credit: each chunk costs ``CHUNK_BYTES`` and brings its own."""
+
+    def next_event(self) -> Any:
+        """Return the next event. Raises ``h11.RemoteProtocolError`` for what is not HTTP, and for what is refused."""
+        self._count_lines()
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._begin_body(event)
+        elif isinstance(event, h11.Data) and self._is_chunked:
+            self._count_chunk(event)
+        return event
+
+    def _begin_body(self, request: h11.Request) -> None:
+        names = {name for name, _ in request.headers}
+        if {b"content-length", b"transfer-encoding"} <= names:
+            raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding")
+        self._is_chunked = b"transfer-encoding" in names
+        self._is_within_chunk = self._is_in_trailers = False
+        self._chunk_bytes = CHUNKS_AT_ONCE * CHUNK_BYTES
+
+    def _count_chunk(self, data: h11.Data) -> None:
+        self._is_within_chunk = not data.chunk_end
+        cost = CHUNK_BYTES if data.chunk_end else 0  # h11 loses `chunk_start` if the header of a chunk comes alone
+        self._chunk_bytes = min(self._chunk_bytes + len(data.data) - cost, CHUNKS_AT_ONCE * CHUNK_BYTES)
+        if self._chunk_bytes < 0:
+            raise h11.RemoteProtocolError("too many chunks")
+
+    def _count_lines(self) -> None:
+        """Refuse a head or trailers with too many lines, before h11 parses the lines."""
+        if self.their_state is h11.IDLE:
+            unread = self.trailing_data[0]
+        elif self.their_state is h11.SEND_BODY and self._is_chunked and not self._is_within_chunk:
+            unread = self.trailing_data[0]
+            if self._is_in_trailers:
+                unread = b"\n" + unread
+            elif last_chunk := _LAST_CHUNK.match(unread):
+                self._is_in_trailers = True
+                unread = unread[last_chunk.end() - 1 :]
+            else:
+                return
+        else:
+            return
+        if unread.count(b"\n") > 1 + MAX_HEADERS:
+            end = _BLANK_LINE.search(unread)
+            if unread.count(b"\n", 0, end and end.start() + 1) > 1 + MAX_HEADERS:
+                raise h11.RemoteProtocolError("too many headers")
