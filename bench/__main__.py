@@ -7,6 +7,7 @@ from operator import attrgetter
 from statistics import median
 from typing import Final
 
+from bench.accepting import accepting_costs
 from bench.conversation import EVENTS_PER_TURN, TURNS
 from bench.durable import RunCost, durable_costs
 from bench.growth import growths
@@ -112,6 +113,15 @@ def _print_durable() -> None:
         print(f"  {'rows that the engine writes':<32}{'':>14}{compared.rows:>14,.1f}")
 
 
+def _print_accepting() -> None:
+    print("\nAccepting: until a new chat's response begins, and one event of the same store; medians of turns.\n")
+    names = ("ms for an event", "ms to accept", "in events", "ms to words")
+    print(f"  {'':<16}{''.join(f'{name:>18}' for name in names)}")
+    for row in accepting_costs():
+        values = (row.append * 1e3, row.accepted * 1e3, row.accepted / row.append, row.first_chunk * 1e3)
+        print(f"  {row.store:<16}{''.join(f'{value:>18.2f}' for value in values)}")
+
+
 Rows = tuple[tuple[str, float, Callable[[Load], float]], ...]
 
 LOAD_ROWS: Final[Rows] = (
@@ -141,6 +151,7 @@ TABLES = {
     "run-path": _print_run_path,
     "startup": _print_startup,
     "recordings": _print_recordings,
+    "accepting": _print_accepting,
     "durable": _print_durable,
     "load": _print_load,
     "workers": _print_workers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import stat
@@ -60,11 +61,12 @@ def engine(tmp_path: Path) -> DbosEngine:
     return DbosEngine(f"sqlite:///{tmp_path / 'runs.db'}")
 
 
-def test_only_the_owner_reads_the_store_of_an_engine(engine: DbosEngine, tmp_path: Path) -> None:
-    engine.prepare()
+async def test_only_the_owner_reads_the_store_of_an_engine(engine: DbosEngine, tmp_path: Path) -> None:
+    await asyncio.to_thread(engine.prepare)
+    await engine.aclose()
     assert modes(tmp_path)["runs.db"] == 0o600
     seen = write_with_each_journal(tmp_path / "runs.db")
-    assert seen == {f"runs.db{suffix}": 0o600 for suffix in BESIDE}
+    assert seen == {f"runs.db{suffix}": 0o600 for suffix in (*BESIDE, ".lock")}
 
 
 async def test_only_the_owner_reads_the_store_of_an_engine_that_was_probed_before_its_launch(
