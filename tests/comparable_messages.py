@@ -18,11 +18,13 @@ def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
     Calls whose arguments never completed are dropped, and so are the step that held nothing else, the empty metadata
     of a message that such a step began, and every ``rawInput``. An approval that nobody answered before its call ended
     is dropped, and a call that later words passed over is closed. Parts of agents that ran in parallel are ordered by
-    branch, parts without a branch (files, data) after them, and the steps between them are dropped.
+    branch, parts without a branch (files, data) after them, and the steps between them are dropped. A message that has
+    no parts then is dropped: a client has it as soon as the response begins.
     """
     listed = list(messages)
     last_words = max((index for index, message in enumerate(listed) if message["role"] == "user"), default=0)
-    return [_comparable(message, is_superseded=index < last_words) for index, message in enumerate(listed)]
+    changed = (_comparable(message, is_superseded=index < last_words) for index, message in enumerate(listed))
+    return [message for message in changed if message["parts"]]
 
 
 def _comparable(message: UIMessage, *, is_superseded: bool) -> UIMessage:

@@ -7,6 +7,9 @@ from playwright.sync_api import Locator, Page, Request, expect
 STREAMING_TEXT: Final = '[data-text="streaming"]'
 """A text that is being written."""
 
+WHOLE_TEXT: Final = '[data-text="done"]'
+"""A text that is complete."""
+
 
 def say(page: Page, text: str) -> None:
     field(page).fill(text)

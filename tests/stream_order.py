@@ -1,12 +1,21 @@
 """The order of a stream, told apart from what it says: a second judge beside the reducer, and a stricter one."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from stream_protocol.wire import AnyChunk
 
 TERMINALS = {"finish", "error", "abort"}
+
+OUTCOMES = {
+    "tool-input-available",
+    "tool-approval-request",
+    "tool-output-available",
+    "tool-output-error",
+    "tool-output-denied",
+}
+"""Chunks that do not depend on where a model cut its stream."""
 
 
 @dataclass
@@ -98,3 +107,8 @@ def check_order(chunks: Iterable[AnyChunk], *, known: Collection[str] = (), pend
     for chunk in chunks:
         order.read(chunk)
     order.check_end(pending={*pending, *known})
+
+
+def outcomes(chunks: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The inputs, questions and outputs of a stream's calls, in their order: type and id."""
+    return [(chunk["type"], chunk["toolCallId"]) for chunk in chunks if chunk["type"] in OUTCOMES]

@@ -134,8 +134,13 @@ ROWS: Final = (
         "error",
         "what is open is closed, then one masked `error`",
         "error_in_text error_at_once error_in_call error_told_twice error_recovered error_in_second_agent "
-        "error_in_workflow error_beside_branch tool_raises tool_raises_beside_sibling approval_then_tool_raises "
-        "safety_at_once prompt_blocked malformed_call no_content empty_stream",
+        "error_in_workflow error_beside_branch safety_at_once prompt_blocked malformed_call no_content empty_stream",
+    ),
+    Row(
+        "a tool that raises",
+        '`tool-output-error` on its call, which says "The tool failed." and nothing of what was raised. Calls beside '
+        "it that did not finish say so. Then the run's one `error`",
+        "tool_raises tool_raises_beside_sibling approval_then_tool_raises",
     ),
     Row("a call whose arguments cannot be read", "`tool-input-error`", "litellm_cut_call"),
     Row(

@@ -5,12 +5,13 @@ events: these are converted first. The file is checked while it is read. Of each
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
+from stream_protocol.check._captured_response import later_error, python_hint, why_no_stream, why_unknown_text
 from stream_protocol.check._rules import Finding, Problem, Rule
 from stream_protocol.check._stream_checker import StreamChecker
 from stream_protocol.recording.read import (
@@ -23,28 +24,51 @@ from stream_protocol.recording.read import (
     text_lines,
     text_of,
 )
-from stream_protocol.wire import AiSdkVersion, parse_json
+from stream_protocol.wire import (
+    AI_SDK_VERSIONS,
+    AiSdkVersion,
+    argument_error,
+    check_choice,
+    check_path,
+    check_text,
+    parse_json,
+)
 from stream_protocol.wire.client import Line, sse_events
 
-ALL_VERSIONS: Final[tuple[AiSdkVersion, ...]] = (6, 7)
+ALL_VERSIONS: Final[tuple[AiSdkVersion, ...]] = AI_SDK_VERSIONS
 """The major versions of the AI SDK's clients that are known."""
 
 _DONE: Final = "[DONE]"
 _V4_LINE: Final = re.compile(r"[0-9a-z]:")
 _EVENT_KEY: Final = re.compile(
-    r'"(?:author|events|app_?[nN]ame|invocation_?[iI]d|recordings|eval_?(?:cases|id|Id)|eval_?[sS]et_?(?:result_?)?[iI]d'
-    r'|error_details|adk_ui_stream_recording)\\?"\s*:'
+    r'"(?:author|events|app_?name|invocation_?id|recordings|eval_?(?:cases|id)|eval_?case_?(?:id|results)'
+    r'|eval_?set_?(?:result_?)?id|agent_?data|query|error_details|adk_ui_stream_recording)\\?"\s*:',
+    re.IGNORECASE,
 )
 
 
 def check_file(
     path: str | Path, *, session: str | None = None, versions: Sequence[AiSdkVersion] = ALL_VERSIONS
 ) -> Iterator[Finding]:
-    """Yields what is wrong with the stream in a file, in the order of the file.
+    """Returns what is wrong with the stream in a file, in the order of the file.
 
     ``session`` chooses one of several sessions in a store or an evalset of ADK. Raises ``UnreadableError`` if the file
     is none of the three kinds. If only a later line shows that, the error comes after some findings.
     """
+    check_path("path", path)
+    check_text("session", session, or_none=True)
+    _check_versions(versions)
+    return _check_file(path, session, versions)
+
+
+def _check_versions(versions: object) -> None:
+    if not isinstance(versions, Collection) or isinstance(versions, str):
+        raise argument_error("versions", "a list of versions", versions)
+    for version in versions:
+        check_choice("versions", version, ALL_VERSIONS)
+
+
+def _check_file(path: str | Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
     try:
         with Path(path).open("rb") as stream:
             yield from _check(stream, Path(path) if stream.seekable() else None, session, versions)
@@ -55,7 +79,10 @@ def check_file(
 
 
 def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VERSIONS) -> Iterator[Finding]:
-    """Yields what is wrong with the stream in an open binary file or pipe. Raises as ``check_file`` does."""
+    """Returns what is wrong with the stream in an open binary file or pipe. Raises as ``check_file`` does."""
+    if not callable(getattr(stream, "read", None)):
+        raise argument_error("stream", 'a binary file that is open, such as open(path, "rb")', stream)
+    _check_versions(versions)
     return _check(stream, None, None, versions)
 
 
@@ -69,6 +96,8 @@ def _check(
     form = detect_form(head)
     if not text:
         raise UnreadableError("the file is empty")
+    if (reason := why_no_stream(text)) is not None:
+        raise UnreadableError(reason)
     if form is Form.CAPTURE and not _begins_with_event(text):
         yield from _check_sse(event_lines(pieces), StreamChecker(versions))
     elif _begins_with_chunk(text):
@@ -81,7 +110,7 @@ def _check(
     elif "\0" not in text and _V4_LINE.match(text):
         raise UnreadableError("this is the data stream of AI SDK 4, which later clients do not read")
     else:
-        raise UnreadableError("neither an event stream, nor chunks, nor ADK events")
+        raise UnreadableError(why_unknown_text(text))
 
 
 def _begins_with_event(text: str) -> bool:
@@ -102,7 +131,7 @@ def _begins_with_chunk(text: str) -> bool:
 def _check_sse(lines: Iterable[Line], checker: StreamChecker) -> Iterator[Finding]:
     bare_cr: list[int] = []
     ended = done = False
-    for event in sse_events(_note_bare_cr(lines, bare_cr)):
+    for event in sse_events(_note_bare_cr(_refuse_errors(lines), bare_cr)):
         done = event.complete and event.data == _DONE
         if done and checker.in_response:
             yield from checker.end_response()
@@ -118,6 +147,14 @@ def _check_sse(lines: Iterable[Line], checker: StreamChecker) -> Iterator[Findin
     if bare_cr:
         problem = Problem(Rule.BARE_CR, "The line ends in a CR alone, not in LF or CRLF.")
         yield from checker.report(problem, line=bare_cr[0])
+
+
+def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yields the same lines. Raises ``UnreadableError`` for the head of an HTTP error: captures follow each other."""
+    for line in lines:
+        if (reason := later_error(line.text)) is not None:
+            raise UnreadableError(f"line {line.number}: {reason}")
+        yield line
 
 
 def _note_bare_cr(lines: Iterable[Line], bare_cr: list[int]) -> Iterator[Line]:
@@ -136,7 +173,8 @@ def _check_jsonl(lines: Iterable[Line], checker: StreamChecker) -> Iterator[Find
         elif text and text != _DONE:
             for finding in checker.check_data(text, line.number):
                 if finding.rule is Rule.INVALID_JSON:
-                    raise UnreadableError(f"line {line.number} is not JSON")
+                    hint = python_hint(text)
+                    raise UnreadableError(f"line {line.number} is not JSON" + (f": {hint}" if hint else ""))
                 if finding.rule is Rule.NOT_A_CHUNK and _EVENT_KEY.search(text):
                     raise UnreadableError(f"line {line.number} is an ADK event among chunks")
                 yield finding

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from stream_protocol.check._captured_response import python_hint
 from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import SHORT_JSON_LENGTH, parse_json, short_json
 from stream_protocol.wire.client import Refusal, refusal
@@ -19,7 +20,8 @@ def json_problem(data: str) -> Problem:
         return Problem(Rule.MISSING_BLANK_LINE, "Several chunks follow each other without a blank line between them.")
     if constants := _constants(data):
         return Problem(Rule.NOT_A_NUMBER, f"{constants[0]} is not JSON.")
-    return Problem(Rule.INVALID_JSON, "The data is not JSON.")
+    hint = python_hint(data)
+    return Problem(Rule.INVALID_JSON, f"The data is not JSON: {hint}." if hint else "The data is not JSON.")
 
 
 def is_json(text: str) -> bool:
@@ -58,6 +60,8 @@ def schema_problem(chunk: Any, refused: Refusal) -> Problem:
     """Why the client's schema refuses the chunk."""
     kind, key = chunk_type(chunk), short_json(refused.key)
     match refused.why:
+        case "no chunk" if isinstance(chunk, str) and chunk.lstrip().startswith("{") and is_json(chunk):
+            return Problem(Rule.NOT_A_CHUNK, "The data is JSON in a JSON string: it was encoded twice.")
         case "no chunk":
             return Problem(Rule.NOT_A_CHUNK, f"{short_json(chunk)} is no object with a type.")
         case "unknown type" if (refused_by_v7 := refusal(chunk, ai_sdk=7)) and refused_by_v7.why == "unknown type":

@@ -1,8 +1,9 @@
 """The command ``adk-ui-stream``: serves an agent to ``useChat``, records it, replays recorded events, checks a stream,
 writes types for the page.
 
-Exit codes: 0: no error; 1: ``check`` found an error, or ``types --check`` a file that is not up to date; 2: bad usage,
-or a target or a file that cannot be used; 130: Ctrl-C. With 2, one line on stderr says why, and stdout is empty.
+Exit codes: 0: no error; 1: ``check`` found an error, ``types --check`` a file that is not up to date, or all turns of
+``record`` failed; 2: bad usage, or a target or a file that cannot be used; 130: Ctrl-C. With 2, one line on stderr says
+why, and stdout is empty.
 ``--help`` loads neither ADK nor Starlette: each command imports what it needs when it runs.
 """
 

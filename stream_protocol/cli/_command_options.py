@@ -8,8 +8,9 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from stream_protocol._origins import check_origins
 from stream_protocol.cli._program import refuse
-from stream_protocol.wire import AiSdkVersion
+from stream_protocol.wire import AiSdkVersion, StreamProtocolError, check_header_name
 
 if TYPE_CHECKING:
     FloatParam = click.ParamType[float]
@@ -28,6 +29,12 @@ class PathText(TextParam):
     def __init__(self, kind: Literal["file", "dir"]) -> None:
         self._kind = kind
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Returns the path. Raises ``click.BadParameter`` for an empty one."""
+        if not value:
+            self.fail("The path must not be empty.", param, ctx)
+        return str(value)
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Leaves it to the shell."""
         return [CompletionItem(incomplete, type=self._kind)]
@@ -40,6 +47,35 @@ FOLDER: Final = PathText("dir")
 def ai_sdk_version(choice: str) -> AiSdkVersion:
     """Returns the number of a choice of ``AI_SDK_VERSIONS``."""
     return 7 if choice == "7" else 6
+
+
+class Origin(TextParam):
+    """The origin of a page, as a browser sends it."""
+
+    name = "origin"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Returns the origin. Raises ``click.BadParameter`` for one that no browser sends."""
+        try:
+            (origin,) = check_origins("--cors-origin", [value])
+        except StreamProtocolError as error:
+            self.fail(str(error), param, ctx)
+        return origin
+
+
+class HeaderName(TextParam):
+    """The name of an HTTP header."""
+
+    name = "header"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Returns the name; an empty one stands for no header. Raises ``click.BadParameter`` for one that is none."""
+        try:
+            if value:
+                check_header_name("--user-header", value)
+        except StreamProtocolError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
 
 
 class Pace(FloatParam):

@@ -1,18 +1,23 @@
-"""Output of commands that print nothing unless all of it could be made, and what the terminal says meanwhile."""
+"""Output of commands: data that nothing else is mixed into, nothing before all of it is there, and progress."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from stream_protocol.cli._program import drop_output
+from stream_protocol.wire import printable
+
+STDOUT: Final = 1
+STDERR: Final = 2
 
 SPOOL_BYTES: Final = 2**20
 """Bytes of output that are kept in memory until the whole file is read. More output is kept on disk."""
@@ -31,6 +36,51 @@ def print_at_once(output: Iterable[bytes | str]) -> None:
             click.echo(piece, nl=False)
     except BrokenPipeError:
         drop_output()
+
+
+def shown_on_terminal(output: Iterable[bytes]) -> Iterable[bytes]:
+    """The lines of JSON in the output. On a terminal no character in them controls it: there it is an escape of JSON.
+
+    A pipe and a file get each byte as it is.
+    """
+    return map(_printable_lines, output) if sys.stdout.isatty() else output
+
+
+def _printable_lines(lines: bytes) -> bytes:
+    return "\n".join(map(printable, lines.decode().split("\n"))).encode()
+
+
+@contextmanager
+def data_on_stdout() -> Iterator[Callable[[str], None]]:
+    """Keep stdout for what the command itself prints: the value of this context is the function that does.
+
+    All else that the process writes there goes to stderr: an agent that is loaded may print, also from C code, threads
+    and subprocesses. So it stays until the process ends, since an agent may print then as well.
+    """
+    stdout = sys.stdout
+    if not _is_stdout_of_process(stdout):  # somebody in this process reads it
+        sys.stdout = sys.stderr
+        try:
+            yield lambda text: click.echo(text, file=stdout, nl=False)
+        finally:
+            sys.stdout = stdout
+        return
+    stdout.flush()
+    data = os.dup(STDOUT)
+    os.dup2(STDERR, STDOUT)
+    yield lambda text: _write(data, text.encode())
+
+
+def _is_stdout_of_process(stream: Any) -> bool:
+    try:
+        return bool(stream.fileno() == STDOUT)
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _write(number: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(number, data) :]
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from typing import Any, Final, NoReturn
 
 import click
 
+from stream_protocol.wire import printable
+
 INTERRUPTED: Final = 130
 """The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 
@@ -108,10 +110,22 @@ def color_choice() -> bool | None:
     return True if os.environ.get("FORCE_COLOR") else None
 
 
-def refuse(text: str) -> NoReturn:
-    """Ends the command with one line on stderr and exit code 2: bad usage or unreadable input."""
+class Refusal(SystemExit):
+    """The end of a command that has said why on stderr: ``text``. Its exit code is 2.
+
+    ``can_be_mended``: a change of the agent's files can make the same command work.
+    """
+
+    def __init__(self, text: str, *, can_be_mended: bool) -> None:
+        super().__init__(2)
+        self.text = text
+        self.can_be_mended = can_be_mended
+
+
+def refuse(text: str, *, can_be_mended: bool = False) -> NoReturn:
+    """End the command with one line on stderr and exit code 2: bad usage or unreadable input."""
     _say(text, "red")
-    raise SystemExit(2)
+    raise Refusal(text, can_be_mended=can_be_mended)
 
 
 def warn(text: str) -> None:
@@ -135,7 +149,7 @@ def drop_output() -> None:
 
 
 def _say(text: str, color: str) -> None:
-    line = " ".join(text.splitlines())  # names of files may have several
+    line = printable(" ".join(text.splitlines()))  # names of files may have several lines, and any characters
     if sys.stderr.isatty():
         click.echo(_EMPTY_LINE, err=True, nl=False, color=True)  # what takes long is told there; it is no colour
     click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
@@ -144,4 +158,4 @@ def _say(text: str, color: str) -> None:
 def _usage_text(error: click.ClickException) -> str:
     text = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return f"{text} See {context.command_path} --help" if context is not None else text
+    return f"{text.rstrip('.')}. See {context.command_path} --help" if context is not None else text

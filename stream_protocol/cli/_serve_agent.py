@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 
 from stream_protocol.cli._program import refuse, warn
 from stream_protocol.cli._serve_screen import show_screen
+from stream_protocol.cli._targets import load_or_refuse
 from stream_protocol.convert import ConverterOptions
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.recording.write import ChatRecorder
@@ -30,11 +31,9 @@ from stream_protocol.serving import (
 )
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
-    TargetError,
     agent_tree,
     is_in_memory,
     load_session_service,
-    load_target,
     used_models,
     without_password,
 )
@@ -121,7 +120,7 @@ class AgentServer:
             options["on_error"] = explain_error
         inspector = Inspector() if self.inspect else None
         try:
-            target = load_target(self.target)  # it may have a logging of its own
+            target = load_or_refuse(self.target, "serve {}")  # it may have a logging of its own
             self.set_up_log()
             service = ChatService(
                 target,
@@ -140,7 +139,7 @@ class AgentServer:
             )
         except OSError as error:
             refuse(f"cannot record into {self.record_folder}: {error.strerror}")
-        except (TargetError, SessionServiceError, StreamProtocolError) as error:
+        except (SessionServiceError, StreamProtocolError) as error:
             refuse(str(error))
         if self.workers > 1 and self._each_process_has_its_own_chats(service):
             refuse("--workers needs chats that all of them have: --session-service-uri, a file or a database")
@@ -156,6 +155,13 @@ class AgentServer:
             logger.warning(text)
         else:
             warn(text)
+
+    def tell(self, text: str) -> None:
+        """Tells those who run it what is going on: a line of the log if that is JSON."""
+        if self.log_format == "json":
+            logger.info(text)
+        else:
+            click.echo(text)
 
     def _run_log(self, url: str) -> RunLog:
         try:

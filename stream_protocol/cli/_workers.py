@@ -55,7 +55,7 @@ def start_process(
     *,
     shows: Shown,
     opens_page: bool = False,
-    announced: Event | None = None,
+    announced: Event,
 ) -> BaseProcess:
     """Starts a process that serves. ``shows``: what it says of itself. ``announced`` is set once it serves."""
     arguments = {"shows": shows, "opens_page": opens_page, "announced": announced}
@@ -64,15 +64,11 @@ def start_process(
     return process
 
 
-def _serve(
-    server: AgentServer, listener: socket.socket, *, shows: Shown, opens_page: bool, announced: Event | None
-) -> None:
-    if announced is not None:
-        _leave_signals_to_parent()
+def _serve(server: AgentServer, listener: socket.socket, *, shows: Shown, opens_page: bool, announced: Event) -> None:
+    _leave_signals_to_parent()
     with suppress(KeyboardInterrupt):  # while the agent is loaded; later it is the server's
         loaded = server.load()
-        own = listener if announced is None else workers_socket(listener)
-        server.serve(loaded, own, shows=shows, opens_page=opens_page, announced=announced)
+        server.serve(loaded, workers_socket(listener), shows=shows, opens_page=opens_page, announced=announced)
 
 
 def _leave_signals_to_parent() -> None:

@@ -77,7 +77,7 @@ def _package(folder: Path) -> str:
     name = folder.name
     package = name.lower().replace("-", "_")
     if _NAME.fullmatch(name) is None:
-        refuse(f"{name or '.'} cannot be the name: it takes letters of ASCII, digits, - and _, a letter first")
+        refuse(f"{name or '.'} cannot be the name: use ASCII letters, digits, - and _, and begin with a letter")
     if keyword.iskeyword(package) or package in _TAKEN:
         refuse(f"{name} cannot be the name: {package} means something else in a project")
     found = find_spec(package)

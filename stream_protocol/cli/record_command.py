@@ -1,15 +1,19 @@
-"""``adk-ui-stream record``: talks with an agent on the command line, and records the conversation."""
+"""``adk-ui-stream record``: talks with an agent on the command line, and records the conversation.
+
+Exit code 1 if all turns failed.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
 from stream_protocol.cli._command_options import AI_SDK_VERSIONS, FOLDER, ai_sdk_version
-from stream_protocol.cli._output import progress
+from stream_protocol.cli._output import data_on_stdout, progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.wire import ChatRequestError, ClientStreamError, StreamProtocolError, parse_chat_request
 from stream_protocol.wire.client import MessageReducer
@@ -41,11 +45,21 @@ _EXAMPLES: Final = {
 def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str, verbose: bool) -> None:
     """Talk with TARGET (as in `serve`) and record it, for `replay` and tests. It really runs: models cost money.
 
-    A turn that ends in an error is recorded as well, and told on stderr.
+    A turn that fails is recorded as well, and reported on stderr. The exit code is 1 if all turns failed.
     """
+    with data_on_stdout() as print_data:
+        failed = _record(target, texts, file, ai_sdk=ai_sdk, verbose=verbose)
+        summary = f"Recorded {len(texts)} turn{'s' * (len(texts) > 1)} in {file}"
+        print_data(summary + (f", {failed} of which failed\n" if failed else "\n"))
+    if failed == len(texts):
+        sys.exit(1)
+
+
+def _record(target: str, texts: tuple[str, ...], file: Path, *, ai_sdk: str, verbose: bool) -> int:
+    """Return how many turns failed."""
+    from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.recording.write import FileRecorder
     from stream_protocol.serving import ChatService, log_to_terminal
-    from stream_protocol.serving.adk_runner import TargetError, load_target
 
     version = ai_sdk_version(ai_sdk)
     if file.exists():
@@ -54,20 +68,21 @@ def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str, verb
         refuse(f"{file.parent} is no folder")
     try:
         with progress(f"Loading {target}"):
-            loaded = load_target(target)  # it may have a logging of its own
+            loaded = load_or_refuse(target, "record {} --say …")  # it may have a logging of its own
             log_to_terminal(verbose=verbose)
             service = ChatService(loaded, ai_sdk=version, recorder=FileRecorder(file))
-        asyncio.run(_talk(service, texts, version))
-    except (TargetError, StreamProtocolError, ChatRequestError) as error:
+        failed = asyncio.run(_talk(service, texts, version))
+    except (StreamProtocolError, ChatRequestError) as error:
         refuse(str(error))
     if not file.exists():
         refuse(f"{file} could not be written")
-    click.echo(f"Recorded {len(texts)} turn{'s' * (len(texts) > 1)} in {file}")
+    return failed
 
 
-async def _talk(service: ChatService, texts: tuple[str, ...], ai_sdk: AiSdkVersion) -> None:
-    """Sends each text after the answer to the previous one has ended, as a page does."""
+async def _talk(service: ChatService, texts: tuple[str, ...], ai_sdk: AiSdkVersion) -> int:
+    """Send each text after the answer to the previous one has ended, as a page does. Returns how many turns failed."""
     messages: list[dict[str, Any]] = []
+    failed = 0
     for number, text in enumerate(texts, 1):
         messages.append({"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]})
         request = parse_chat_request({"id": CHAT_ID, "messages": messages, "trigger": "submit-message"})
@@ -77,6 +92,8 @@ async def _talk(service: ChatService, texts: tuple[str, ...], ai_sdk: AiSdkVersi
                 async for chunk in await service.respond_chunks(request, user_id="local"):
                     reducer.apply(chunk)
         except ClientStreamError as error:
+            failed += 1
             click.echo(f"turn {number} ended in an error: {error}", err=True)
         messages.append(cast("dict[str, Any]", reducer.message))
     await service.aclose()
+    return failed

@@ -9,7 +9,7 @@ import click
 import orjson
 
 from stream_protocol.cli._command_options import AI_SDK_VERSIONS, FILE, Pace, ai_sdk_version
-from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress
+from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress, shown_on_terminal
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.wire import SSE_DONE, json_value
 
@@ -57,7 +57,8 @@ def replay(
     """Print the stream that FILE would be now: recorded ADK events in any form, turn by turn.
 
     A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
-    DatabaseSessionService), what /run and /run_sse sent, an evalset, a conformance test, a recording of adk-ui-stream.
+    DatabaseSessionService), what /run and /run_sse sent, an evalset, traces of agents-cli, a conformance test, a
+    recording of adk-ui-stream.
     """
     from stream_protocol.recording import INSTANT, RecordingError
     from stream_protocol.recording.read import rereadable
@@ -66,7 +67,7 @@ def replay(
     options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk_version(ai_sdk)}
     try:
         with rereadable(file) as path:
-            output = _output(path, session, turn, to, pace, options)
+            output = shown_on_terminal(_output(path, session, turn, to, pace, options))
             if pace == INSTANT:
                 _print_when_complete(output, f"Replaying {name}")
             else:

@@ -10,6 +10,8 @@ from stream_protocol.cli._command_options import (
     AI_SDK_VERSIONS,
     FILE,
     FOLDER,
+    HeaderName,
+    Origin,
     Pace,
     Seconds,
     ai_sdk_version,
@@ -83,7 +85,12 @@ _EXAMPLES: Final = {
     help="Address to listen on; 0.0.0.0 lets other machines in.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
-@click.option("--user-header", help="Header in which a proxy in front names the user; 401 without it.")
+@click.option(
+    "--user-header",
+    type=HeaderName(),
+    metavar="NAME",
+    help="Header in which a proxy in front names the user; 401 without it.",
+)
 @click.option(
     "--allowed-host",
     "allowed_hosts",
@@ -92,7 +99,14 @@ _EXAMPLES: Final = {
     help="Host name to answer to, besides loopback's: chat.example, or .chat.example for all below it; repeatable."
     "  [default: none on a loopback --host without --user-header, else any]",
 )
-@click.option("--cors-origin", "origins", multiple=True, help="Origin of a page elsewhere that may chat; repeatable.")
+@click.option(
+    "--cors-origin",
+    "origins",
+    type=Origin(),
+    metavar="ORIGIN",
+    multiple=True,
+    help="Origin of a page elsewhere that may chat: https://app.example; repeatable.",
+)
 @click.option("--page/--no-page", default=True, show_default=True, help="Serve the chat page at /.")
 @click.option("--open", "opens_page", is_flag=True, help="Open the page in the browser.")
 @click.option(
@@ -107,7 +121,10 @@ _EXAMPLES: Final = {
     help="Show on the page how an answer came to be: each ADK event and its chunks. For developers.",
 )
 @click.option(
-    "--reload", is_flag=True, help="Load the agent anew when one of its files changes. Chats in memory are gone then."
+    "--reload",
+    is_flag=True,
+    help="Load the agent anew when one of its files changes. Chats in memory are gone then. While the agent cannot be "
+    "loaded, requests get 503 with the reason.",
 )
 @click.option(
     "--session-service-uri",

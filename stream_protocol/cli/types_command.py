@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from stream_protocol.cli._command_options import FOLDER
-from stream_protocol.cli._output import progress
+from stream_protocol.cli._output import data_on_stdout, progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 
 _EXAMPLES: Final = {
@@ -34,23 +34,31 @@ _EXAMPLES: Final = {
     help="Print no types: exit with 1 if FILE is not what they would be. For CI.",
 )
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
-    """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata."""
-    from stream_protocol.serving.adk_runner import TargetError, load_target
+    """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata.
+
+    stdout has the types alone. What the agent's code prints goes to stderr.
+    """
+    with data_on_stdout() as print_data:
+        text = _types(target, schemas=schemas)
+        if file is None:
+            print_data(text)
+        elif (difference := _difference(file, text)) is not None:
+            print_data(f"{file}: {difference}\n")
+            sys.exit(1)
+        else:
+            print_data(f"{file}: up to date\n")
+
+
+def _types(target: str, *, schemas: bool) -> str:
+    from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.typescript import ToolsError, chat_types, declared_parts
 
     try:
         with _without_warnings(), progress(f"Loading {target}"):
-            loaded = load_target(target)
-            text = asyncio.run(chat_types(loaded, declared_parts(), schemas=schemas))
-    except (TargetError, ToolsError) as error:
+            loaded = load_or_refuse(target, "types {}")
+            return asyncio.run(chat_types(loaded, declared_parts(), schemas=schemas))
+    except ToolsError as error:
         refuse(str(error))
-    if file is None:
-        sys.stdout.buffer.write(text.encode())
-    elif (difference := _difference(file, text)) is not None:
-        click.echo(f"{file}: {difference}")
-        sys.exit(1)
-    else:
-        click.echo(f"{file}: up to date")
 
 
 @contextmanager

@@ -10,10 +10,13 @@ from stream_protocol.convert._endings import (
     DEFAULT_ERROR_TEXT,
     FINISH_REASONS,
     NO_CONTENT,
+    UNEXPLAINED,
     AgentRunError,
     RunLimitError,
     reports_error,
+    told_reason,
 )
+from stream_protocol.convert._function_responses import TOOL_FAILED_TEXT
 from stream_protocol.convert._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
 from stream_protocol.convert._options import (
     CONTROL_TOOLS,
@@ -52,6 +55,8 @@ __all__ = [
     "NO_CONTENT",
     "RUN_FAILED_TEXT",
     "RUN_STOPPED_TEXT",
+    "TOOL_FAILED_TEXT",
+    "UNEXPLAINED",
     "UNKNOWN_MEDIA_TYPE",
     "USER",
     "AgentRunError",
@@ -91,5 +96,6 @@ __all__ = [
     "sse_conversion",
     "stream_chunks",
     "stream_sse",
+    "told_reason",
     "without_sound",
 ]

@@ -124,6 +124,11 @@ class Conversion(Generic[T]):
         """The failure that the events report so far, and from which the run has not recovered."""
         return self._summary.failure
 
+    @property
+    def failed_calls(self) -> frozenset[str]:
+        """The client's ids of the calls that ended without a result because their tools raised."""
+        return frozenset(self._responses.failed)
+
     def finish(self) -> None:
         """Ends the response after its last event: by ``finish``, unless the events report an error or an abort."""
         if self.failure is not None:
@@ -151,7 +156,7 @@ class Conversion(Generic[T]):
         """
         closes_pending = stopped and self._running  # a run without an event has changed nothing: its calls still wait
         self._check_running()
-        self._end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending)
+        self._end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
         self._steps.finish()  # and adds no empty step: after an error the client's helpers send nothing
         self._sink.error(self._settings.error_text(error))
         self._end("timeout" if stopped else "error")
@@ -161,6 +166,7 @@ class Conversion(Generic[T]):
         closes_pending = self._running  # a run without an event has changed nothing: its calls still wait
         self._check_running()
         metadata = self._metadata()
+        self._responses.forget_failures()
         self._end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
         added_empty_step = self._steps.finish_last()
         if metadata is not None or added_empty_step:
@@ -184,11 +190,11 @@ class Conversion(Generic[T]):
         self.outcome = outcome
         self._running = False
 
-    def _end_parts(self, error_text: str, *, closes_pending: bool = False) -> None:
+    def _end_parts(self, error_text: str, *, closes_pending: bool = False, error: BaseException | None = None) -> None:
         for speaker in self._speakers.values():
             self._end_speaker(speaker)
             self._steps.end_unfinished_calls(speaker)
-        self._responses.end_calls(error_text, closes_pending=closes_pending)
+        self._responses.end_calls(error_text, closes_pending=closes_pending, error=error)
 
     def _metadata(self) -> dict[str, Any] | None:
         usage = self._summary.usage.as_metadata()
@@ -353,6 +359,8 @@ class Conversion(Generic[T]):
         elif event.output is not None:
             write_output(self._sink, event)
             self._steps.response_has_content = True
+        else:
+            self._responses.add_failure(event, speaker.key)
         if event.actions.artifact_delta:
             speaker.artifact_events.append(event)
         # ADK's API server sends an event with artifacts as two of one id: its content, then its actions.

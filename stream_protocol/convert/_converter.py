@@ -7,7 +7,17 @@ from stream_protocol.convert._conversion import Conversion
 from stream_protocol.convert._options import ConverterOptions, Settings
 from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.convert.events import EventOrDict
-from stream_protocol.wire import AnyChunk, ChunkSink, Sink, SseSink, StreamProtocolError, TransformedSink
+from stream_protocol.wire import (
+    AnyChunk,
+    ChunkSink,
+    Sink,
+    SseSink,
+    TransformedSink,
+    check_instance,
+    check_iterable,
+    check_text,
+    check_texts,
+)
 
 T = TypeVar("T")
 
@@ -57,20 +67,20 @@ class StreamProtocolConverter:
     def fail(self, error: BaseException) -> list[AnyChunk]:
         """Ends the response of a run that raised ``error``: open parts and calls, then the one ``error`` chunk with the
         text of ``on_error``. ADK's own event about the same failure is not reported twice."""
+        check_instance("error", error, BaseException, "an exception")
         self._conversion.fail(error)
         return self._take()
 
     def abort(self, reason: str | None = None) -> list[AnyChunk]:
         """Ends the response of a run that was stopped: open parts and calls, then ``abort``."""
+        check_text("reason", reason, or_none=True)
         self._conversion.abort(reason)
         return self._take()
 
 
 def call_ids(taken_ids: Collection[str]) -> CallIds:
-    """The ids of earlier calls. Raises ``StreamProtocolError`` for a text: its letters are not meant."""
-    if isinstance(taken_ids, str):
-        raise StreamProtocolError(f"`taken_ids` is a collection of ids, not {taken_ids!r}")
-    return CallIds(taken_ids)
+    """The ids of earlier calls. Raises ``StreamProtocolError`` for anything but a collection of texts."""
+    return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
 
 
 def chunk_conversion(
@@ -90,6 +100,8 @@ def sse_conversion(
 def _conversion(
     sink: Sink[T], past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds
 ) -> Conversion[T]:
+    check_text("message_id", message_id, or_none=True)
+    check_iterable("past", past, "events")
     transform = settings.options["transform"]
     if transform is None:
         conversion = Conversion(sink, settings, message_id, call_ids)

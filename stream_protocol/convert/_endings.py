@@ -37,6 +37,9 @@ FINISH_REASONS: dict[str, FinishReason] = {
 }
 """google-genai's ``FinishReason`` -> the AI SDK's; a reason that is not here is ``other``."""
 
+UNEXPLAINED = frozenset({"OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"})
+"""Finish reasons that name no cause. An error message beside one of them is the cause: the answer broke off."""
+
 DEFAULT_ERROR_TEXT = "An error occurred."
 """What the client sees of a failure unless the app supplies ``on_error``: the text of the official server."""
 
@@ -63,6 +66,17 @@ class RunLimitError(Exception):
 def reports_error(event: "Event") -> bool:
     """Whether the event, or fragment, reports a failure, or a finish reason that ADK counts as one."""
     return bool(event.error_code or event.error_message)
+
+
+def told_reason(event: "Event") -> str | None:
+    """Return the finish reason that the event reports in place of an error; ``None`` if it reports a failure.
+
+    ADK gives every reason but ``STOP`` as an error code. An answer that was cut or filtered is no failure by itself.
+    """
+    code = event.error_code or (event.finish_reason and event.finish_reason.value)
+    if code in UNEXPLAINED and event.error_message:
+        return None
+    return code if code in FINISH_REASONS or code == NO_CONTENT else None
 
 
 class Usage:
@@ -138,13 +152,13 @@ class RunSummary:
 
     def add_error(self, event: "Event", *, any_shown: bool) -> None:
         """Takes the failure that an event or a fragment reports. ``any_shown``: as for ``add``."""
-        code = event.error_code or (event.finish_reason and event.finish_reason.value)
-        if code == ABORTED:
+        if event.error_code == ABORTED:
             self.aborted = True
             self._failures.clear()  # tools may fail because they are stopped
-        elif any_shown and (code in FINISH_REASONS or code == NO_CONTENT):
-            self._reason = code
+        elif any_shown and (reason := told_reason(event)) is not None:
+            self._reason = reason
         else:
+            code = event.error_code or (event.finish_reason and event.finish_reason.value)
             self.aborted = False
             self._failures.append((event.branch, AgentRunError(code, event.error_message)))
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation, write_denial
-from stream_protocol.convert._endings import ABORTED, reports_error
+from stream_protocol.convert._endings import ABORTED, reports_error, told_reason
 from stream_protocol.convert._media import write_media
 from stream_protocol.convert._options import Settings
 from stream_protocol.convert._provider_tools import ProviderResult
@@ -19,6 +19,8 @@ from stream_protocol.convert.calls import (
     failure_text,
     is_confirmed,
     is_placeholder,
+    raising_calls,
+    unrepresentable_text,
 )
 from stream_protocol.convert.events import USER, WarnOnce, is_user_event
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
@@ -26,6 +28,12 @@ from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import FunctionResponse
+
+TOOL_FAILED_TEXT = "The tool failed."
+"""The error of a call whose tool raised. What it raised is for ``on_error`` alone, and never part of the message."""
+
+NODE_TIMEOUT = "NodeTimeoutError"
+"""``error_code`` of a workflow's node that took too long: its tools were cancelled, and none of them raised."""
 
 TOO_LARGE_TEXT = "The tool's result is too large to be shown."
 """In place of a result that would hold up all other chats of the server (see ``is_too_large``). The model has it."""
@@ -42,6 +50,10 @@ class FunctionResponses:
         self._registry = registry
         self._steps = steps
         self._warn = warn
+        self._raised: set[ToolCall] = set()
+        """The calls whose tools raised, as far as the events tell."""
+        self.failed: set[str] = set()
+        """The client's ids of the calls that ended without a result because their tools raised."""
 
     def add_user_event(self, event: "Event") -> None:
         """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
@@ -163,15 +175,33 @@ class FunctionResponses:
                 if call.state is CallState.INTERIM:
                     self._add_output(call, call.interim)
 
-    def end_calls(self, error_text: str, *, closes_pending: bool) -> None:
-        """Ends the calls without a result; those that wait for somebody outside the run only if ``closes_pending``."""
+    def add_failure(self, event: "Event", speaker: SpeakerKey) -> None:
+        """Notes the call whose tool raised, if that is what this event without content reports, and of which call."""
+        if event.error_code in (ABORTED, NODE_TIMEOUT) or not reports_error(event) or told_reason(event) is not None:
+            return
+        if (call := self._registry.raising(speaker)) is not None:
+            self._raised.add(call)
+
+    def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
+        """Ends the calls without a result; those that wait for somebody outside the run only if ``closes_pending``.
+
+        ``error``: what the run raised. The calls in which it was raised end in any case.
+        """
+        raised = {self._registry.find(call_id) for call_id in raising_calls(error)} if error is not None else set()
         for call in self._registry.unsettled():
-            if call.is_pending and not closes_pending:
+            if call.is_pending and not closes_pending and call not in raised:
                 continue
+            has_failed = call in raised or call in self._raised
+            if has_failed:
+                self.failed.add(call.id)
             if call.is_shown:
-                self._fail(call, error_text)
+                self._fail(call, TOOL_FAILED_TEXT if has_failed else error_text)
             else:
                 call.end_silently()
+
+    def forget_failures(self) -> None:
+        """Forgets which calls failed: the run was stopped, and tools may fail because of that."""
+        self._raised.clear()
 
     def _add_interim(self, call: ToolCall, value: Any) -> None:
         """Writes a first output; nothing more is expected of the call in this response."""
@@ -202,7 +232,7 @@ class FunctionResponses:
         try:
             output = json_value(response)
         except UnrepresentableValueError as error:
-            self._fail(call, f"The tool's result has no JSON form: {error}")
+            self._fail(call, unrepresentable_text(call.name, error))
             return
         self._steps.add_output(call)
         if preliminary:

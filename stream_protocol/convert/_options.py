@@ -2,11 +2,23 @@
 
 import logging
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, Final, Literal, TypedDict, Unpack, cast
 
 from stream_protocol.convert._endings import DEFAULT_ERROR_TEXT, RunLimitError
 from stream_protocol.convert._media import ArtifactUrl
-from stream_protocol.wire import AiSdkVersion, StreamProtocolError, Transform, json_value, to_well_formed
+from stream_protocol.wire import (
+    AI_SDK_VERSIONS,
+    AiSdkVersion,
+    Transform,
+    check_callable,
+    check_choice,
+    check_flag,
+    check_mapping,
+    check_texts,
+    json_value,
+    to_well_formed,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +70,7 @@ class ConverterOptions(TypedDict, total=False):
     """Error -> the text that the client sees. By default "An error occurred." for all: messages of providers and tools
     hold keys, URLs and prompts. Only a ``RunLimitError`` says what it is. ``explain_error`` of
     ``stream_protocol.serving`` tells a developer the cause. What an event told is an ``AgentRunError`` with its
-    ``code``."""
+    ``code``. A call whose tool raised says "The tool failed.", whatever the text of the error is."""
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
     """Default metadata of the message (``usage``, ``modelId``) -> what is sent on ``finish``. By default it is sent as
     it is."""
@@ -95,11 +107,12 @@ class Settings:
     """
 
     def __init__(self, **options: Unpack[ConverterOptions]) -> None:
-        if unknown := options.keys() - DEFAULTS.keys():
+        if unknown := options.keys() - _CHECKS.keys():
             raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
+        for name, value in options.items():
+            _CHECKS[name](name, value)
         self.options: Final[ConverterOptions] = {**DEFAULTS, **options}
         """Every option has a value here."""
-        _check(self.options)
 
     def hides(self, tool: str) -> bool:
         return tool in CONTROL_TOOLS or _selects(self.options["hidden_tools"], tool)
@@ -117,16 +130,28 @@ class Settings:
             return DEFAULT_ERROR_TEXT
 
 
-def _check(options: ConverterOptions) -> None:
-    if options["ai_sdk"] not in (6, 7):
-        raise StreamProtocolError(f"`ai_sdk` is 6 or 7, not {options['ai_sdk']!r}")
-    for name in ("hidden_tools", "dynamic_tools"):
-        selection = options[name]
-        if isinstance(selection, str) and selection != "all":
-            raise StreamProtocolError(f'`{name}` is a collection of names, a predicate or "all", not {selection!r}')
-    titles: Collection[object] = options["tool_titles"].values()
-    if not all(isinstance(title, str) for title in titles):
-        raise StreamProtocolError("`tool_titles` has a title that is no text")
+def _check_tools(name: str, value: object) -> None:
+    if callable(value):
+        check_callable(name, value, ("tool_name",), plain=True)
+    elif value != "all":
+        check_texts(name, value, expected='a list of names, a function of a name, or "all"')
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
+    "ai_sdk": partial(check_choice, choices=AI_SDK_VERSIONS),
+    "send_reasoning": check_flag,
+    "send_sources": check_flag,
+    "send_state": check_flag,
+    "hidden_tools": _check_tools,
+    "dynamic_tools": _check_tools,
+    "tool_titles": partial(check_mapping, of_texts=True),
+    "tool_schemas": check_mapping,
+    "artifact_url": partial(check_callable, arguments=("name", "version"), plain=True, or_none=True),
+    "transform": partial(check_callable, arguments=("chunk",), plain=True, or_none=True),
+    "on_error": partial(check_callable, arguments=("error",), plain=True),
+    "message_metadata": partial(check_callable, arguments=("metadata",), plain=True),
+}
+"""The check of each option."""
 
 
 def _selects(selection: ToolSelection, tool: str) -> bool:
@@ -136,8 +161,10 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_tools(tools: frozenset[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
-    """The options, with these tools added to their hidden ones."""
-    return {**options, "hidden_tools": _add_tools(tools, options.get("hidden_tools", ()))} if tools else options
+    """The options, with these tools added to their hidden ones. Raises ``StreamProtocolError`` as ``Settings``."""
+    hidden = options.get("hidden_tools", ())
+    _check_tools("hidden_tools", hidden)
+    return {**options, "hidden_tools": _add_tools(tools, hidden)} if tools else options
 
 
 def _add_tools(tools: ToolSelection, hidden: ToolSelection) -> ToolSelection:

@@ -17,18 +17,21 @@ from collections.abc import (
 )
 from contextlib import aclosing, nullcontext
 from functools import cache
-from typing import Any, TypeVar, Unpack
+from typing import Any, Final, TypeVar, Unpack
 
 from stream_protocol.convert._conversion import Conversion
 from stream_protocol.convert._converter import call_ids, chunk_conversion, sse_conversion
 from stream_protocol.convert._delegations import find_task_agents
 from stream_protocol.convert._options import ConverterOptions, Settings, hide_tools
-from stream_protocol.convert.events import EventOrDict, WarnOnce, read_events
-from stream_protocol.wire import SSE_DONE, AnyChunk
+from stream_protocol.convert.events import EventOrDict, UnexpectedItemError, WarnOnce, read_events
+from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_OF_SYNC: Final = "for a synchronous iterable there is `{}`"
+_OF_ASYNC: Final = "for an asynchronous iterator there is `{}`"
 
 
 def stream_chunks(
@@ -42,9 +45,12 @@ def stream_chunks(
     """The chunks of a run. All but ``events`` is as for ``StreamProtocolConverter``.
 
     An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer stops
-    early, ``events`` is closed when this iterator is.
+    early, ``events`` is closed when this iterator is. Raises ``TypeError`` for ``events`` that are not asynchronous,
+    and at an item that cannot have been meant for an event.
     """
-    return _stream(chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids)), events, [])
+    conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
+    check_iterable("stream_chunks", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_chunks"))
+    return _stream(conversion, events, [])
 
 
 def stream_sse(
@@ -56,7 +62,9 @@ def stream_sse(
     **options: Unpack[ConverterOptions],
 ) -> AsyncIterator[bytes]:
     """``stream_chunks`` as bytes, ready for a response with ``SSE_HEADERS``; faster than encoding its chunks."""
-    return _stream(sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids)), events, [SSE_DONE])
+    conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
+    check_iterable("stream_sse", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_sse"))
+    return _stream(conversion, events, [SSE_DONE])
 
 
 def iter_chunks(
@@ -72,6 +80,7 @@ def iter_chunks(
     A list or tuple counts as a run that is over: it shows which calls are delegations to task-mode agents, and these
     are hidden.
     """
+    check_iterable("iter_chunks", events, "events", otherwise=_OF_ASYNC.format("stream_chunks"))
     past, events, settings = _read(past, events, options)
     return _iterate(chunk_conversion(past, message_id, settings, call_ids(taken_ids)), events, [])
 
@@ -85,6 +94,7 @@ def iter_sse(
     **options: Unpack[ConverterOptions],
 ) -> Iterator[bytes]:
     """``stream_sse`` over a synchronous iterable; a list or tuple is taken for a run that is over."""
+    check_iterable("iter_sse", events, "events", otherwise=_OF_ASYNC.format("stream_sse"))
     past, events, settings = _read(past, events, options)
     return _iterate(sse_conversion(past, message_id, settings, call_ids(taken_ids)), events, [SSE_DONE])
 
@@ -94,6 +104,7 @@ def _read(
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
     """The past, the events and the settings. Dictionaries among what is known beforehand are read beforehand."""
     warn = WarnOnce()
+    check_iterable("past", past, "events")
     known_past = read_events(past, warn)
     if not isinstance(events, Sequence):
         return known_past, events, Settings(**options)
@@ -122,6 +133,8 @@ async def _stream(
                 while queue:
                     yield queue.popleft()
         conversion.finish()
+    except UnexpectedItemError:
+        raise
     except Exception as error:
         _fail(conversion, error)
     for item in conversion.take() + tail:
@@ -141,6 +154,8 @@ def _iterate(conversion: Conversion[T], events: Iterable[EventOrDict], tail: lis
             while queue:
                 yield queue.popleft()
         conversion.finish()
+    except UnexpectedItemError:
+        raise
     except Exception as error:
         _fail(conversion, error)
     yield from conversion.take() + tail

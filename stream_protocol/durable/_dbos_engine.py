@@ -24,7 +24,7 @@ from stream_protocol.durable._kept_calls import KeptCalls
 from stream_protocol.durable._workflows import NOTHING, RUN, Workflows
 from stream_protocol.serving.adk_runner import make_private_file, runner_for
 from stream_protocol.serving.engine import OtherVersionError, RunRecord
-from stream_protocol.wire import StreamProtocolError
+from stream_protocol.wire import StreamProtocolError, check_text, check_texts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -76,8 +76,9 @@ class DbosEngine:
     """
 
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
-        if isinstance(idempotent_tools, str):
-            raise StreamProtocolError("`idempotent_tools` is a list of names.")
+        check_text("url", url, or_none=True, expected="a URL")
+        check_texts("idempotent_tools", idempotent_tools, expected="a list of names of tools")
+        check_text("version", version)
         if url is not None and url.startswith("sqlite") and sqlite_is_too_old():
             raise StreamProtocolError(
                 "The engine's store cannot be used: from Python 3.12 on DBOS needs SQLite "

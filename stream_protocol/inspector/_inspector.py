@@ -24,6 +24,7 @@ from stream_protocol.recording.write import (
     turn_line,
     value_line,
 )
+from stream_protocol.wire import check_count
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -55,6 +56,9 @@ class Inspector:
     def __init__(
         self, *, max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES, max_users: int = MAX_USERS
     ) -> None:
+        check_count("max_bytes", max_bytes)
+        check_count("max_entries", max_entries)
+        check_count("max_users", max_users)
         self._max_bytes = max_bytes
         self._max_entries = max_entries
         self._max_users = max_users

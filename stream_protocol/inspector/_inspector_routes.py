@@ -8,17 +8,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from stream_protocol._origins import check_origins
 from stream_protocol.inspector._inspector import Inspector
 from stream_protocol.inspector._inspector_endpoints import InspectorEndpoints
-from stream_protocol.serving import ChatService, Identify, local_user, plain_text_errors
+from stream_protocol.serving import ChatService, Identify, local_user
 from stream_protocol.serving.http import (
     INSPECTOR,
+    check_route_path,
+    cross_origin_routes,
     dropping_body_if_refused,
     identify_user,
     is_foreign,
+    json_errors,
+    plain_text_errors,
     require_trusted_origin,
-    trusted_origins,
 )
+from stream_protocol.wire import check_callable, check_instance
 
 
 def inspector_routes(
@@ -40,12 +45,18 @@ def inspector_routes(
 
     ``inspector``: the service's recorder. ``identify`` and ``allow_origins`` as in ``chat_routes``.
     """
+    check_instance("inspector", inspector, Inspector, "an Inspector")
+    check_instance("service", service, ChatService, "a ChatService")
+    check_route_path("path", path)
+    check_callable("identify", identify, ("request",))
     endpoints = InspectorEndpoints(inspector, service)
-    trusted = trusted_origins(allow_origins)
+    trusted = check_origins("allow_origins", allow_origins)
+
+    json_endpoints = (endpoints.chat, endpoints.chat_findings)
 
     def route(
         method: str, path: str, endpoint: Callable[[Request, str], Awaitable[Response]], name: str | None = None
-    ) -> BaseRoute:
+    ) -> Route:
         async def admitted(request: Request) -> Response:
             async with dropping_body_if_refused(request):
                 user_id = await identify_user(identify, request)
@@ -54,11 +65,12 @@ def inspector_routes(
                 service.count_request(user_id, foreign=is_foreign(request, trusted))
             return await endpoint(request, user_id)
 
-        return Route(path, plain_text_errors(admitted, service.error_text), methods=[method], name=name)
+        answering = json_errors if endpoint in json_endpoints else plain_text_errors
+        return Route(path, answering(admitted, service.error_text), methods=[method], name=name)
 
     chat = path + "/{chat_id}/inspect"
     files = path.rpartition("/")[0] + "/inspect"
-    return [
+    routes = [
         route("GET", chat, endpoints.chat, INSPECTOR),
         route("GET", chat + "/findings", endpoints.chat_findings),
         route("GET", chat + "/recording", endpoints.chat_recording),
@@ -67,3 +79,4 @@ def inspector_routes(
         route("POST", files + "/recording", endpoints.file_recording),
         route("POST", files + "/pytest", endpoints.file_test),
     ]
+    return cross_origin_routes(routes, trusted)

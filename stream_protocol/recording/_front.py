@@ -13,7 +13,7 @@ from stream_protocol.recording._replay import (
 )
 from stream_protocol.recording._split_turns import TimedEvent, TurnItem, TurnStream
 from stream_protocol.recording.read import RecordingError
-from stream_protocol.recording.write import ChatRecorder, FileRecorder, Redact, record
+from stream_protocol.recording.write import ChatRecorder, FileRecorder, Redact, record, redact_texts
 
 __all__ = [
     "INSTANT",
@@ -32,6 +32,7 @@ __all__ = [
     "load_recording",
     "pace_turns",
     "record",
+    "redact_texts",
     "replay",
     "replay_messages",
     "replay_sse",

@@ -7,6 +7,7 @@ from typing import Final
 
 from stream_protocol.recording._split_turns import TimedEvent, TurnItem, TurnStream
 from stream_protocol.recording.read import RecordingError, TurnRecord
+from stream_protocol.wire import check_iterable, check_number
 
 INSTANT: Final = math.inf
 """The pace of a replay without pauses."""
@@ -36,17 +37,24 @@ class TurnClock:
         return self._newest
 
 
+def check_turns(function: str, turns: object) -> None:
+    """Raises ``TypeError`` unless these are the turns of a recording."""
+    check_iterable(function, turns, "turns, such as those of `Recording.stream_turns()`")
+
+
 def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
-    """Yields the same turns, and sleeps before each event until it is due: 2 is twice as fast as recorded.
+    """Returns the same turns, and sleeps before each event until it is due: 2 is twice as fast as recorded.
 
     There is no wait between turns (then the user read and wrote), and none before an event without a time.
     """
-    for head, items in turns:
-        yield head, _wait_for_events(items, speed)
+    check_turns("pace_turns", turns)
+    check_number("speed", speed, lambda factor: factor > 0, "a positive number")
+    return ((head, _wait_for_events(items, speed)) for head, items in turns)
 
 
 def check_has_times(turns: TurnStream) -> None:
     """Raises ``RecordingError`` unless all events have a time."""
+    check_turns("check_has_times", turns)
     for _, items in turns:
         for item in items:
             if isinstance(item, TimedEvent) and item.at is None:

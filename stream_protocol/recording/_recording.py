@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -25,7 +26,7 @@ from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
 from stream_protocol.session import BeginningFinder, OmissionFinder, Omissions, is_user_message, readable_event
-from stream_protocol.wire import AnyChunk
+from stream_protocol.wire import AnyChunk, check_path, check_text
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,18 +87,25 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     """Loads the recording in a file.
 
     The file's content says which form it has: JSONL of events; a session as JSON, as YAML or in an SQLite store;
-    the body of a response of ADK's ``/run`` or ``/run_sse``; an evalset; a conformance test; a recording made by
-    this package.
+    the body of a response of ADK's ``/run`` or ``/run_sse``; an evalset; traces of agents-cli; a conformance test; a
+    recording made by this package.
 
     The whole file is read once, to check it and to find what was taken back. ``session`` chooses one of several in a
     store or an evalset. Fields that the installed ADK cannot read are left out, with one warning each. Raises
     ``RecordingError`` if the file is no recording, and if a replay of it would show nothing: if nobody has said or
     done anything in it, or if all was taken back.
     """
+    check_path("path", path)
+    check_text("session", session, or_none=True)
     path, warn, finder, beginnings = Path(path), WarnOnce(), OmissionFinder(), BeginningFinder()
-    events = (item.event for item in _read_items(path, session, warn) if isinstance(item, TimedEvent))
+    items = _read_items(path, session, warn)
+    first = next(items, None)
+    events = (item.event for item in chain((first,), items) if isinstance(item, TimedEvent))
     delegated = find_task_agents(beginnings.watch(finder.watch(events)))
-    recording = Recording(path, session, delegated, finder.found(), beginnings.found(), warn)
+    omissions = finder.found()
+    if isinstance(first, TurnRecord):  # recorded runs are in the order in which the page was shown them
+        omissions = replace(omissions, moved={})
+    recording = Recording(path, session, delegated, omissions, beginnings.found(), warn)
     if not any(_shows_something(head, items) for head, items in recording.stream_turns()):
         raise RecordingError(_why_nothing(recording))
     return recording

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, Unpack
+from typing import Any, Generic, TypeVar, Unpack, get_args
 
 from stream_protocol.convert import (
     Conversion,
@@ -13,12 +13,12 @@ from stream_protocol.convert import (
     hide_tools,
     sse_conversion,
 )
-from stream_protocol.recording._pace import TurnClock
+from stream_protocol.recording._pace import TurnClock, check_turns
 from stream_protocol.recording._recording import Recording
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, TurnStream
 from stream_protocol.recording.read import EndRecord, RecordingError, TurnRecord
-from stream_protocol.session import PageMessages
-from stream_protocol.wire import SSE_DONE, UIMessage
+from stream_protocol.session import PageMessages, as_requested
+from stream_protocol.wire import SSE_DONE, UIMessage, check_choice, check_count, check_instance, check_text, check_texts
 
 T = TypeVar("T")
 
@@ -47,14 +47,23 @@ def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[C
     count. A turn is read while it is replayed. Raises ``RecordingError`` if there is no such turn, and if the file has
     changed and is no longer a recording.
     """
+    check_recording(recording)
     return replay_sse(select_turn(recording.stream_turns(), turn), delegated=recording.delegated, **options)
 
 
+def check_recording(recording: object) -> None:
+    """Raises ``InvalidArgumentError`` for anything but a ``Recording``, such as a path."""
+    check_instance("recording", recording, Recording, "a Recording", hint="load_recording(path) gives one")
+
+
 def select_turn(turns: TurnStream, turn: int | None) -> TurnStream:
-    """Yields all turns, or the one with this number, counted from 1. Raises ``RecordingError`` if there is none."""
-    if turn is None:
-        yield from turns
-        return
+    """Returns all turns, or the one with this number, counted from 1. Raises ``RecordingError`` if there is none."""
+    check_turns("select_turn", turns)
+    check_count("turn", turn, or_none=True)
+    return turns if turn is None else _one_turn(turns, turn)
+
+
+def _one_turn(turns: TurnStream, turn: int) -> TurnStream:
     number = 0
     for number, found in enumerate(turns, 1):
         if number == turn:
@@ -66,10 +75,16 @@ def select_turn(turns: TurnStream, turn: int | None) -> TurnStream:
 def replay_sse(
     turns: TurnStream, *, delegated: frozenset[str] = frozenset(), **options: Unpack[ConverterOptions]
 ) -> Iterator[bytes]:
-    """Yields the SSE events of the turns, each from ``start`` to ``[DONE]``, while the turns are read.
+    """Returns the SSE events of the turns, each from ``start`` to ``[DONE]``, while the turns are read.
 
     ``delegated``: ``Recording.delegated``.
     """
+    check_turns("replay_sse", turns)
+    _check_options(delegated, options)
+    return _replay_sse(turns, delegated, options)
+
+
+def _replay_sse(turns: TurnStream, delegated: frozenset[str], options: ConverterOptions) -> Iterator[bytes]:
     for head, items in turns:
         settings = _settings(head, delegated, options)
         yield from _convert(sse_conversion(head.past, head.message_id, settings, head.call_ids), items)
@@ -79,10 +94,18 @@ def replay_sse(
 def replay_steps(
     recording: Recording, **options: Unpack[ConverterOptions]
 ) -> Iterator[tuple[TurnHead, Iterator[ReplayStep[bytes]]]]:
-    """Yields the turns, each with its events and the SSE events that they become, without ``[DONE]``.
+    """Returns the turns, each with its events and the SSE events that they become, without ``[DONE]``.
 
     See ``TurnStream`` for when the steps of a turn can be read.
     """
+    check_recording(recording)
+    _check_options(recording.delegated, options)
+    return _replay_steps(recording, options)
+
+
+def _replay_steps(
+    recording: Recording, options: ConverterOptions
+) -> Iterator[tuple[TurnHead, Iterator[ReplayStep[bytes]]]]:
     for head, items in recording.stream_turns():
         settings = _settings(head, recording.delegated, options)
         yield head, _steps(sse_conversion(head.past, head.message_id, settings, head.call_ids), items)
@@ -97,18 +120,25 @@ def replay_messages(
 ) -> list[UIMessage]:
     """The messages that the page shows after all turns; or those of one turn, as they are after that turn.
 
-    The user's messages are there if the user's events were recorded. The complete events are in memory meanwhile, since
-    a result may come for a call of any earlier message. ``delegated``: ``Recording.delegated``.
+    The user's messages are there if the user's events were recorded. They have the ids that the recorded requests give
+    them, or else those of their events. The complete events are in memory meanwhile, since a result may come for a call
+    of any earlier message. ``delegated``: ``Recording.delegated``.
     """
+    check_turns("replay_messages", turns)
+    check_count("turn", turn, or_none=True)
+    _check_options(delegated, options)
     options.pop("on_error", None)  # a message has no place for an error's text
     page = PageMessages()
-    number, head = 0, TurnHead("")
+    number, head, user_ids = 0, TurnHead(""), set[str]()
     for number, (head, items) in enumerate(turns, 1):
         settings = _settings(head, delegated, options)
         if not head.past:
             page.begin_exchange(head.message_id, settings, head.call_ids)
         turn_items = list(items)
         events = [item.event for item in turn_items if isinstance(item, TimedEvent)]
+        request = next((item.request for item in turn_items if isinstance(item, TurnRecord)), None)
+        if request is not None:
+            events = [*as_requested(events, request, user_ids)]
         conversion = chunk_conversion(head.past, head.message_id, settings, head.call_ids)
         page.add_response(events, _convert(conversion, turn_items))
         if number == turn:
@@ -120,6 +150,10 @@ def replay_messages(
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
     """Ends a response as the recorded one ended. With ``None`` the events decide."""
+    check_instance("conversion", conversion, Conversion, "a conversion")
+    if end is not None:
+        check_choice("end", end, get_args(Ending))
+    check_text("failure", failure)
     match end:
         case "error":
             conversion.fail(RecordedFailureError(failure))
@@ -129,6 +163,12 @@ def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: st
             conversion.abort()
         case _:
             conversion.finish()
+
+
+def _check_options(delegated: object, options: ConverterOptions) -> None:
+    """Raises ``InvalidArgumentError`` for a wrong option, before a turn is read."""
+    check_texts("delegated", delegated, expected="a set of names")
+    Settings(**options)
 
 
 def _settings(head: TurnHead, delegated: frozenset[str], options: ConverterOptions) -> Settings:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from stream_protocol.convert.calls import REQUEST_CREDENTIAL, client_output, is_confirmed
 from stream_protocol.replay_server._turn_summaries import LAST_MESSAGE, RecordedAnswer, UserPart
-from stream_protocol.wire import ToolPart, UIMessage, is_tool_part, tool_name
+from stream_protocol.wire import ToolPart, UIMessage, is_tool_part, tool_name, whole_words
 
 VALUE_LENGTH: Final = 60
 """Characters of a value that are shown."""
@@ -95,11 +95,16 @@ def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
 
 
 def _cut(value: str | None, equal: int) -> str:
-    """The shown part of the value. ``equal``: how many characters at the beginning are equal in both values."""
+    """The shown part of the value: whole words, unless one is very long.
+
+    ``equal``: how many characters at the beginning are equal in both values.
+    """
     if value is None:
         return "nothing"
     if len(value) <= VALUE_LENGTH:
         return value
     begin = max(0, min(equal - CONTEXT_LENGTH, len(value) - VALUE_LENGTH))
-    end = begin + VALUE_LENGTH
-    return "…" * (begin > 0) + value[begin:end] + "…" * (end < len(value))
+    if begin > 0:
+        begin = max(begin, value.find(" ", begin, equal) + 1)
+    shown = whole_words(value[begin:], VALUE_LENGTH)
+    return "…" * (begin > 0) + shown + "…" * (begin + len(shown) < len(value))

@@ -10,11 +10,20 @@ from typing import Final
 import anyio.to_thread
 
 from stream_protocol.convert import Settings
-from stream_protocol.replay_server._playback import Playback, TimedChunk, timed_chunks
+from stream_protocol.replay_server._playback import HELD, Playback, TimedChunk, timed_chunks
 from stream_protocol.replay_server._recording_library import LibraryEntry, RecordingLibrary
 from stream_protocol.replay_server._turn_matching import LibraryTurn, find_turn
 from stream_protocol.session import fold_response
-from stream_protocol.wire import AiSdkVersion, AnyChunk, ChatRequest, UIMessage
+from stream_protocol.wire import (
+    AI_SDK_VERSIONS,
+    AiSdkVersion,
+    AnyChunk,
+    ChatRequest,
+    UIMessage,
+    check_choice,
+    check_instance,
+    check_number,
+)
 from stream_protocol.wire.client import message_to_chunks
 
 MAX_CHATS: Final = 1000
@@ -37,7 +46,7 @@ class PlayedChat:
         *earlier, target = self.before
         continued = target if target["role"] == "assistant" else None
         answer = fold_response(self.playback.released, continued, Settings(ai_sdk=ai_sdk))
-        return [*(earlier if continued else self.before), *([answer] if answer["id"] else [])]
+        return [*(earlier if continued else self.before), *([answer] if answer["id"] and answer["parts"] else [])]
 
 
 class Chats:
@@ -47,6 +56,10 @@ class Chats:
     """
 
     def __init__(self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkVersion) -> None:
+        hint = "load_library(path) gives one"
+        check_instance("library", library, RecordingLibrary, "a RecordingLibrary", hint=hint)
+        check_number("pace", pace, lambda factor: factor >= HELD, "a positive number, INSTANT or HELD")
+        check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
         self.library = library
         self.pace = pace
         self._ai_sdk = ai_sdk

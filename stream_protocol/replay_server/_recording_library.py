@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from stream_protocol.recording import RecordedTurn, Recording, RecordingError, load_recording
+from stream_protocol.recording.read import is_expectation
 from stream_protocol.replay_server._turn_summaries import TurnSummary, summarize_turn
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, check_instance, check_mapping, check_path, check_text
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +60,11 @@ class RecordingLibrary:
     """At least one recording, in the order of their names."""
 
     def __init__(self, entries: Mapping[str, LibraryEntry]) -> None:
+        check_mapping("entries", entries)
+        for entry in entries.values():
+            check_instance(
+                "entries", entry, LibraryEntry, "recordings by their names", hint="load_library(path) finds them"
+            )
         self._entries = entries
 
     def __iter__(self) -> Iterator[LibraryEntry]:
@@ -71,11 +77,14 @@ class RecordingLibrary:
 
 
 def load_library(path: str | Path, *, session: str | None = None) -> RecordingLibrary:
-    """The recording in a file, or the recordings in a folder. Other files in the folder are skipped with a warning.
+    """The recording in a file, or the recordings in a folder. Other files in the folder are skipped with a warning, and
+    expectations of the pytest plugin without one.
 
     ``session`` chooses one of several in a file. Raises ``RecordingError`` if there is no recording, or if two files
     differ only in their suffix.
     """
+    check_path("path", path)
+    check_text("session", session, or_none=True)
     path = Path(path)
     entries = _load_all(path, session) if path.is_dir() else iter([_load(path, session)])
     by_name: dict[str, LibraryEntry] = {}
@@ -89,7 +98,7 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
 
 def _load_all(folder: Path, session: str | None) -> Iterator[LibraryEntry]:
     for file in sorted(folder.iterdir()):
-        if file.is_file() and not file.name.startswith("."):
+        if file.is_file() and not file.name.startswith(".") and not is_expectation(file):
             try:
                 yield _load(file, session)
             except RecordingError as error:
@@ -97,6 +106,8 @@ def _load_all(folder: Path, session: str | None) -> Iterator[LibraryEntry]:
 
 
 def _load(file: Path, session: str | None) -> LibraryEntry:
+    if is_expectation(file):
+        raise RecordingError("it is the stream that a test expects of a recording: name the recording beside it")
     try:
         recording = load_recording(file, session=session)
         changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)

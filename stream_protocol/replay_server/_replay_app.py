@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from stream_protocol._origins import check_origins
 from stream_protocol.replay_server._playback import HELD
 from stream_protocol.replay_server._played_chats import Chats
 from stream_protocol.replay_server._recording_library import LibraryEntry
@@ -21,14 +22,15 @@ from stream_protocol.serving.http import (
     RequestBodies,
     UIMessageStreamResponse,
     app_around,
+    json_errors,
+    no_such_chat,
     plain_text_errors,
     read_small,
     require_trusted_origin,
     response_budget,
-    trusted_origins,
     whole_response,
 )
-from stream_protocol.wire import ChatRequestError, parse_chat_id, parse_json
+from stream_protocol.wire import ChatRequestError, check_flag, check_instance, parse_chat_id, parse_json
 
 PATH: Final = "/api/chat"
 
@@ -49,8 +51,11 @@ def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: 
         yield
         await chats.aclose()
 
+    check_instance("chats", chats, Chats, "Chats", hint="Chats(load_library(path), pace, ai_sdk) makes them")
+    check_flag("page", page)
+    trusted = check_origins("allow_origins", allow_origins)
     info: PageInfo = {"suggestions": [entry.title for entry in chats.library if entry.title is not None]}
-    routes = _routes(chats, trusted_origins(allow_origins))
+    routes = _routes(chats, trusted)
     return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=info if page else None)
 
 
@@ -66,7 +71,7 @@ def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
     async def get_chat(request: Request) -> Response:
         messages = chats.history(_chat_id(request))
         if messages is None:
-            raise ChatRequestError("There is no such chat.", status=404)
+            return no_such_chat()
         content = json.dumps({"messages": messages}).encode()
         return whole_response(content, responses.share(""), {"content-type": "application/json"})
 
@@ -104,9 +109,9 @@ def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
 
     return [
         Route(PATH, changing(post_chat), methods=["POST"]),
-        Route(PATH + "/{chat_id}", plain_text_errors(get_chat), methods=["GET"]),
+        Route(PATH + "/{chat_id}", json_errors(get_chat), methods=["GET"]),
         Route(PATH + "/{chat_id}/stream", plain_text_errors(get_stream), methods=["GET"]),
-        Route(PATH + "s", plain_text_errors(list_chats), methods=["GET"]),
+        Route(PATH + "s", json_errors(list_chats), methods=["GET"]),
         Route(PATH + "/{chat_id}/stop", changing(stop_chat), methods=["POST"]),
         Route(PATH + "/{chat_id}", changing(delete_chat), methods=["DELETE"]),
         Route("/__replay/{chat_id}/step", changing(step), methods=["POST"]),

@@ -2,20 +2,32 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, get_origin, overload
 from uuid import uuid4
 
 from google.adk.agents.context import Context
 from google.adk.events.ui_widget import UiWidget
 from google.adk.tools import BaseTool, ToolContext
 from google.genai import types
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from stream_protocol.convert import DATA_WIDGET_PROVIDER
-from stream_protocol.wire import json_value
+from stream_protocol.convert import CONTROL_TOOLS, DATA_WIDGET_PROVIDER
+from stream_protocol.wire import (
+    InvalidArgumentError,
+    argument_error,
+    check_mapping,
+    check_pattern,
+    check_text,
+    check_texts,
+    json_value,
+    shown,
+)
 
 NAME: Final = re.compile(r"(?!adk-)[A-Za-z0-9_-]+")
+
+TOOL_NAME: Final = re.compile(r"(?!adk_)[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""A function name that the models of all providers take, and that ADK does not use itself."""
 
 T = TypeVar("T")
 
@@ -30,12 +42,11 @@ def client_tool(
     """Returns a tool that runs in the page: ``LlmAgent(tools=[client_tool(…)])``.
 
     Its call stays open until the page answers with ``addToolOutput``. The model reads that output, so treat it as user
-    input. ``schema``: the JSON schema of the arguments, of type object; ``None`` for a tool without arguments. Raises
-    ``ValueError`` for a schema of another type. ``output_schema``: the JSON schema of the output, for the page's own
-    types (``adk-ui-stream types``); what a page sends is not held against it.
+    input. ``name``: up to 64 letters, digits, ``_`` and ``-``, a letter or ``_`` first. ``schema``: the JSON schema of
+    the arguments, of type object; ``None`` for a tool without arguments. ``output_schema``: the JSON schema of the
+    output, for the page's own types (``adk-ui-stream types``); what a page sends is not held against it. Raises
+    ``StreamProtocolError`` for another name or schema.
     """
-    if schema is not None and schema.get("type") != "object":
-        raise ValueError(f"the schema of the client tool `{name}` must be of type object, not {schema.get('type')!r}")
     return ClientTool(name, description, schema, output_schema)
 
 
@@ -45,6 +56,16 @@ class ClientTool(BaseTool):
     def __init__(
         self, name: str, description: str, schema: Mapping[str, Any] | None, output_schema: Mapping[str, Any] | None
     ) -> None:
+        expected = "up to 64 letters, digits, `_` and `-`, with a letter first and without `adk_`"
+        check_pattern("name", name, TOOL_NAME, expected)
+        if name in CONTROL_TOOLS:
+            raise InvalidArgumentError(f"`name` must not be {shown(name)}, which is a tool of ADK itself.")
+        check_text("description", description)
+        _check_schema("schema", schema)
+        _check_schema("output_schema", output_schema)
+        if schema is not None and schema.get("type") != "object":
+            text = f"the schema of the client tool `{name}` must be of type object, not {shown(schema.get('type'))}"
+            raise InvalidArgumentError(f"`schema` cannot be used: {text}.")
         super().__init__(name=name, description=description, is_long_running=True)
         self._schema = None if schema is None else dict(schema)
         self.output_schema = output_schema
@@ -63,9 +84,10 @@ class DataPart(Generic[T]):
 
     def __init__(self, name: str, model: type[T]) -> None:
         _check_name(name)
+        _check_model(model)
+        self._adapter: Final = TypeAdapter(model)
         self.name: Final = name
         self.model: Final = model
-        self._adapter: Final = TypeAdapter(model)
 
     def to_json(self, data: object) -> Any:
         """The data as JSON, by the aliases of the model. Raises ``ValueError`` for data that is not of the model."""
@@ -88,7 +110,8 @@ def data_part(name: str, model: type[T]) -> DataPart[T]:
 
     ``model``: a pydantic model, a dataclass or a ``TypedDict`` (of ``typing_extensions`` before Python 3.12).
     ``adk-ui-stream types`` writes its type for the page, where the part is a name in a module that the agent imports:
-    ``weather = data_part("weather", Weather)``. Raises ``ValueError`` for a name that ``emit_data`` refuses.
+    ``weather = data_part("weather", Weather)``. Raises ``StreamProtocolError`` for a name that ``emit_data`` refuses,
+    and for what is not a model.
     """
     return DataPart(name, model)
 
@@ -116,9 +139,12 @@ def emit_data(
     in ADK's own field for UI widgets, so history has it, too. A later call with the same name and ``id`` replaces the
     data of the part; without ``id`` each call makes a new part.
 
-    Raises ``ValueError`` for a name with other characters than letters, digits, ``_`` and ``-``, for one that begins
-    with ``adk-``, for data that is not JSON, and for data that is not of the part's model.
+    Raises ``StreamProtocolError`` for a name with other characters than letters, digits, ``_`` and ``-``, and for one
+    that begins with ``adk-``. Raises ``ValueError`` for data that is not JSON, or not of the part's model.
     """
+    if not hasattr(context, "render_ui_widget"):
+        raise argument_error("context", "the context of a tool or a callback", context)
+    check_text("id", id, or_none=True)
     if isinstance(name, DataPart):
         data = name.to_json(data)
         name = name.name
@@ -137,5 +163,33 @@ def emit_data(
 
 
 def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name):
-        raise ValueError(f"`name` must be letters, digits, `_` and `-`, and not begin with `adk-`: {name!r}")
+    check_pattern("name", name, NAME, "letters, digits, `_` and `-`, without `adk-` at the beginning")
+
+
+def _check_model(model: Any) -> None:
+    """Raises ``InvalidArgumentError`` for a model of data that pydantic cannot check."""
+    expected = "a pydantic model, a dataclass or a TypedDict"
+    if not isinstance(model, type) and get_origin(model) is None:
+        raise argument_error("model", expected, model)
+    try:
+        TypeAdapter(model)
+    except PydanticUserError as error:
+        reason = error.message.partition(". ")[0].partition("\n")[0].rstrip(".")
+        raise InvalidArgumentError(f"`model` must be {expected}, and {shown(model)} is not: {reason}.") from None
+
+
+def _check_schema(name: str, schema: Any) -> None:
+    """Raises ``InvalidArgumentError`` unless it is a JSON schema as a dictionary, or ``None``."""
+    is_model = isinstance(schema, type) and issubclass(schema, BaseModel)
+    if is_model or not isinstance(schema, Mapping | None):
+        hint = f"give {schema.__name__}.model_json_schema()" if is_model else ""
+        raise argument_error(name, "a JSON schema as a dictionary, or None", schema, hint)
+    if schema is None:
+        return
+    check_mapping(name, schema)
+    try:
+        json_value(schema)
+    except ValueError as error:
+        raise InvalidArgumentError(f"`{name}` must be a JSON schema. {error}") from None
+    check_mapping(f'{name}["properties"]', schema.get("properties", {}))
+    check_texts(f'{name}["required"]', schema.get("required", ()))

@@ -8,7 +8,7 @@ import json
 import logging
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import Context
 from dataclasses import asdict, dataclass
@@ -25,7 +25,7 @@ from stream_protocol._private_files import open_private
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._time_limit import HookTimeoutError, in_time
 from stream_protocol.session import AttemptedDecisions, Decision, Transcript, attempted_decisions
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, check_path
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -95,6 +95,7 @@ class AuditFile:
     """
 
     def __init__(self, path: str | Path) -> None:
+        check_path("path", path)
         self._path = path
         self._append(b"")
 
@@ -142,10 +143,12 @@ class Attempt:
         self.events = []
         self.decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
-    def accept(self) -> None:
-        """Records that its answers were taken."""
-        for decision in self.decisions or ():
-            self._accept(decision)
+    def accept(self, answers: Iterable[CallAnswer]) -> None:
+        """Records that these of its answers are stored. A refusal of the request is then one of all others."""
+        for answer in answers:
+            if self.decisions and answer.decision in self.decisions:
+                self.decisions = tuple(decision for decision in self.decisions if decision != answer.decision)
+                self._accept(answer.decision)
 
 
 class AuditTrail:

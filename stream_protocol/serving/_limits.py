@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from stream_protocol.serving._byte_budget import ByteBudget
-from stream_protocol.wire import ChatRequestError, StreamProtocolError
+from stream_protocol.wire import ChatRequestError, check_count
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection
@@ -83,9 +83,7 @@ class ServiceLimits:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None and (type(value) is not int or value < 1):
-                raise StreamProtocolError(f"`{field.name}` must be a whole number from 1, or None.")
+            check_count(field.name, getattr(self, field.name), or_none=True)
 
 
 class RequestRates:

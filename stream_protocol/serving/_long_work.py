@@ -60,8 +60,10 @@ async def long_work(
 
 
 def _payloads(events: Sequence[Event]) -> Iterator[Any]:
-    """What may be large in events: texts, files, arguments and results."""
+    """What may be large in events: texts, files, arguments and results, outputs of nodes, state."""
     for event in events:
+        yield event.output
+        yield event.actions.state_delta
         for part in (event.content.parts if event.content is not None else None) or ():
             yield part.text
             if part.inline_data is not None:

@@ -39,7 +39,8 @@ An ``async def`` runs on the event loop. A plain ``def`` runs in a thread, so th
 held until the hook returns, or until ``ChatService(hook_timeout=…)`` is over: what takes longer belongs in a task of
 the app's own.
 
-The assistant's message is what the client has: the stream is folded by the client's own rules. The other messages come
+The assistant's message is what the client has: the stream is folded by the client's own rules. If nothing was shown, it
+has no parts, and is not among all messages: clients refuse to load such a message. The other messages come
 from the stored session, not from the request. Only if the history is the client's (``ChatService(history=…)``), they
 are the messages of the request.
 """
@@ -66,7 +67,8 @@ async def notify(
         if not continues:
             earlier.append(last)
         message, outcome = _fold(sent, last if continues else None, ai_sdk)
-        return [*earlier, message], message, outcome
+        shown = [message] if message["parts"] else []
+        return [*earlier, *shown], message, outcome
 
     try:
         what = await long_work(folded, size=sum(map(len, sent)), events=stored)

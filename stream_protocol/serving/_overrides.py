@@ -14,10 +14,16 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.sessions.state import State
 from google.adk.workflow import BaseNode
 
+from stream_protocol.session import storable_state
+from stream_protocol.wire import check_instance, check_mapping, check_text
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOverrides:
-    """How one request is run. For what is not given, the options of the ``ChatService`` count."""
+    """How one request is run. For what is not given, the options of the ``ChatService`` count.
+
+    Raises ``StreamProtocolError`` for a value of another type, and for state that no session store can keep.
+    """
 
     state_delta: Mapping[str, Any] = field(default_factory=dict)
     """Changes of the session's state, stored with the user's message. ``app:`` and ``user:`` keys change the state of
@@ -34,9 +40,20 @@ class RunOverrides:
     """The URL of the chat endpoint as the page knows it, for links to artifacts; ``None`` sends files as bytes. The
     routes set it from the request: see ``FilePolicy``."""
 
+    def __post_init__(self) -> None:
+        check_mapping("state_delta", self.state_delta)
+        check_mapping("secrets", self.secrets)
+        check_instance("run_config", self.run_config, RunConfig, "a RunConfig of ADK", or_none=True)
+        check_instance("agent", self.agent, BaseNode, "an agent", or_none=True)
+        check_text("artifact_base", self.artifact_base, or_none=True)
+        storable_state(self.state_delta)
+
     def state(self) -> dict[str, Any]:
         """Returns the state delta for ADK, secrets included."""
-        return {**self.state_delta, **{State.TEMP_PREFIX + name: value for name, value in self.secrets.items()}}
+        return {
+            **storable_state(self.state_delta),
+            **{State.TEMP_PREFIX + name: value for name, value in self.secrets.items()},
+        }
 
 
 NO_OVERRIDES = RunOverrides()

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from stream_protocol.wire import check_interface
+
 if TYPE_CHECKING:
     from google.adk.events import Event
 
@@ -101,6 +103,8 @@ class SeveralRecorders:
     """A ``Recorder`` that gives each run to all of these. One that fails stops none of the others."""
 
     def __init__(self, *recorders: Recorder) -> None:
+        for recorder in recorders:
+            check_interface("recorders", recorder, Recorder, "recorders", hint="give ChatRecorder(folder)")
         self._recorders = recorders
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:

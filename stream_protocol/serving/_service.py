@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpa
 
 from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._audit import Attempt, AuditTrail, OnAudit
+from stream_protocol.serving._byte_budget import ByteShare
 from stream_protocol.serving._held_size import held_size
 from stream_protocol.serving._limits import (
     RESPONSE_PATIENCE,
@@ -29,6 +30,7 @@ from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._readiness import Readiness
 from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
+from stream_protocol.serving._service_options import check_options, check_request
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT, HookTimeoutError, in_time
 from stream_protocol.serving.adk_runner import (
     Target,
@@ -58,7 +60,7 @@ from stream_protocol.serving.chats import (
     restore_session,
     rewind_session,
 )
-from stream_protocol.serving.engine import LeftRuns, ResumedSessions
+from stream_protocol.serving.engine import LeftRuns, NotRecordedError, ResumedSessions
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunReader
 from stream_protocol.serving.runs import (
@@ -68,12 +70,14 @@ from stream_protocol.serving.runs import (
     ActiveRuns,
     ChatKey,
     Job,
+    LeaseLostError,
     Run,
     RunLimits,
     busy_refusal,
     chat_key,
     late_response,
     refusal_as_events,
+    stopped_refusal,
     unreachable_refusal,
     warn_of_other_workers,
     with_error,
@@ -92,7 +96,15 @@ from stream_protocol.session import (
     plan,
     transcript_to_messages,
 )
-from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
+from stream_protocol.wire import (
+    ChatRequestError,
+    StreamProtocolError,
+    check_count,
+    check_flag,
+    check_instance,
+    check_text,
+    parse_chat_request,
+)
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
@@ -104,10 +116,9 @@ if TYPE_CHECKING:
     from google.adk.sessions import BaseSessionService, Session
     from google.genai import types
 
-    from stream_protocol.serving._byte_budget import ByteShare
     from stream_protocol.serving.engine import Engine, RunRecord
     from stream_protocol.serving.run_logs import RunLog
-    from stream_protocol.session import HistoryCut, HistoryMode
+    from stream_protocol.session import CallAnswer, HistoryCut, HistoryMode
     from stream_protocol.wire import AnyChunk, ChatRequest, UIMessage
 
 logger = logging.getLogger(__name__)
@@ -207,15 +218,26 @@ class ChatService:
         engine: Engine | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
+        check_options(
+            history=history,
+            run_config=run_config,
+            run_log=run_log,
+            disconnect_grace=disconnect_grace,
+            run_timeout=run_timeout,
+            limits=limits,
+            on_busy=on_busy,
+            history_cut=history_cut,
+            stopping_wait=stopping_wait,
+            hook_timeout=hook_timeout,
+            files=files,
+            on_finish=on_finish,
+            on_audit=on_audit,
+            recorder=recorder,
+            engine=engine,
+        )
         self.runner = as_runner(target, session_service)
         self._history = history
         self._run_config = run_config or default_run_config()
-        if hook_timeout is not None and not hook_timeout > 0:  # refuses NaN, too
-            raise StreamProtocolError("`hook_timeout` must be a positive number of seconds, or None.")
-        if on_busy not in ("interrupt", "reject"):
-            raise StreamProtocolError('`on_busy` must be "interrupt" or "reject".')
-        if history_cut not in ("append", "rewind"):
-            raise StreamProtocolError('`history_cut` must be "append" or "rewind".')
         self._on_busy = on_busy
         self._history_cut: HistoryCut = history_cut
         self._hook_timeout = hook_timeout
@@ -275,6 +297,8 @@ class ChatService:
         ``ChatEndpoints`` and ``SyncChatService.respond`` call it; whoever has requests and calls other methods does so
         by itself, before it reads a body.
         """
+        check_text("user_id", user_id)
+        check_flag("foreign", foreign)
         (self._foreign_rates if foreign else self._rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
@@ -282,6 +306,7 @@ class ChatService:
 
         ``ChatEndpoints`` takes one for each; an app that sends histories or artifacts in responses of its own can, too.
         """
+        check_text("user_id", user_id)
         return self._responses.share(user_id)
 
     async def respond(
@@ -296,6 +321,8 @@ class ChatService:
         An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stopping_wait``
         its response begins, silent; if the answer is refused then, the response is one ``error`` chunk.
         """
+        check_text("user_id", user_id)
+        check_request(request, overrides)
         begins_run = self.accepts_runs  # who was let in before waits for a chat, and has it then
         try:
             return await self._respond(request, user_id, overrides, patience=self._stopping_wait, begins_run=begins_run)
@@ -369,13 +396,15 @@ class ChatService:
             if isinstance(planned.turn, NothingToRun):
                 return await self._stored_response(key, planned.turn, request, overrides)
             await slot.take()
-            job = await self._in_time(self._prepare_job(key, request, overrides, planned, planned.turn))
-            claimed.open()
-            attempt.accept()
+            accept = partial(_accept, claimed, attempt)
+            job = await self._in_time(self._prepare_job(key, request, overrides, planned, planned.turn, accept))
+            if isinstance(planned.turn, NewUserTurn):
+                attempt.accept(planned.turn.answers)
             slot.is_ending = lambda: claimed.log.closed
             claimed.observer.requested_at = requested_at
-            self._start(claimed, job, held.pop_all())
-            return claimed.log.read()
+            reader = claimed.log.read()
+            await self._until_accepted(claimed, self._start(claimed, job, held.pop_all()))
+            return reader
 
     async def respond_chunks(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
@@ -406,6 +435,8 @@ class ChatService:
         ``memory``: counts the messages before they exist: see ``hold_memory``. Raises ``ChatRequestError`` (429, 503)
         if there is no room for them, after ``RESPONSE_PATIENCE`` seconds.
         """
+        check_text("artifact_base", artifact_base, or_none=True)
+        check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
         key = chat_key(user_id, chat_id)
         until = time.monotonic() + RESPONSE_PATIENCE
         request = await self._runs.wait_until_settled(key)
@@ -443,6 +474,8 @@ class ChatService:
 
         Raises ``ChatRequestError`` (404) if there is no such artifact, or no such chat of this user.
         """
+        check_text("name", name)
+        check_count("version", version, minimum=0, or_none=True)
         find = partial(find_session, self.runner, *chat_key(user_id, chat_id), config=WITHOUT_EVENTS)
         session = await self._in_time(self._read(user_id, find))
         if session is None:
@@ -468,6 +501,11 @@ class ChatService:
 
         Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of another list.
         """
+        check_text("user_id", user_id)
+        check_count("limit", limit)
+        check_text("cursor", cursor, or_none=True)
+        check_text("search", search)
+        check_flag("archived", archived)
         read = partial(list_chats, self.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived)
         page = await self._in_time(self._read(user_id, read))
         running = await self._runs.running([(user_id, chat["id"]) for chat in page.chats])
@@ -491,6 +529,7 @@ class ChatService:
         A client that only disconnects does not stop a run: it may be reloading the page. Raises ``ChatRequestError``
         (404) if this user has no such chat.
         """
+        check_text("chat_id", chat_id)
         with self._audit.acting(user_id, chat_id, "stop"):
             key = chat_key(user_id, chat_id)
             stop = partial(self._runs.stop, key)
@@ -507,6 +546,7 @@ class ChatService:
 
         Raises ``ChatRequestError``: 404 if this user has no such chat, 503 if the run does not end in time.
         """
+        check_text("chat_id", chat_id)
         with self._audit.acting(user_id, chat_id, "delete"), ExitStack() as claim:
             key = chat_key(user_id, chat_id)
             if await self._in_time(self._find_session(key)) is not None:
@@ -527,6 +567,7 @@ class ChatService:
 
     def error_text(self, error: BaseException) -> str:
         """Returns what a client sees of an error: the text of ``on_error``, by default a masked one."""
+        check_instance("error", error, BaseException, "an exception")
         return self._settings.error_text(error)
 
     async def drain(self) -> None:
@@ -599,6 +640,7 @@ class ChatService:
         overrides: RunOverrides,
         planned: _Planned,
         turn: NewUserTurn | AnsweredCalls,
+        accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
         """Creates or rewinds the session for the planned ``turn``, and stores the answers that came with words."""
         session = planned.session
@@ -607,7 +649,7 @@ class ChatService:
         session = session or await create_session(planned.runner, *key)
         for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
-        job = self._job(request, turn, session, overrides, planned.runner)
+        job = self._job(request, turn, session, overrides, planned.runner, accept)
         await long_work(job.read_session, events=session.events)
         return job
 
@@ -655,6 +697,7 @@ class ChatService:
         session: Session,
         overrides: RunOverrides,
         runner: Runner,
+        accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
         options = self._options_for(request.id, overrides.artifact_base)
         if runner.agent is not self.runner.agent:
@@ -670,6 +713,7 @@ class ChatService:
             run_config=self._run_config,
             options=options,
             recorder=self._recorder.turn(request, app_name=runner.app_name, user_id=session.user_id, options=options),
+            on_stored=accept,
         )
 
     def _options_for(self, chat_id: str, artifact_base: str | None) -> ConverterOptions:
@@ -679,8 +723,32 @@ class ChatService:
             options.setdefault("artifact_url", artifact_urls(base, chat_id))
         return options
 
-    def _start(self, run: Run, job: Job, claim: ExitStack) -> None:
-        self._keep(asyncio.create_task(self._run_job(run, job, claim)))
+    def _start(self, run: Run, job: Job, claim: ExitStack) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._run_job(run, job, claim))
+        self._keep(task)
+        return task
+
+    async def _until_accepted(self, run: Run, task: asyncio.Task[None]) -> None:
+        """Waits until what the request says is stored, and with an engine on record. The run's ``task`` stores it.
+
+        Raises ``ChatRequestError`` if it is not: 503 if a store refuses it or takes too long, 409 if the run was
+        stopped before. Raises what the agent failed with if it failed before.
+        """
+
+        async def accepted() -> None:
+            opened = asyncio.create_task(run.opened.wait())
+            try:
+                await asyncio.wait({opened, task}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                opened.cancel()
+            if not run.is_open:
+                raise _not_stored(run, task)
+
+        try:
+            await self._in_time(accepted())
+        except ChatRequestError:
+            run.give_up()
+            raise
 
     def _keep(self, task: asyncio.Task[Any]) -> None:
         """Keeps a reference to the task until it ends: the event loop has only a weak one. ``aclose`` waits for it."""
@@ -709,8 +777,11 @@ class ChatService:
         try:
             await run.run_agent(events, job.start_response, job.recorder)
         finally:
-            await self._complete_session(run, job)
-            await self._notify(run, job)
+            if run.outcome == "finish":
+                job.on_stored(job.answers)  # an agent of a class that stores nothing by itself
+            if run.is_open:
+                await self._complete_session(run, job)
+                await self._notify(run, job)
 
     def _watched_by(self, engine: Engine | None) -> LeftRuns | None:
         """What becomes of runs that are left by their worker; ``None`` if nothing does."""
@@ -750,7 +821,7 @@ class ChatService:
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = copy(self.runner)
         runner.session_service = sessions
-        job = self._job(request, turn, sessions.found, overrides, runner)
+        job = self._job(request, turn, sessions.found, overrides, runner, lambda _: None)
         run.open()
         self._keep(asyncio.create_task(self._run_again(run, job, record, sessions, claim.pop_all())))
         return True
@@ -829,6 +900,31 @@ class ChatService:
     async def _read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
         async with self._reads.turn(user_id):
             return await read()
+
+
+def _accept(run: Run, attempt: Attempt, answers: Sequence[CallAnswer]) -> None:
+    """Accepts a request when what it says is stored. ``answers``: those that hold from now on.
+
+    A request whose approvals were stopped before they were stored stays refused, although its denials hold.
+    """
+    if not run.is_open:
+        attempt.accept(answers)
+        if not attempt.decisions:
+            run.open()
+
+
+def _not_stored(run: Run, task: asyncio.Task[None]) -> BaseException:
+    """Why a request was not accepted whose run has ended."""
+    failure = None if task.cancelled() else task.exception()
+    match failure or run.observer.error:
+        case None:
+            return stopped_refusal()
+        case NotRecordedError():
+            return unreachable_refusal(ENGINE)
+        case LeaseLostError():
+            return unreachable_refusal("run_log")
+        case error:
+            return error
 
 
 async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:

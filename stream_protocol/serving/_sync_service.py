@@ -15,10 +15,18 @@ from anyio.from_thread import BlockingPortal
 
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._service import ChatService
+from stream_protocol.serving._service_options import check_request
 from stream_protocol.serving.http import KEEP_ALIVE
 from stream_protocol.serving.runs import closing_refusal
 from stream_protocol.serving.telemetry import count_refusal, note_chat
-from stream_protocol.wire import SSE_HEADERS, SSE_KEEP_ALIVE, ChatRequestError
+from stream_protocol.wire import (
+    SSE_HEADERS,
+    SSE_KEEP_ALIVE,
+    ChatRequestError,
+    check_callable,
+    check_seconds,
+    check_text,
+)
 
 if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
@@ -43,6 +51,8 @@ class SyncChatService:
     """
 
     def __init__(self, make: Callable[[], ChatService], *, keep_alive: float | None = KEEP_ALIVE) -> None:
+        check_callable("make", make, (), plain=True, expected="a function that makes the service")
+        check_seconds("keep_alive", keep_alive, or_none=True)
         self._make = make
         self._keep_alive = keep_alive
         self._lock = threading.Lock()
@@ -62,6 +72,8 @@ class SyncChatService:
         Closing the iterator counts as a disconnect: every WSGI server closes it when the client leaves. Raises
         ``ChatRequestError`` at once for a request that is refused.
         """
+        check_text("user_id", user_id)
+        check_request(request, overrides)
 
         async def respond(service: ChatService) -> AsyncIterator[bytes]:
             note_chat(user_id, request.id)
@@ -72,6 +84,7 @@ class SyncChatService:
 
     def run(self, do: Callable[[ChatService], Awaitable[T]]) -> T:
         """Calls and awaits anything else of the service: ``run(lambda service: service.chats(user_id="ann"))``."""
+        check_callable("do", do, ("service",))
         portal, service = self._start()
         try:
             return portal.call(do, service)

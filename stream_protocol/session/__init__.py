@@ -13,17 +13,20 @@ from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
 from stream_protocol.session._history_cut import HistoryCut
 from stream_protocol.session._importing import messages_to_events
-from stream_protocol.session._interrupted_runs import completing_events
+from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
 from stream_protocol.session._page_messages import PageMessages, fold_response
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn, plan
+from stream_protocol.session._requested_events import as_requested
 from stream_protocol.session._run_input import (
     RunInput,
+    denial_events,
     events_before_words,
     responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
 )
 from stream_protocol.session._run_output import RunOutput
+from stream_protocol.session._storable_events import make_storable, storable_state
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, user_message
 from stream_protocol.session.transcript import (
@@ -81,14 +84,17 @@ __all__ = [
     "Transcript",
     "TranscriptReader",
     "artifact_path",
+    "as_requested",
     "attempted_decisions",
     "completing_events",
+    "denial_events",
     "events_before_words",
     "external_calls",
     "fingerprint",
     "fold_response",
     "is_repeated_fragment",
     "is_user_message",
+    "make_storable",
     "message_id",
     "messages_to_events",
     "plan",
@@ -101,6 +107,8 @@ __all__ = [
     "run_inputs",
     "session_to_messages",
     "shown_event",
+    "storable_state",
+    "tool_failure_events",
     "transcript_to_messages",
     "user_message",
 ]

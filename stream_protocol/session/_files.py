@@ -15,7 +15,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from stream_protocol.wire import ChatRequestError, StreamProtocolError
+from stream_protocol.wire import (
+    ChatRequestError,
+    check_choice,
+    check_count,
+    check_flag,
+    check_pattern,
+    check_text,
+    check_texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +48,9 @@ MAX_MEDIA_TYPE_LENGTH: Final = 255
 MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
 """A full media type by RFC 6838, without parameters. v7 clients may say ``image`` or ``image/*`` instead: then the data
 URL's own media type is used."""
+
+_MEDIA_TYPE_GLOB: Final = re.compile(r"\S*/\S*|\*")
+"""A pattern that a media type can match."""
 
 FROM_BASE64URL: Final = bytes.maketrans(b"-_", b"+/")
 """Makes base64url plain base64. ADK and Python clients write base64url, browsers plain base64: both are read."""
@@ -113,10 +124,13 @@ class FilePolicy:
     server sees another one: behind a proxy that rewrites paths."""
 
     def __post_init__(self) -> None:
-        if unknown := sorted(self.schemes - SCHEMES):
-            raise StreamProtocolError(f"Files can come by data, http and https URLs, not {', '.join(unknown)}.")
-        if self.max_bytes > MAX_FILE_BYTES:
-            raise StreamProtocolError(f"`max_bytes` is {MAX_FILE_BYTES} at most.")
+        for scheme in check_texts("schemes", self.schemes):
+            check_choice("schemes", scheme, sorted(SCHEMES))
+        for media_type in check_texts("media_types", self.media_types, expected="a list of media types"):
+            check_pattern("media_types", media_type, _MEDIA_TYPE_GLOB, 'media types such as "image/*" or "*/*"')
+        check_count("max_bytes", self.max_bytes, minimum=0, maximum=MAX_FILE_BYTES)
+        check_flag("artifact_links", self.artifact_links)
+        check_text("artifact_base", self.artifact_base, or_none=True)
 
     def check(self, said: Iterable[TextOrFile]) -> None:
         """Raises ``ChatRequestError`` for the first file that is not taken (413 size, 415 media type, 422 scheme)."""

@@ -6,11 +6,13 @@ the past, and through the client's reducer, as it did when it was live: ``_page_
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stream_protocol.convert import ConverterOptions, Settings, WarnOnce, find_task_agents, hide_tools, read_events
 from stream_protocol.session._page_messages import PageMessages
 from stream_protocol.session.transcript import Transcript
+from stream_protocol.wire import argument_error, check_flag
 
 if TYPE_CHECKING:
     from google.adk.sessions import Session
@@ -30,7 +32,12 @@ def session_to_messages(
 
     The user's messages have the ids that their client gave them, or else those of their events.
     """
-    events = read_events(session["events"] if isinstance(session, dict) else session.events, WarnOnce())
+    check_flag("running", running)
+    Settings(**options)
+    stored = session.get("events") if isinstance(session, dict) else getattr(session, "events", None)
+    if not isinstance(stored, Sequence):
+        raise argument_error("session", "a Session of ADK, or its JSON with `events`", session)
+    events = read_events(stored, WarnOnce())
     return transcript_to_messages(Transcript(events), running=running, **options)
 
 
@@ -47,4 +54,4 @@ def transcript_to_messages(
         for number, response in enumerate(exchange.responses, 1):
             grows = running and exchange is shown[-1] and number == len(exchange.responses)
             page.add_events(response, ends=not grows)
-    return page.messages(running=running)
+    return page.messages()

@@ -13,6 +13,7 @@ from base64 import b64decode
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
+from math import inf
 from typing import Any, Final, cast
 
 from google.adk.events import Event
@@ -30,6 +31,10 @@ from stream_protocol.wire import (
     ToolPart,
     UIMessage,
     UIPart,
+    check_iterable,
+    check_number,
+    check_text,
+    check_texts,
     is_tool_part,
     parse_message,
     tool_name,
@@ -64,6 +69,10 @@ def messages_to_events(
     no form for are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a user's file that
     is refused.
     """
+    check_iterable("messages_to_events", messages, "messages", otherwise="collect the messages in a list first")
+    check_text("agent", agent, empty=False, expected="the name of an agent")
+    check_texts("agents", agents, expected="a list of names of agents")
+    check_number("start", start, lambda seconds: 0 <= seconds < inf, "a number of seconds since 1970")
     history = _HistoryBuilder({agent, *agents}, agent, start)
     parsed = [parse_message(message) for message in messages]
     for message, following in zip(parsed, [*parsed[1:], None], strict=False):

@@ -4,7 +4,7 @@ ADK stores only complete events. Any run may have streamed what no complete even
 stopped the session alone does not show either which calls it left without a response, and that it was interrupted.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -13,14 +13,14 @@ from google.genai import types
 
 from stream_protocol.convert import (
     ABORTED,
-    FINISH_REASONS,
-    NO_CONTENT,
     RUN_FAILED_TEXT,
     RUN_STOPPED_TEXT,
+    TOOL_FAILED_TEXT,
     USER,
     Ending,
     relay_marks,
     reports_error,
+    told_reason,
 )
 from stream_protocol.session._run_output import RunOutput, event_like
 from stream_protocol.session.transcript import (
@@ -53,7 +53,7 @@ def completing_events(
     hidden = output.hidden(of_run) if outcome != "finish" else []
     added = output.unstored_events(of_run, hidden)
     if outcome != "finish":
-        added += _closing_events(exchange, added, outcome, agent=agent, hidden=hidden)
+        added += _closing_events(exchange, added, outcome, agent=agent, hidden=hidden, failed=output.failed_calls)
     for mark in relay_marks([*of_run, *added]):
         mark.error_code = [*of_run, *added][-1].error_code
         added.append(mark)
@@ -66,15 +66,43 @@ def completing_events(
     return added
 
 
+def tool_failure_events(transcript: Transcript, call_ids: Collection[str], *, run_failed: bool) -> list[Event]:
+    """Return the events to append after a run in which the tools of these calls raised. ADK stores nothing for them.
+
+    ``transcript``: of all of the session. A call that has a response since, of an app's callback, gets none.
+    ``run_failed``: whether the run ended in that. The events say so then, in the words of ADK's own event.
+    """
+    exchange = transcript.current
+    newest = {call.call.id: call for call in exchange.calls if call.call.id in call_ids} if exchange is not None else {}
+    unanswered = sorted((call for call in newest.values() if not call.responses), key=lambda call: call.index)
+    last, events = transcript.stored[-1], list[Event]()
+    told = (last.error_code, last.error_message) if _says_how_run_ended(last, "error") else (RUN_FAILED_CODE, None)
+    for _, calls in groupby(unanswered, key=lambda call: call.index):
+        event = _responses_event([(call, {"error": TOOL_FAILED_TEXT}) for call in calls])
+        if run_failed:
+            event.error_code, event.error_message = told
+        event.timestamp = max(event.timestamp, last.timestamp + (1 + len(events)) * EVENT_INTERVAL)
+        update_metadata(event, outcome="error" if run_failed else "finish")
+        events.append(event)
+    return events
+
+
 def _closing_events(
-    exchange: Exchange, streamed: Sequence[Event], outcome: Ending, *, agent: str, hidden: Sequence[Event]
+    exchange: Exchange,
+    streamed: Sequence[Event],
+    outcome: Ending,
+    *,
+    agent: str,
+    hidden: Sequence[Event],
+    failed: Collection[str],
 ) -> list[Event]:
     """What follows the last words of a run that was stopped or failed. ``streamed``: events with what it streamed.
-    ``hidden``: the stored events that the page was not shown."""
+    ``hidden``: the stored events that the page was not shown. ``failed``: the page's ids of calls that failed."""
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
+    hidden_ids = {event.id for event in hidden}
     responses = [
-        *_missing_responses(exchange, error_text, closes_pending=stopped, hidden={event.id for event in hidden}),
+        *_missing_responses(exchange, error_text, closes_pending=stopped, hidden=hidden_ids, failed=failed),
         *_responses_hidden_from_model(exchange),
     ]
     last_words = [event for event in streamed if EventMetadata.of(event).before is None]
@@ -89,7 +117,7 @@ def _says_how_run_ended(last: Event, outcome: Ending) -> bool:
     """Whether the last event of the run says it already. ADK has the same code for an abort and a timeout."""
     if outcome == "abort":
         return last.error_code == ABORTED
-    return reports_error(last) and last.error_code not in {ABORTED, NO_CONTENT, *FINISH_REASONS}
+    return reports_error(last) and last.error_code != ABORTED and told_reason(last) is None
 
 
 def _end_mark(exchange: Exchange, agent: str, code: str) -> Event:
@@ -99,22 +127,23 @@ def _end_mark(exchange: Exchange, agent: str, code: str) -> Event:
 
 
 def _missing_responses(
-    exchange: Exchange, error_text: str, *, closes_pending: bool, hidden: Container[str]
+    exchange: Exchange, error_text: str, *, closes_pending: bool, hidden: Container[str], failed: Container[str]
 ) -> Iterator[Event]:
     """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls.
 
     What somebody outside the run answers was ended on the page also when its tool's first response came too late to be
-    shown. ``hidden``: the ids of such events.
+    shown. ``hidden``: the ids of such events. ``failed``: the page's ids of the calls whose tools raised.
     """
     delegated = {event.isolation_scope for event in exchange.stored}
     unanswered = (
         call
         for call in exchange.calls
         if not (call.has_placeholder or _is_answered(call, hidden))
-        and (closes_pending or (call.kind is None and call.call.id not in delegated))
+        and (closes_pending or call.known.id in failed or (call.kind is None and call.call.id not in delegated))
     )
     for _, calls in groupby(unanswered, key=lambda call: call.index):
-        yield _responses_event([(call, {"error": error_text}) for call in calls])
+        texts = [(call, TOOL_FAILED_TEXT if call.known.id in failed else error_text) for call in calls]
+        yield _responses_event([(call, {"error": text}) for call, text in texts])
 
 
 def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:

@@ -55,21 +55,16 @@ class PageMessages:
         self._exchanges[-1].add_response(events, chunks)
         self._new.extend(events)
 
-    def messages(self, *, running: bool = False) -> list[UIMessage]:
-        """All messages of the chat. ``running``: the newest response still goes on."""
+    def messages(self) -> list[UIMessage]:
+        """All messages of the chat."""
         self._add_late_results()
         for superseded in self._exchanges[:-1]:
             superseded.close_open_calls()
-        newest = self._exchanges[-1:]
-        return [
-            message
-            for exchange in self._exchanges
-            for message in exchange.messages(running=running and exchange in newest)
-        ]
+        return [message for exchange in self._exchanges for message in exchange.messages()]
 
     def newest_messages(self) -> list[UIMessage]:
         """The messages of the newest exchange: the user's, if there is one, and the assistant's."""
-        return list(self._exchanges[-1].messages(running=False))
+        return list(self._exchanges[-1].messages())
 
     def _add_late_results(self) -> None:
         """Adds the results in the newest exchange to earlier messages, if these hold their calls.
@@ -150,12 +145,15 @@ class _PageExchange:
     def _fold(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         self._message = fold_response(chunks, _apply_approvals(self._message, events), self._settings)
 
-    def messages(self, *, running: bool) -> Iterator[UIMessage]:
-        """The user's message, if the exchange has one, and the assistant's, if there is one yet."""
+    def messages(self) -> Iterator[UIMessage]:
+        """The user's message, if the exchange has one, and the assistant's, if it has parts yet.
+
+        The client refuses a message without parts when it validates messages (``validateUIMessages``).
+        """
         events = self._events
         if events and is_user_message(events[0]):
             yield user_message(events[0], events, self._settings.options["artifact_url"])
-        if self._message is not None and not (running and all(map(is_user_event, events))):
+        if self._message is not None and self._message["parts"]:
             _drop_unanswered_approvals(self._message)
             yield self._message
 

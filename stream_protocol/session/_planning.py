@@ -71,6 +71,11 @@ class CallAnswer:
     decision: Decision | None = field(default=None, compare=False, repr=False)
     """What the user decided with it; ``None`` if it is not the user's."""
 
+    @property
+    def is_denial(self) -> bool:
+        """Whether it denies an approval."""
+        return self.decision is not None and self.decision.kind == "deny"
+
 
 @dataclass(frozen=True, kw_only=True)
 class NewUserTurn:

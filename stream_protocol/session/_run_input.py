@@ -1,6 +1,6 @@
 """What ADK is given for a planned turn: the content, the run config, and the events to append before the run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,10 +24,14 @@ _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 @dataclass(frozen=True, kw_only=True)
 class RunInput:
-    """What one run is given. ``before``: the events to append to the session first; the page has seen what they say."""
+    """What one run is given. ``before``: the events to append to the session first; the page has seen what they say.
+
+    ``answers``: those in ``content`` and ``before``.
+    """
 
     content: types.Content
     before: tuple[Event, ...] = ()
+    answers: tuple[CallAnswer, ...] = ()
 
 
 def run_inputs(turn: NewUserTurn | AnsweredCalls, request: str | None = None) -> list[RunInput]:
@@ -44,6 +48,20 @@ def run_inputs(turn: NewUserTurn | AnsweredCalls, request: str | None = None) ->
             for answer in turn.answers:
                 runs.setdefault(answer.resumes, []).append(answer)
             return [_answers_for_run(answers, request) for answers in runs.values()]
+
+
+def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], request: str) -> list[Event]:
+    """The events that store the denials among these answers, for a run that was stopped: a denial needs no run.
+
+    ``reasons``: approval id -> why the user denied. ``request``: as for ``run_config_for_turn``.
+    """
+    events = []
+    for answer in answers:
+        if answer.is_denial and answer.event is not None:
+            event = _answer_event(answer, answer.event)
+            update_metadata(event, request=request, reasons=_reason(answer, reasons))
+            events.append(event)
+    return events
 
 
 def _answers_for_run(answers: Sequence[CallAnswer], request: str | None) -> RunInput:
@@ -64,7 +82,7 @@ def _answers_for_run(answers: Sequence[CallAnswer], request: str | None) -> RunI
             event = _answer_event(answer, answer.event)
             update_metadata(event, request=request)
             before.append(event)
-    return RunInput(content=_content(parts), before=tuple(before))
+    return RunInput(content=_content(parts), before=tuple(before), answers=tuple(answers))
 
 
 def _branch(answer: CallAnswer) -> str | None:
@@ -112,14 +130,18 @@ def events_before_words(turn: NewUserTurn) -> list[Event]:
     """
     answers = [_answer_event(answer, answer.event) for answer in turn.answers if answer.event is not None]
     for answer, event in zip(turn.answers, answers, strict=True):
-        reason = turn.reasons.get(answer.id)
-        update_metadata(event, reasons={answer.id: reason} if reason else {})
+        update_metadata(event, reasons=_reason(answer, turn.reasons))
     rejections = [
         event_like(rejection.event, types.Content(role="user", parts=[_answer_part(rejection)]))
         for rejection in turn.rejections
         if rejection.event is not None
     ]
     return [*answers, *rejections]
+
+
+def _reason(answer: CallAnswer, reasons: Mapping[str, str]) -> dict[str, str]:
+    reason = reasons.get(answer.id)
+    return {answer.id: reason} if reason else {}
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:

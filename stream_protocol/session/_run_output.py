@@ -1,6 +1,6 @@
 """What a run has shown to the page, compared with what ADK has stored of it: fragments that nothing stored repeats."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from google.adk.events import Event
@@ -96,6 +96,8 @@ class RunOutput:
         """Those that a complete event ended without repeating them."""
         self._shown: dict[str, None] = {}
         """The ids of the complete events that the page was shown, in order."""
+        self.failed_calls: Collection[str] = ()
+        """The page's ids of the calls that ended without a result because their tools raised."""
 
     def add(self, event: Event) -> None:
         """Takes an event of the run that the page was shown."""

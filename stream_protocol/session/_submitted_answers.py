@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stream_protocol.convert import is_relayed
 from stream_protocol.convert.calls import RESULT, CallKind, is_confirmed
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED, check_input, complete_credential
+from stream_protocol.session._storable_events import MAX_STORED_DEPTH, is_too_deep
 from stream_protocol.session.schemas import Budget
 from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
 
@@ -164,8 +165,17 @@ def adk_response(
 ) -> dict[str, Any]:
     """The function response for ADK. ``budget``: what checking the answers of the request may take.
 
-    Raises ``ChatRequestError`` (422) for an answer that ADK could not use.
+    Raises ``ChatRequestError`` (422) for an answer that ADK could not use, or no store could keep.
     """
+    response = _checked_response(answer, call, payloads, budget)
+    if is_too_deep(response):
+        raise ChatRequestError(f"The answer is nested deeper than {MAX_STORED_DEPTH} levels.", status=422)
+    return response
+
+
+def _checked_response(
+    answer: SubmittedAnswer, call: ExternalCall, payloads: Mapping[str, Any], budget: Budget
+) -> dict[str, Any]:
     match call.kind:
         case CallKind.APPROVAL if call.answer_id in payloads:
             return {**answer.response, "payload": payloads[call.answer_id]}

@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from stream_protocol.recording import Recording, load_recording
-
-EXPECTED: Final = ".expected"
-"""The end of the stem of an expectation's file. That file is beside its recording, and is not a recording."""
+from stream_protocol.recording.read import is_expectation
+from stream_protocol.wire import argument_error, check_instance, check_text
 
 
 class RecordingNotFoundError(LookupError):
@@ -22,12 +20,19 @@ class RecordingFinder:
     folders: tuple[Path, ...]
     """The folders that are searched, in this order."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.folders, tuple | list):
+            raise argument_error("folders", "a list of folders", self.folders)
+        for folder in self.folders:
+            check_instance("folders", folder, Path, "a list of folders, each a Path")
+
     def __call__(self, name: str, *, session: str | None = None) -> Recording:
         """Loads the recording from the first folder that has the file ``name``, with or without its last suffix.
 
         ``session`` chooses one of a file that holds several. Raises ``RecordingNotFoundError``, and ``RecordingError``
         for a file that is no recording.
         """
+        check_text("name", name, empty=False, expected="the name of a recording")
         for folder in self.folders:
             found = sorted(_matching_files(folder, name))
             if len(found) > 1:
@@ -45,5 +50,5 @@ def _matching_files(folder: Path, name: str) -> Iterator[Path]:
         return
     for path in wanted.parent.iterdir():
         is_named = wanted.name in (path.name, path.stem)
-        if is_named and path.is_file() and not path.stem.endswith(EXPECTED):
+        if is_named and path.is_file() and not is_expectation(path):
             yield path

@@ -10,6 +10,7 @@ Json = dict[str, Any]
 
 _ID_NAMES: Final = {"messageId": "message", "toolCallId": "call", "approvalId": "approval"}
 _DELTAS: Final = ("text-delta", "reasoning-delta")
+_INPUTS: Final = ("tool-input-available", "tool-input-error")
 _MODEL_KEYS: Final = frozenset({"usage", "modelId", "thoughtSignature"})
 """Keys of metadata whose values differ in each answer of a model."""
 
@@ -64,11 +65,27 @@ class Normaliser:
 
 def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
     """The stream without what only the model decides: how it split its text, whether it streamed arguments, its usage,
-    its name, its signatures."""
-    kept = [_without_model_metadata(chunk) for chunk in chunks if chunk["type"] != "tool-input-delta"]
+    its name, its signatures.
+
+    Each input comes directly after its ``tool-input-start``. A model that streams starts all its calls before it
+    completes the first one.
+    """
+    kept = [_without_model_metadata(chunk) for chunk in _inputs_at_starts([*chunks])]
     for _, group in groupby(enumerate(kept), key=_delta_key):
         same = [chunk for _, chunk in group]
         yield _join(same) if same[0]["type"] in _DELTAS else same[0]
+
+
+def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The chunks without pieces of inputs. Each whole input follows the start of its call, if that is among them."""
+    started = {chunk["toolCallId"] for chunk in chunks if chunk["type"] == "tool-input-start"}
+    inputs = {chunk["toolCallId"]: chunk for chunk in chunks if chunk["type"] in _INPUTS}
+    for chunk in chunks:
+        if chunk["type"] == "tool-input-delta" or (chunk["type"] in _INPUTS and chunk["toolCallId"] in started):
+            continue
+        yield chunk
+        if chunk["type"] == "tool-input-start" and chunk["toolCallId"] in inputs:
+            yield inputs[chunk["toolCallId"]]
 
 
 def _delta_key(numbered: tuple[int, Json]) -> tuple[Any, ...]:
@@ -83,7 +100,7 @@ def _join(deltas: Sequence[Json]) -> Json:
 
 def _without_model_metadata(chunk: Mapping[str, Any]) -> Json:
     cleaned = {key: _without_model_keys(value) if key.endswith("Metadata") else value for key, value in chunk.items()}
-    return {key: value for key, value in cleaned.items() if value != {}}
+    return {key: value for key, value in cleaned.items() if value != {} or not key.endswith("Metadata")}
 
 
 def _without_model_keys(metadata: Any) -> Any:

@@ -12,19 +12,34 @@ Each step becomes the ``GenerateContentResponse`` that the Gemini API would send
 """
 
 import asyncio
+import math
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.utils.streaming_utils import StreamingResponseAggregator
 from google.genai import types
-from pydantic import Field, PrivateAttr, SkipValidation, model_validator
+from pydantic import Field, PrivateAttr, SkipValidation
 from typing_extensions import override
+
+from stream_protocol.wire import (
+    InvalidArgumentError,
+    argument_error,
+    check_callable,
+    check_count,
+    check_flag,
+    check_instance,
+    check_mapping,
+    check_number,
+    check_text,
+    shown,
+)
 
 
 class ScriptExhaustedError(RuntimeError):
@@ -37,6 +52,10 @@ class Thought:
 
     text: str
     signature: bytes | None = None
+
+    def __post_init__(self) -> None:
+        check_text("text", self.text)
+        check_instance("signature", self.signature, bytes, "bytes", or_none=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +73,23 @@ class Call:
     streamed: bool = False
     signature: bytes | None = None
 
+    def __post_init__(self) -> None:
+        check_text("name", self.name, empty=False, expected="the name of a tool")
+        check_mapping("args", self.args, or_none=True)
+        check_text("id", self.id, or_none=True)
+        check_flag("streamed", self.streamed)
+        check_instance("signature", self.signature, bytes, "bytes", or_none=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Wait:
     """A pause in the middle of the stream: so many seconds, or until the test sets an event."""
 
     until: float | asyncio.Event
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.until, asyncio.Event):
+            check_number("until", self.until, _is_time, "a number of seconds from 0, or an asyncio.Event")
 
     async def over(self) -> None:
         if isinstance(self.until, asyncio.Event):
@@ -81,17 +111,31 @@ Step: TypeAlias = Spoken | Closing | Wait | Exception
 Turn: TypeAlias = Step | Sequence[Step]
 """One answer of the model."""
 
+_STEPS: Final = (
+    *(str, Thought, Call, types.Part, Wait, Exception),
+    *(types.FinishReason, types.GenerateContentResponseUsageMetadata, types.GroundingMetadata),
+)
+"""The types of all steps."""
+
 Respond: TypeAlias = Callable[[LlmRequest], Turn]
 """Makes an answer from the request."""
 
 
+def _is_time(seconds: float) -> bool:
+    return 0 <= seconds < math.inf
+
+
 def words(text: str) -> list[str]:
     """Splits a text into fragments: a word each, with the white space before it. Joined, they are the text again."""
+    check_text("text", text)
     return re.findall(r"\s*\S+|\s+", text)
 
 
 def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.GenerateContentResponseUsageMetadata:
     """Makes the usage of one answer, in tokens; the total is their sum."""
+    check_count("prompt", prompt, minimum=0)
+    check_count("answer", answer, minimum=0)
+    check_count("thoughts", thoughts, minimum=0)
     return types.GenerateContentResponseUsageMetadata(
         prompt_token_count=prompt,
         candidates_token_count=answer,
@@ -102,12 +146,40 @@ def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.Generat
 
 def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
     """Makes grounding metadata with these web pages. ``titles_by_url``: the title of each page."""
+    check_mapping("titles_by_url", titles_by_url, of_texts=True)
     return types.GroundingMetadata(
         grounding_chunks=[
             types.GroundingChunk(web=types.GroundingChunkWeb(uri=url, title=title))
             for url, title in titles_by_url.items()
         ]
     )
+
+
+def _check_turns(name: str, turns: object) -> None:
+    """Raises ``InvalidArgumentError`` unless this is a list of turns, each with steps that are known."""
+    if not isinstance(turns, Sequence) or isinstance(turns, str | bytes):
+        hint = f"write [{shown(turns)}]" if isinstance(turns, str) else ""
+        raise argument_error(name, "a list of turns", turns, hint)
+    for number, turn in enumerate(turns, 1):
+        if callable(turn) and not isinstance(turn, type):
+            check_callable(f"{name}[{number - 1}]", turn, ("request",), plain=True)
+            continue
+        steps = turn if isinstance(turn, Sequence) and not isinstance(turn, str | bytes) else [turn]
+        for step in steps:
+            if not isinstance(step, _STEPS):
+                known = "write a text, Thought(…), Call(…), Wait(…), a part of google.genai or an exception"
+                text = f"`{name}` has {shown(step)} in turn {number}, which is not a step: {known}."
+                raise InvalidArgumentError(text)
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
+    "model": check_text,
+    "turns": _check_turns,
+    "respond": partial(check_callable, arguments=("request",), plain=True, or_none=True),
+    "delay": partial(check_number, accepts=_is_time, expected="a number of seconds from 0"),
+    "cut": partial(check_callable, arguments=("text",), plain=True),
+}
+"""The check of each field of ``ScriptedLlm``."""
 
 
 class ScriptedLlm(BaseLlm):
@@ -129,11 +201,15 @@ class ScriptedLlm(BaseLlm):
 
     _requests: list[LlmRequest] = PrivateAttr(default_factory=list)
 
-    @model_validator(mode="after")
-    def _has_one_script(self) -> "ScriptedLlm":
-        if bool(self.turns) == (self.respond is not None):
-            raise ValueError("Give either `turns` or `respond`.")
-        return self
+    if not TYPE_CHECKING:  # a type checker takes the parameters from the fields
+
+        def __init__(self, **fields: Any) -> None:
+            for name, check in _CHECKS.items():
+                if name in fields:
+                    check(name, fields[name])
+            super().__init__(**fields)
+            if bool(self.turns) == (self.respond is not None):
+                raise InvalidArgumentError("Give either `turns` or `respond`.")
 
     @property
     def requests(self) -> Sequence[LlmRequest]:

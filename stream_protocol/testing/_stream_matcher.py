@@ -7,12 +7,20 @@ from pathlib import Path
 from typing import Any, Final, Unpack
 from urllib.parse import quote
 
-from stream_protocol.convert import ConverterOptions, iter_chunks
-from stream_protocol.recording import Recording
-from stream_protocol.testing._find_recording import EXPECTED
+from stream_protocol.convert import ConverterOptions
+from stream_protocol.recording import Recording, replay_steps
+from stream_protocol.recording.read import EXPECTED
 from stream_protocol.testing._normalising import Json, Normaliser, without_model_details
 from stream_protocol.testing._stream_difference import describe_difference
-from stream_protocol.wire import AnyChunk
+from stream_protocol.wire import (
+    SSE_DONE,
+    AnyChunk,
+    check_callable,
+    check_flag,
+    check_instance,
+    check_iterable,
+    check_text,
+)
 from stream_protocol.wire.client import parse_sse
 
 TURN_END: Final = "[DONE]"
@@ -35,6 +43,10 @@ class StreamMatcher:
     on_write: Callable[[Path], object]
     """Called with the path of each file that was written."""
 
+    def __post_init__(self) -> None:
+        check_flag("update", self.update)
+        check_callable("on_write", self.on_write, ("path",), plain=True)
+
     def __call__(
         self,
         recording: Recording,
@@ -43,7 +55,7 @@ class StreamMatcher:
         variant: str | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
-        """Converts the recording, and compares its stream with the expectation.
+        """Replays the recording, and compares its stream with the expectation.
 
         ``chunks``: another stream to compare, such as what the agent answers today. It has one response for each turn,
         as chunks or as the bytes of the responses. Then these do not count: how the model split its text, its name, its
@@ -52,6 +64,10 @@ class StreamMatcher:
         ``options``.
         """
         __tracebackhide__ = True
+        check_instance("recording", recording, Recording, "a Recording", hint='adk_recording("NAME") gives one')
+        check_text("variant", variant, or_none=True)
+        if chunks is not None and not isinstance(chunks, bytes):
+            check_iterable("chunks", chunks, "chunks", otherwise="collect the chunks in a list first")
         path = _expectation_path(recording, variant)
         if self.update:
             self._write(path, _normalise(_convert(recording, **options)))
@@ -73,6 +89,7 @@ class StreamMatcher:
             self.on_write(path)
 
 
+_WRITE_HINT: Final = "run `pytest --update-recordings` and read the file before you commit it"
 _UPDATE_HINT: Final = "run `pytest --update-recordings` and read the difference before you commit it"
 
 
@@ -83,9 +100,9 @@ def _expectation_path(recording: Recording, variant: str | None) -> Path:
 
 
 def _convert(recording: Recording, **options: Unpack[ConverterOptions]) -> Iterator[Iterable[AnyChunk]]:
-    """The chunks of each turn."""
-    for turn in recording.turns():
-        yield iter_chunks(turn.events, past=turn.past, message_id=turn.message_id, **options)
+    """The chunks of each turn of a replay."""
+    for _, steps in replay_steps(recording, **options):
+        yield parse_sse(b"".join(sse for step in steps for sse in step.sent) + SSE_DONE)
 
 
 def _split_responses(chunks: Iterable[AnyChunk]) -> Iterator[list[AnyChunk]]:
@@ -110,7 +127,7 @@ def _read_expectation(path: Path) -> TurnChunks:
     """The turns of an expectation. Raises ``AssertionError`` if the file is missing or is no expectation."""
     __tracebackhide__ = True
     if not path.exists():
-        raise AssertionError(f"There is no {path}, so nothing is expected yet: {_UPDATE_HINT}.")
+        raise AssertionError(f"There is no {path}, so nothing is expected yet: {_WRITE_HINT}.")
     turns: TurnChunks = [[]]
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if line == TURN_END:

@@ -1,7 +1,26 @@
 """The AI SDK's language: chunks, messages, server-sent events, JSON values. Knows nothing of ADK."""
 
-from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk, Chunk, FinishReason, ProviderMetadata
-from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, StreamProtocolError
+from stream_protocol.wire._arguments import (
+    argument_error,
+    check_callable,
+    check_choice,
+    check_count,
+    check_flag,
+    check_header_name,
+    check_instance,
+    check_interface,
+    check_iterable,
+    check_mapping,
+    check_number,
+    check_path,
+    check_pattern,
+    check_seconds,
+    check_text,
+    check_texts,
+    shown,
+)
+from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk, Chunk, FinishReason, ProviderMetadata
+from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, InvalidArgumentError, StreamProtocolError
 from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, safe_key
 from stream_protocol.wire._joined_stream import JoinedStream
 from stream_protocol.wire._json_parsing import parse_client_json, parse_json
@@ -13,6 +32,7 @@ from stream_protocol.wire._json_values import (
     json_value,
     short_json,
     to_well_formed,
+    whole_words,
 )
 from stream_protocol.wire._messages import (
     WAY_OUT,
@@ -29,11 +49,13 @@ from stream_protocol.wire._messages import (
     parse_message,
     tool_name,
 )
+from stream_protocol.wire._printable import printable
 from stream_protocol.wire._sinks import ChunkSink, MakeDelta, Sink, SseSink, Transform, TransformedSink, WriteDelta
 from stream_protocol.wire._sse import SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, encode_sse
 from stream_protocol.wire._value_size import is_too_large
 
 __all__ = [
+    "AI_SDK_VERSIONS",
     "CONSTRUCTOR",
     "MAX_DEPTH",
     "SHORT_JSON_LENGTH",
@@ -50,6 +72,7 @@ __all__ = [
     "ClientStreamError",
     "FilePart",
     "FinishReason",
+    "InvalidArgumentError",
     "JoinedStream",
     "MakeDelta",
     "ProviderMetadata",
@@ -64,6 +87,22 @@ __all__ = [
     "UIPart",
     "UnrepresentableValueError",
     "WriteDelta",
+    "argument_error",
+    "check_callable",
+    "check_choice",
+    "check_count",
+    "check_flag",
+    "check_header_name",
+    "check_instance",
+    "check_interface",
+    "check_iterable",
+    "check_mapping",
+    "check_number",
+    "check_path",
+    "check_pattern",
+    "check_seconds",
+    "check_text",
+    "check_texts",
     "encode_sse",
     "is_instance",
     "is_too_large",
@@ -75,8 +114,11 @@ __all__ = [
     "parse_client_json",
     "parse_json",
     "parse_message",
+    "printable",
     "safe_key",
     "short_json",
+    "shown",
     "to_well_formed",
     "tool_name",
+    "whole_words",
 ]

@@ -9,9 +9,12 @@ A key that is ``NotRequired`` must be absent rather than ``None``: the client's 
 present.
 """
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
 AiSdkVersion = Literal[6, 7]
+
+AI_SDK_VERSIONS: Final[tuple[AiSdkVersion, ...]] = (6, 7)
+"""The major versions of the ``ai`` package whose clients are known."""
 """The major version of the ``ai`` package in the browser. Nothing on the wire negotiates it, so the app states it."""
 
 FinishReason = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]

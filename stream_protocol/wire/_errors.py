@@ -27,6 +27,10 @@ class StreamProtocolError(Exception):
     """A bug in the program that calls this library. No client and no model can cause it."""
 
 
+class InvalidArgumentError(StreamProtocolError, ValueError):
+    """A value that a function or constructor of this library does not take. ``str(error)`` is one plain sentence."""
+
+
 class ChatRequestError(ValueError):
     """A request that is refused for what the client sent.
 

@@ -24,6 +24,7 @@ from uuid import UUID
 import orjson
 
 from stream_protocol.wire._forbidden_keys import free_key, may_hold_forbidden_key, rename_forbidden_keys
+from stream_protocol.wire._printable import printable
 
 MAX_DEPTH: Final = 246
 """Levels of arrays and objects in one value. ``orjson`` stops at 254. 8 are left for what stands around a value: the
@@ -88,8 +89,19 @@ SHORT_JSON_LENGTH: Final = 60
 
 def short_json(value: object) -> str:
     """The value as JSON text for an error message: safe to print, in ASCII, and short."""
-    text = orjson.dumps(json_value(value, lossy=True)).decode().encode("ascii", "backslashreplace").decode()
-    return text if len(text) <= SHORT_JSON_LENGTH else f"{text[:SHORT_JSON_LENGTH]}..."
+    text = printable(orjson.dumps(json_value(value, lossy=True)).decode()).encode("ascii", "backslashreplace").decode()
+    return text if len(text) <= SHORT_JSON_LENGTH else f"{whole_words(text, SHORT_JSON_LENGTH)}..."
+
+
+def whole_words(text: str, limit: int) -> str:
+    """Return the beginning of the text, at most ``limit`` characters, without cutting a word in two.
+
+    A word that alone fills more than half of the limit is cut: Japanese has no spaces, and a key may have any length.
+    """
+    if len(text) <= limit:
+        return text
+    end = max(text.rfind(space, 0, limit + 1) for space in " \n\t")
+    return text[: end if end > limit // 2 else limit].rstrip()
 
 
 def _json_of_foreign_type(value: Any) -> Any:

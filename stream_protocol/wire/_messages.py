@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, NotRequired, TypedDict, TypeGuard, cast
 
+from stream_protocol.wire._arguments import check_instance
 from stream_protocol.wire._chunks import ProviderMetadata
 from stream_protocol.wire._errors import ChatRequestError
 from stream_protocol.wire._json_slices import TooManyValuesError, parse_json_in_slices
 from stream_protocol.wire._json_values import to_well_formed
+from stream_protocol.wire._sdk_4 import SDK_4_REQUEST, is_of_sdk_4
 
 MAX_CHAT_ID_LENGTH: Final = 128
 """Characters in a chat id. It becomes the id of an ADK session, and ADK's database column holds 128."""
@@ -251,6 +253,7 @@ def parse_chat_request_in_slices(
     yields about how many bytes of memory the slice has taken, besides texts."""
     size, parsed = yield from _parse_json_object(body)
     fields = _object(parsed, "The request body")
+    _refuse_sdk_4(fields)
     chat_id = parse_chat_id(fields.get("id"))
     _check_optional(fields, "The request", "messageId", str)
     has_history = "messages" in fields or "message" not in fields
@@ -265,6 +268,16 @@ def parse_chat_request_in_slices(
         body={key: value for key, value in fields.items() if key not in _OWN_KEYS},
         size=size,
     )
+
+
+def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
+    """Raises ``ChatRequestError`` (422) for a request of AI SDK 4: its newest message shows it, before all else."""
+    messages = fields.get("messages")
+    newest = messages[-1] if isinstance(messages, list) and messages else fields.get("message")
+    # With `sendExtraMessageFields` it has an id. Later versions have a trigger, and no time in their messages.
+    is_dated = isinstance(newest, dict) and {"content", "createdAt"} <= newest.keys() and "trigger" not in fields
+    if is_dated or is_of_sdk_4(newest):
+        raise ChatRequestError(SDK_4_REQUEST, status=422)
 
 
 def parse_chat_id(value: object) -> str:
@@ -299,6 +312,7 @@ def _parse_json_object(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, tuple[int, dict[str, Any]]]:
     """The bytes of the body, and what it holds."""
+    _check_body(body)
     try:
         if isinstance(body, Mapping):
             body = json.dumps(dict(body), allow_nan=False)
@@ -311,6 +325,17 @@ def _parse_json_object(
     if not isinstance(parsed, dict):
         raise ChatRequestError("The request body must be a JSON object.")
     return len(text), parsed
+
+
+def _check_body(body: object) -> None:
+    """Raises ``InvalidArgumentError`` for what no client can have sent: a request, or a coroutine that gives its body.
+
+    Raises ``ChatRequestError`` (400) for JSON that a framework has parsed and that is not an object.
+    """
+    if isinstance(body, list | int | float | None):
+        raise ChatRequestError("The request body must be a JSON object.")
+    expected = "the body of a request: bytes, text or a dictionary"
+    check_instance("body", body, (bytes, bytearray, str, Mapping), expected)
 
 
 def _trigger(value: object) -> Trigger:
@@ -345,6 +370,8 @@ def parse_message(value: object, name: str = "The message") -> UIMessage:
     Raises ``ChatRequestError``: 422 for what is no message, 413 for more than ``MAX_PARTS`` parts.
     """
     message = _object(value, name)
+    if is_of_sdk_4(message):
+        raise ChatRequestError(f"{name} has the form of AI SDK 4 or earlier, which is not read.", status=422)
     _require_string(message, name, "role")
     _check_optional(message, name, "id", str)
     parts = message.get("parts")
@@ -374,6 +401,8 @@ def _part(value: object, name: str) -> dict[str, Any]:
     kind = "tool-" if part["type"].startswith("tool-") else part["type"]
     for key in _REQUIRED_STRINGS.get(kind, ()):
         _require_string(part, name, key)
+    if kind == "file":
+        _check_optional(part, name, "filename", str)
     if kind in ("tool-", "dynamic-tool") and "approval" in part:
         approval = part["approval"] = _object(part["approval"], f"The approval in {name.lower()}")
         _require_string(approval, f"The approval in {name.lower()}", "id")

@@ -6,6 +6,7 @@ from typing import Final
 
 import orjson
 
+from stream_protocol.wire._arguments import shown
 from stream_protocol.wire._chunks import AnyChunk
 from stream_protocol.wire._forbidden_keys import may_hold_forbidden_key, rename_forbidden_keys
 from stream_protocol.wire._json_values import JSON_OPTIONS, json_value
@@ -32,8 +33,11 @@ def encode_sse(chunk: AnyChunk) -> bytes:
     """The chunk as one SSE event: ``data: <json>`` and a blank line.
 
     Never raises for a chunk that came out of the converter: its values were made JSON before it was built. A chunk that
-    an app built by hand from other values is made JSON here, by the rules of ``json_value``.
+    an app built by hand from other values is made JSON here, by the rules of ``json_value``. Raises ``TypeError`` for
+    anything but a dictionary.
     """
+    if not isinstance(chunk, (dict, Mapping)):
+        raise TypeError(f"`encode_sse` takes one chunk, a dictionary, not {shown(chunk)}.")
     try:
         body = orjson.dumps(chunk, option=JSON_OPTIONS)
     except orjson.JSONEncodeError:

@@ -18,7 +18,7 @@ BEGINNING: Final = """\
 | Exit code | |
 |---|---|
 | 0 | it went well; also when the reader of its output has closed the pipe, as `head` does |
-| 1 | `check` found an error, or `types --check` a file that is not up to date |
+| 1 | `check` found an error, `types --check` a file that is not up to date, or all turns of `record` failed |
 | 2 | it was called wrongly, or what it was given cannot be used: one line on stderr says why, stdout is empty |
 | 130 | Ctrl-C; a server ends its streams and exits with 0 |
 

@@ -93,7 +93,7 @@ def test_a_session_of_several_can_be_judged(tmp_path: Path) -> None:
     turn = {"userContent": {"parts": [{"text": "hi"}]}, "finalResponse": {"parts": [{"text": "yo"}]}}
     cases = [{"evalId": name, "conversation": [turn]} for name in ("a", "b")]
     file = written(tmp_path, json.dumps({"eval_set_id": "e", "eval_cases": cases}).encode())
-    text = f'adk-ui-stream: {file}: 2 sessions are in it, and --session chooses one: "a", "b"\n'
+    text = f'adk-ui-stream: {file}: 2 eval cases are in it, and --session chooses one: "a", "b"\n'
     assert (run(file).exit_code, run(file).stderr) == (2, text)
     assert run(file, "--session", "b").stdout == f"{file}: legal for v6 and v7\n"
 

@@ -18,7 +18,7 @@ from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Turn
 from stream_protocol.typescript import chat_types
 from tests.batch import batch
-from tests.processes import ROOT, serving, started
+from tests.processes import ROOT, cli, serving, started
 from tests.serving.support import chat, only, said, stream
 from tests.test_package import VERSION
 
@@ -54,6 +54,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def files(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_serve_finds_the_agent_in_the_folder_of_the_project(folder: Path) -> None:
+    assert init("my-shop", "--page", "none").exit_code == 0
+    done = cli("serve", "my-shop", cwd=folder)
+    sentence = "cannot load my-shop: it has no agent.py; the agent is in my-shop/my_shop."
+    assert done.stderr == f"adk-ui-stream: {sentence} Try: adk-ui-stream serve my-shop/my_shop\n"
+    with serving("my-shop/my_shop", cwd=folder):
+        pass
 
 
 @batch(name=BAD_NAMES)

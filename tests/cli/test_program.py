@@ -1,5 +1,6 @@
 """How every command ends, and what it says when it was called wrongly, for people and for scripts."""
 
+import json
 import os
 import pty
 import signal
@@ -13,12 +14,12 @@ from click.testing import CliRunner
 from stream_protocol.cli import main
 from tests.batch import batch
 from tests.conformance.fixtures import FOLDER
-from tests.processes import COMMAND, ENV, HANG, started
+from tests.processes import COMMAND, ENV, HANG, cli, started
 
 SLOW_AGENT = """
 from google.adk.agents import LlmAgent
 from stream_protocol.testing import ScriptedLlm, Wait
-print("loaded", flush=True)
+open("loaded", "w").close()
 root_agent = LlmAgent(name="mine", model=ScriptedLlm(turns=[Wait(3600)]))
 """
 BAD_STREAM = 'data: {"type":"text-delta","id":"0","delta":"x"}\n\ndata: [DONE]\n\n'
@@ -101,11 +102,61 @@ def test_a_terminal_has_colours_unless_it_shall_not(no_color: str, tmp_path: Pat
     assert (code, "\x1b[31merror\x1b[0m" in shown) == (1, not no_color)
 
 
+HOSTILE = "\x1b]0;x\x07\x9b31m\u202e\u2028\x7f\u200e"
+"""Sets a title, colours, turns the direction, breaks a line."""
+
+
+def hostile_recording(folder: Path) -> Path:
+    file = folder / "hostile.jsonl"
+    call = {"functionCall": {"id": HOSTILE, "name": f"look{HOSTILE}", "args": {HOSTILE: HOSTILE}}}
+    lost = {"functionResponse": {"id": f"lost{HOSTILE}", "name": HOSTILE, "response": {}}}
+    event = {
+        "author": f"root{HOSTILE}",
+        "invocationId": "e-1",
+        "content": {"parts": [{"text": f"Zoë {HOSTILE} 👩\u200d🚀"}, call, lost]},
+        "finishReason": HOSTILE,
+        HOSTILE: 1,
+    }
+    asked = {"author": "user", "invocationId": "e-1", "content": {"role": "user", "parts": [{"text": HOSTILE}]}}
+    file.write_text(f"{json.dumps(asked)}\n{json.dumps(event)}\n")
+    return file
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("to", ["sse", "chunks", "messages"])
+def test_no_character_of_a_file_controls_the_terminal(to: str, tmp_path: Path) -> None:
+    file = hostile_recording(tmp_path)
+    code, shown = in_terminal("replay", str(file), "--to", to, NO_COLOR="1")
+    assert code == 0
+    assert {character for character in shown if not character.isprintable()} <= {"\r", "\n", "\u200d"}
+    assert f"Zoë {json.dumps(HOSTILE)[1:-1]} 👩\u200d🚀" in shown
+    assert "Skipped a response of" in shown
+
+
+@pytest.mark.parametrize("to", ["sse", "chunks", "messages"])
+def test_a_pipe_gets_each_byte_as_it_is(to: str, tmp_path: Path) -> None:
+    file = hostile_recording(tmp_path)
+    piped = cli("replay", str(file), "--to", to, cwd=tmp_path)
+    assert all(character in piped.stdout for character in HOSTILE[-5:])
+    assert {character for character in piped.stderr if not character.isprintable()} <= {"\n"}
+
+
+@pytest.mark.parametrize("command", ["replay", "check"])
+def test_a_refusal_that_quotes_a_file_controls_nothing(command: str, tmp_path: Path) -> None:
+    file = tmp_path / f"a{HOSTILE[4:].replace('/', '')}"
+    file.write_text(json.dumps([{"id": HOSTILE, "events": []}, {"id": "b", "events": []}]))
+    refused = cli(command, str(file), cwd=tmp_path)
+    assert refused.exit_code == 2
+    assert {character for character in refused.stderr if not character.isprintable()} <= {"\n"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no named pipes of this kind")
 def test_ctrl_c_ends_a_command_without_a_word(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "loaded")
     (tmp_path / "slow.py").write_text(SLOW_AGENT)
     record = ("record", "slow:root_agent", "--say", "hi", "--to", "chat.jsonl")
     with started("stream_protocol", *record, cwd=tmp_path) as process:
-        assert process.read_line() == "loaded\n"
+        (tmp_path / "loaded").read_text()  # waits until the agent writes it
         process.send_signal(signal.SIGINT)
         assert process.wait() == 130
         assert (process.read(), process.log.read_text().strip()) == ("", "")

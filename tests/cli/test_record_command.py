@@ -18,6 +18,11 @@ def answer(request):
     said = request.contents[-1].parts[0].text
     return ["You said ", said, "."] if said != "wait" else ["Half", Wait(3600), "never"]
 root_agent = LlmAgent(name="mine", model=ScriptedLlm(respond=answer))
+def answer_aloud(request):
+    print("as it answers")
+    return "Hi."
+loud = LlmAgent(name="mine", model=ScriptedLlm(respond=answer_aloud))
+broken = LlmAgent(name="mine", model=ScriptedLlm(respond=lambda request: 1 / 0))
 failing = LlmAgent(name="mine", model=ScriptedLlm(turns=[RuntimeError("hunter2"), "Better."]))
 """
 
@@ -45,9 +50,37 @@ def test_a_conversation_is_recorded_turn_by_turn(folder: Path) -> None:
 
 def test_a_turn_that_fails_is_told_and_recorded(folder: Path) -> None:
     done = cli("record", "mine:failing", "--say", "hi", "--say", "again", "--to", "chat.jsonl", cwd=folder)
-    assert done.exit_code == 0
+    assert (done.exit_code, done.stdout) == (0, "Recorded 2 turns in chat.jsonl, 1 of which failed\n")
     assert "turn 1 ended in an error" in done.stderr
     assert [turn.end for turn in turns(folder / "chat.jsonl")] == ["error", "finish"]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_if_all_turns_fail_they_are_recorded_and_it_is_exit_1(folder: Path, count: int) -> None:
+    done = cli("record", "mine:broken", *["--say", "hi"] * count, "--to", "chat.jsonl", cwd=folder)
+    counted = f"{count} turn{'s' * (count > 1)}"
+    assert (done.exit_code, done.stdout) == (1, f"Recorded {counted} in chat.jsonl, {count} of which failed\n")
+    assert f"turn {count} ended in an error" in done.stderr
+    assert [turn.end for turn in turns(folder / "chat.jsonl")] == ["error"] * count
+
+
+def test_what_an_agent_prints_while_it_is_recorded_goes_to_stderr(folder: Path) -> None:
+    done = cli("record", "mine:loud", "--say", "hi", "--to", "chat.jsonl", cwd=folder)
+    assert (done.exit_code, done.stdout) == (0, "Recorded 1 turn in chat.jsonl\n")
+    assert "as it answers" in done.stderr.splitlines()
+
+
+def test_a_folder_of_agents_offers_a_command_for_one_of_them(folder: Path) -> None:
+    for name in ("first", "second one", "third"):
+        (folder / "agents" / name).mkdir(parents=True)
+        (folder / "agents" / name / "agent.py").write_text(AGENT)
+    sentence = "cannot load agents: it has 3 agents: first, second one, third. Try: adk-ui-stream"
+    recorded = cli("record", "agents", "--say", "hi", "--to", "chat.jsonl", cwd=folder)
+    assert recorded.stderr == f"adk-ui-stream: {sentence} record agents/first --say …\n"
+    for command in ("serve", "types"):
+        done = cli(command, "agents", cwd=folder)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert done.stderr == f"adk-ui-stream: {sentence} {command} agents/first\n"
 
 
 @pytest.mark.parametrize(

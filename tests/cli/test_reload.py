@@ -11,7 +11,8 @@ import httpx
 import pytest
 from watchfiles import Change
 
-from stream_protocol.cli._reload import AgentFiles, watched_folder
+from stream_protocol.cli._broken_agent import AgentFiles
+from stream_protocol.cli._reload import watched_folder
 from tests.batch import batch
 from tests.processes import COMMAND, ENV, HANG
 
@@ -26,9 +27,9 @@ BODY = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type":
 
 
 @contextmanager
-def reloading(target: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+def reloading(target: str, cwd: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """The server. Its stderr comes with its stdout."""
-    command = [*COMMAND, "serve", target, "--reload", "--port", "0", "--max-connections", "7"]
+    command = [*COMMAND, "serve", target, "--reload", "--port", "0", "--max-connections", "7", *options]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV, cwd=cwd, start_new_session=True
     ) as process:
@@ -62,13 +63,55 @@ def test_a_change_of_the_agent_is_served_at_the_same_address_also_after_one_that
         assert read_until(process, "Serving") == first
         assert '"delta":"Second."' in answer()
         file.write_text("1 / 0")
-        assert "agent.py, line 1" in read_until(process, "adk-ui-stream: cannot load my_agent: ")
+        said = read_until(process, "adk-ui-stream: cannot load my_agent: ").removeprefix("adk-ui-stream: ")
+        assert said == "cannot load my_agent: ZeroDivisionError: division by zero (agent.py, line 1)"
+        assert_unavailable(httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG), said)
         file.write_text(AGENT.format(words="Third."))
         assert '"delta":"Third."' in answer()
         process.send_signal(signal.SIGINT)
         assert process.wait(HANG) == 0
         with pytest.raises(httpx.ConnectError):
             answer()
+
+
+def assert_unavailable(response: httpx.Response, said: str) -> None:
+    assert (response.status_code, response.text) == (503, said)
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert response.headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize("kind", ["broken", "without an agent", "dying"])
+def test_while_an_agent_cannot_be_loaded_requests_say_why_and_the_next_one_after_a_change_works(
+    kind: str, tmp_path: Path
+) -> None:
+    code, reason = {
+        "broken": ("x = 1\n\ny = (\n", "cannot load my_agent: SyntaxError: '(' was never closed (agent.py, line 3)"),
+        "without an agent": ("x = 1\n", "cannot load my_agent: my_agent/agent.py does not define `root_agent`"),
+        "dying": ("import os\nos._exit(0)\n", "the process of the agent has ended (0)"),
+    }[kind]
+    file = tmp_path / "my_agent" / "agent.py"
+    file.parent.mkdir()
+    (file.parent / "__init__.py").write_text("from . import agent\n")
+    file.write_text(code)
+    with reloading("my_agent", tmp_path, "--cors-origin", "https://page.example") as process:
+        assert read_until(process, "adk-ui-stream: ") == f"adk-ui-stream: {reason}"
+        url = read_until(process, "http://").split()[0]
+        with httpx.Client(base_url=url, timeout=HANG, headers={"origin": "https://page.example"}) as http:
+            large = {**BODY, "padding": "x" * 3_000_000}
+            for response in (http.get("/"), http.post("/api/chat", json=large), http.delete("/api/chat/c1")):
+                assert_unavailable(response, reason)
+                assert response.headers["access-control-allow-origin"] == "https://page.example"
+                assert response.headers["x-content-type-options"] == "nosniff"
+            asked = {"access-control-request-method": "POST"}
+            assert http.options("/api/chat", headers=asked).status_code == 200
+            assert http.get("/", headers={"host": "evil.example"}).status_code == 403
+            for _ in range(2):  # a change that mends nothing, and one that does
+                file.write_text(f"{code}\n")
+                assert_unavailable(http.get("/readyz"), reason)
+            file.write_text(AGENT.format(words="Mended."))
+            assert '"delta":"Mended."' in http.post("/api/chat", json=BODY).raise_for_status().text
+        read_until(process, f"Serving my_agent at {url}")
+        assert read_until(process, "  Model") == "Model     scripted"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has other signals")

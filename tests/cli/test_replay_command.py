@@ -284,7 +284,7 @@ def test_a_pipe_that_is_closed_early_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "no events in it"),
+        (b"", "the file is empty"),
         (b"\x00\xff\xfe", "not a text file"),
         (recording("Hello.", "Bye.").encode() + b"\n{", "line 3, column 2 is not JSON"),
         (None, "No such file or directory"),

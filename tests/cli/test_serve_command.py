@@ -105,7 +105,10 @@ def test_an_agent_is_served_and_streams_and_a_second_server_finds_the_port_taken
         port = url.rpartition(":")[2]
         taken = cli("serve", "agent:root_agent", "--port", port, cwd=tmp_path)
     assert (taken.exit_code, taken.stdout) == (2, "")
-    assert taken.stderr == f"adk-ui-stream: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    assert (
+        taken.stderr
+        == f"adk-ui-stream: cannot listen on 127.0.0.1:{port}: Address already in use; --port 0 takes a free port\n"
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -146,6 +149,37 @@ def test_a_server_that_is_told_to_end_lets_its_runs_go_on_until_a_second_signal(
             rest = list(lines)
         assert rest[-2:] == ['data: {"type":"abort"}', "data: [DONE]"]
         process.wait()
+
+
+STUBBORN_AGENT = """
+import asyncio
+from google.adk.agents import BaseAgent
+from google.adk.events import Event
+from google.genai.types import Content, Part
+class Stubborn(BaseAgent):
+    async def _run_async_impl(self, ctx):
+        yield Event(author=self.name, content=Content(parts=[Part(text="Hello.")]))
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            await asyncio.sleep(3600)
+root_agent = Stubborn(name="mine")
+"""
+
+
+def test_a_second_ctrl_c_ends_the_server_without_an_empty_line(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(STUBBORN_AGENT)
+    with serving("agent:root_agent", "--no-page", cwd=tmp_path) as (process, url):
+        with httpx.stream("POST", f"{url}/api/chat", json=BODY, timeout=HANG) as response:
+            lines = (line for line in response.iter_lines() if line)
+            while "text-delta" not in next(lines):
+                pass
+            process.send_signal(signal.SIGINT)
+            while httpx.get(f"{url}/readyz").status_code == 200:
+                pass
+            process.send_signal(signal.SIGINT)
+            process.wait()
+        assert process.log.read_text() == ""
 
 
 def test_a_server_that_is_told_to_end_has_said_all_before(tmp_path: Path) -> None:

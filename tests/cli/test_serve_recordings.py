@@ -49,6 +49,8 @@ def digests(folder: Path) -> dict[Path, str]:
 def test_a_folder_is_served_and_nothing_is_written(tmp_path: Path) -> None:
     folder = write_recordings(tmp_path / "recordings", "two_turns", "streamed_arguments")
     (folder / "README.md").write_text("Recordings of the weather agent.\n")
+    for name in ("two_turns.expected.jsonl", "two_turns.v7.expected.jsonl"):
+        (folder / name).write_text('{"type":"start"}\n[DONE]\n')
     before = digests(tmp_path)
     origin = {"origin": "http://localhost:5173"}
     command = ("--replay", str(folder), "--cors-origin", origin["origin"])
@@ -74,7 +76,8 @@ def test_a_folder_is_served_and_nothing_is_written(tmp_path: Path) -> None:
         assert http.post("/api/chat", content=b"{", headers=JSON_TYPE).status_code == 400
         process.send_signal(signal.SIGTERM)
         process.wait()
-        assert "README.md is skipped: " in process.log.read_text()
+        (warning,) = process.log.read_text().splitlines()
+        assert "README.md is skipped: " in warning
     assert digests(tmp_path) == before
 
 
@@ -102,8 +105,12 @@ def test_one_of_several_conversations_in_a_file_is_served(tmp_path: Path) -> Non
         (["agent", "--replay", "."], "serve takes a TARGET or --replay, one of them"),
         (["--replay", "nowhere"], "nowhere: No such file or directory"),
         (["--replay", "empty"], "empty: no recordings in it"),
-        (["--replay", "several.json"], 'several.json: 2 sessions are in it, and --session chooses one: "a", "b"'),
-        (["--replay", "several.json", "--session", "c"], 'several.json: no session "c" in it; it has "a", "b"'),
+        (
+            ["--replay", "a.expected.jsonl"],
+            "a.expected.jsonl: it is the stream that a test expects of a recording: name the recording beside it",
+        ),
+        (["--replay", "several.json"], 'several.json: 2 eval cases are in it, and --session chooses one: "a", "b"'),
+        (["--replay", "several.json", "--session", "c"], 'several.json: no eval case "c" in it; it has "a", "b"'),
         (["agent:root", "--pace", "held"], "--pace means nothing without --replay"),
         (["agent:root", "--session", "a"], "--session means nothing without --replay"),
         (["agent:root", "--lease", "5"], "--lease means nothing without --run-log"),
@@ -119,11 +126,24 @@ def test_what_cannot_be_served_is_one_line_on_stderr(
     monkeypatch.chdir(write_recordings(tmp_path, "text"))
     Path("several.json").write_text(SEVERAL)
     Path("empty").mkdir()
+    Path("a.expected.jsonl").touch()
     Path("twins").mkdir()
     for ending in ("json", "jsonl"):
         Path("twins", f"a.{ending}").write_bytes((FOLDER / "text" / "turn1.jsonl").read_bytes())
     result = CliRunner().invoke(main, ["serve", *arguments])
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"adk-ui-stream: {told}\n")
+
+
+def test_a_recording_in_place_of_a_target_offers_to_replay_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(write_recordings(tmp_path, "text"))
+    Path("notes").mkdir()
+    Path("notes", "notes.json").write_text('{"type": "note"}')
+    Path("my recordings").mkdir()
+    Path("my recordings", "text.jsonl").write_bytes(Path("text.jsonl").read_bytes())
+    for name, offered in {"text.jsonl": "text.jsonl", "my recordings": "'my recordings'", "notes": None}.items():
+        text = CliRunner().invoke(main, ["serve", name]).stderr
+        assert text.startswith(f"adk-ui-stream: cannot load {name}: ")
+        assert text.partition(" Try: ")[2] == (f"adk-ui-stream serve --replay {offered}\n" if offered else "")
 
 
 @pytest.mark.parametrize("pace", ["slow", "0", "-1", "nan", "inf", ""])

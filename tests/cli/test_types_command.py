@@ -1,4 +1,6 @@
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ from google.adk.agents import LlmAgent
 
 from stream_protocol.cli.types_command import types
 from tests.documents import block, install_my_package
+from tests.processes import COMMAND, ENV, HANG
 
 MODULE = '''
 from typing_extensions import TypedDict
@@ -44,6 +47,18 @@ broken = LlmAgent(name="root", model="gemini-2.5-flash", tools=[Broken()])
 '''
 
 
+NOISE = """
+import atexit, ctypes, os, subprocess, sys, threading
+print("by print")
+sys.__stdout__.write("by write\\n")
+os.write(1, b"by number\\n")
+subprocess.run([sys.executable, "-S", "-c", "print('by a process')"], check=True)
+ctypes.CDLL(None).puts(b"by C")
+atexit.register(print, "at the end")
+threading.Thread(target=lambda: (threading.main_thread().join(), print("by a thread"))).start()
+"""
+
+
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("app")
@@ -76,6 +91,24 @@ def test_schemas_are_written_if_asked(target: str) -> None:
     result = run(target, "--schemas")
     assert 'import { z } from "zod/v4";' in result.stdout
     assert '  "data-seat": SeatSchema,\n' in result.stdout
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(sys.platform == "win32", reason="has another C library")
+def test_what_an_agent_prints_goes_to_stderr(target: str, tmp_path: Path) -> None:
+    sources = {"quiet": MODULE, "loud": f"{NOISE}\n{MODULE}\nprint('last')\n"}
+    for name, source in sources.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "seats_app.py").write_text(source)
+    command = [*COMMAND, "types", target]
+    quiet, done = (
+        subprocess.run(command, cwd=tmp_path / name, env=ENV, capture_output=True, text=True, check=False, timeout=HANG)
+        for name in sources
+    )
+    assert (done.returncode, done.stdout) == (0, quiet.stdout)
+    assert "export type ChatMessage" in quiet.stdout
+    printed = {"by print", "by write", "by number", "by a process", "by C", "by a thread", "at the end", "last"}
+    assert printed <= {*done.stderr.splitlines()}
 
 
 def test_check_is_exit_0_for_what_was_written_and_1_for_anything_else(target: str, tmp_path: Path) -> None:

@@ -175,6 +175,7 @@ def _completing_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], ev
     else:
         conversion.fail(RunRaisedError(turn.raised))
     assert conversion.outcome is not None
+    output.failed_calls = conversion.failed_calls
     return completing_events(
         Transcript(stored), output, conversion.outcome, events_before_run=events_before_run, agent="root", now=0.0
     )

@@ -5,10 +5,11 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models.lite_llm import LiteLlm
 
-from stream_protocol.serving import explain_error
+from stream_protocol.serving import create_app, explain_error
 from stream_protocol.serving.adk_runner import used_models
 from tests.conformance.adapter_runs import check_streamed_arguments, turn
 from tests.conformance.openai_replies import delta, openai_agent, piece, refused, streamed, usage, whole
+from tests.serving.chat_client import Page
 
 pytestmark = [
     pytest.mark.samples,
@@ -47,6 +48,21 @@ async def test_text_arrives_piece_by_piece_and_once() -> None:
     assert [chunk["delta"] for chunk in told.of_type("text-delta")] == ["It is ", "sunny."]
     assert told.outline() == ["step-start", "text"]
     assert told.finish_reason() == "stop"
+
+
+async def test_litellm_stores_a_thought_before_the_text_around_it() -> None:
+    """See ``docs/decisions/what-a-message-cannot-show.md``: if ADK stores the order, the row goes."""
+    said = [delta(role="assistant", content="One. "), delta(reasoning_content="Hm. "), delta(content="Two.")]
+    async with openai_agent(replies=[streamed(*said, delta("stop"))]) as agent:
+        page = Page(create_app(agent))
+        await page.send("Hi")
+        stored = await page.stored()
+    live, reloaded = (
+        [(part["type"], part["text"]) for part in messages[-1]["parts"] if "text" in part]
+        for messages in (page.messages, stored)
+    )
+    assert live == [("text", "One. "), ("reasoning", "Hm. "), ("text", "Two.")]
+    assert reloaded == [("reasoning", "Hm. "), ("text", "One. Two.")]
 
 
 ENDS: dict[str, list[dict[str, Any]]] = {

@@ -1,13 +1,16 @@
 """How responses end: finish reasons, failures, aborts; exactly one terminal, and nothing is left open."""
 
 import logging
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from itertools import accumulate
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from google.adk.events import Event
 from google.adk.events.event import NodeInfo
+from google.adk.tools.tool_context import ToolContext
 from google.genai.types import FinishReason, GenerateContentResponseUsageMetadata
 
 from stream_protocol import AnyChunk, StreamProtocolConverter, StreamProtocolError, iter_chunks
@@ -299,6 +302,111 @@ def test_an_on_error_that_raises_is_replaced_by_the_default(caplog: pytest.LogCa
 
 def test_lone_surrogates_in_an_error_text_are_replaced() -> None:
     assert run([FAILED], on_error=lambda error: "a\ud800")[-1]["errorText"] == "a\ufffd"
+
+
+# Calls whose tools raised
+
+RAN, RAISED = event(call("f", {}, "A")), event(error_code="ValueError", error_message="secret")
+RAISED_ELSEWHERE = event(error_code="ValueError", author="b")
+UNFINISHED, TOOL_FAILED = "The run failed before the tool finished.", "The tool failed."
+
+
+@batch(
+    told={
+        "one call": ([RAN, RAISED], {"A": TOOL_FAILED}),
+        "its sibling has finished": (
+            [event(call("f", {}, "A"), call("g", {}, "B")), results(response("g", {"r": 1}, "B")), RAISED],
+            {"A": TOOL_FAILED, "B": {"r": 1}},
+        ),
+        "its sibling runs, too": (
+            [event(call("f", {}, "A"), call("g", {}, "B")), RAISED],
+            {"A": UNFINISHED, "B": UNFINISHED},
+        ),
+        "its sibling may have raised, although it looks as if it waits": (
+            [event(call("f", {}, "A"), call("g", {}, "B"), long_running_tool_ids={"B"}), RAISED],
+            {"A": UNFINISHED},
+        ),
+        "a call of the page": ([event(call("f", {}, "A"), long_running_tool_ids={"A"}), RAISED], {}),
+        "another agent fails": ([RAN, event(error_code="ValueError", author="b")], {"A": UNFINISHED}),
+        "the same agent fails in another branch": (
+            [RAN, event(error_code="ValueError", branch="x")],
+            {"A": UNFINISHED},
+        ),
+        "its node took too long": ([RAN, event(error_code="NodeTimeoutError")], {"A": UNFINISHED}),
+        "the model was cut": ([RAN, event(error_code="MAX_TOKENS"), RAISED_ELSEWHERE], {"A": UNFINISHED}),
+        "a result after all": ([RAN, RAISED, results(response("f", {"r": 1}, "A"))], {"A": {"r": 1}}),
+        "a later call of the same agent": (
+            [RAN, RAISED, event(call("g", {}, "B")), RAISED_ELSEWHERE],
+            {"A": TOOL_FAILED, "B": UNFINISHED},
+        ),
+    }
+)
+def test_an_event_that_reports_a_failure_tells_which_call_failed_if_only_one_can_have(
+    told: tuple[list[Event], dict[str, Any]],
+) -> None:
+    events, expected = told
+    chunks = run(events)
+    assert outputs(chunks) == expected
+    assert "secret" not in str(chunks)
+
+
+def test_a_call_whose_tool_raised_says_so_although_the_run_goes_on() -> None:
+    events = [RAN, RAISED, event(text("Sorry."))]
+    assert outputs(run(events)) == {"A": TOOL_FAILED}
+    assert run(events)[-1]["type"] == "finish"
+
+
+def test_a_run_that_was_stopped_has_no_tool_that_failed() -> None:
+    aborted = event(error_code="INVOCATION_ABORTED")
+    assert outputs(run([RAN, RAISED, aborted])) == {"A": "The run was stopped before the tool finished."}
+
+
+class Context(ToolContext):
+    """The context of a call, as ADK makes it, without the rest of a run."""
+
+    def __init__(self, invocation_id: str, call_id: str | None) -> None:
+        self._invocation_context = SimpleNamespace(invocation_id=invocation_id)  # type: ignore[assignment]
+        self._function_call_id = call_id
+
+
+def raised_with(*contexts: Context) -> Exception:
+    """An error that was raised where these contexts are known, the first in the outermost frame."""
+
+    def go(left: Sequence[Context]) -> None:
+        tool_context = left[0] if left else None
+        assert tool_context is not None, "secret"
+        go(left[1:])
+
+    with pytest.raises(AssertionError) as caught:
+        go(contexts)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("contexts", "failed"),
+    [
+        ([Context("run-1", "A")], {"A"}),
+        ([Context("run-1", None), Context("run-1", "B")], {"B"}),
+        ([Context("run-1", "A"), Context("run-1", "B")], {"A", "B"}),
+        ([Context("run-1", "A"), Context("run-2", "B")], {"A"}),
+        ([Context("run-1", "C"), Context("run-1", "unknown")], {"C"}),
+        ([Context("run-1", None)], set()),
+        ([], set()),
+    ],
+)
+def test_an_exception_tells_by_its_traceback_in_which_calls_it_was_raised(
+    contexts: list[Context], failed: set[str]
+) -> None:
+    calls = event(call("f", {}, "A"), call("g", {}, "B"), call("h", {}, "C"), long_running_tool_ids={"C"})
+    told = outputs(run([calls], error=raised_with(*contexts)))
+    assert {call_id for call_id, error in told.items() if error == TOOL_FAILED} == failed
+    assert told.keys() == {"A", "B"} | failed
+
+
+def test_an_exception_without_adk_has_no_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = raised_with(Context("run-1", "A"))
+    monkeypatch.delitem(sys.modules, "google.adk.tools.tool_context")
+    assert outputs(run([RAN], error=error)) == {"A": UNFINISHED}
 
 
 # Metadata

@@ -117,6 +117,12 @@ def test_fields_that_the_installed_adk_does_not_know_are_left_out(caplog: pytest
 NONE_AT_ALL: dict[str, tuple[Any, str]] = {
     "an error of the API server": ({"error": "boom"}, "it has no author"),
     "a chunk": ({"type": "start"}, "it is a chunk of a UI message stream"),
+    "a chunk of parts": ({"type": "data-weather", "data": 1}, "it is a chunk of a UI message stream"),
+    "a chunk that a client refuses": ({"type": "text-delta"}, "it is a chunk of a UI message stream"),
+    "an object of another type": ({"type": "content", "text": "Hi."}, "it has no author"),
+    "an author that is none": ({"author": None}, "it has no author"),
+    "an author that is a number": ({"author": 1}, "its author is of the type int"),
+    "an author without a name": ({"author": "", "type": "start"}, "its author is empty"),
     "a text": ("data: {}", "it is of the type str"),
     "nothing": (None, "it is of the type NoneType"),
 }

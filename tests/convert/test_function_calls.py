@@ -387,7 +387,7 @@ def test_a_first_response_without_a_json_form_is_the_error_of_a_long_running_cal
     asked = event(call("f", {}, "A"), long_running_tool_ids={"A"})
     chunks = run([asked, results(response("f", {"x": Hopeless()}, "A"))])
     (error,) = only(chunks, "tool-output")
-    assert error["errorText"].startswith("The tool's result has no JSON form")
+    assert error["errorText"].startswith("The result of the tool f is not JSON.")
 
 
 @pytest.mark.parametrize("hidden", ["f", "other"])
@@ -408,7 +408,10 @@ def test_arguments_that_come_after_the_result_are_not_sent() -> None:
 def test_a_result_without_a_json_form_is_that_calls_error_and_nothing_else_suffers() -> None:
     chunks = run([event(call("f", {}, "A")), results(response("f", {"x": Hopeless()}, "A")), event(text("Well."))])
     (error,) = only(chunks, "tool-output-error")
-    assert error["errorText"].startswith("The tool's result has no JSON form")
+    assert error["errorText"] == (
+        f"The result of the tool f is not JSON. A value of type {__name__}.Hopeless at $['x'] has no JSON form. "
+        "Return plain values."
+    )
     assert chunks[-1]["finishReason"] == "stop"
 
 

@@ -166,5 +166,5 @@ async def test_every_way_to_convert_takes_the_ids_of_earlier_messages() -> None:
 
 
 def test_a_text_is_no_collection_of_ids() -> None:
-    with pytest.raises(StreamProtocolError, match="`taken_ids` is a collection of ids"):
+    with pytest.raises(StreamProtocolError, match="`taken_ids` must be a list of ids"):
         StreamProtocolConverter(taken_ids="0")

@@ -22,6 +22,9 @@ UNSTORED = {
 }
 """Scenarios in which the page saw what no stored event says, and why."""
 
+UNREPORTED = {("1_24", "tool_raises"): "ADK 1.x reports nothing of what a tool raised: it only raises it"}
+"""What a version does not tell, and the others do."""
+
 each_version = pytest.mark.parametrize("version", VERSIONS)
 each_scenario = pytest.mark.parametrize("scenario", SCENARIOS)
 
@@ -65,7 +68,10 @@ def test_every_scenario_is_recorded_with_every_version(version: str) -> None:
 @each_version
 @pytest.mark.parametrize("scenario", [name for name in SCENARIOS if name != "credential"])
 def test_a_scenario_becomes_the_same_message_under_every_version(version: str, scenario: str) -> None:
-    assert parts_of(recording(version, scenario)) == parts_of(recording(NEWEST, scenario))
+    parts, newest = parts_of(recording(version, scenario)), parts_of(recording(NEWEST, scenario))
+    if (version, scenario) in UNREPORTED:
+        assert [part.pop("errorText", None) for part in parts] != [part.pop("errorText", None) for part in newest]
+    assert parts == newest
 
 
 @each_version

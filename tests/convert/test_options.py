@@ -36,7 +36,7 @@ def test_the_options_that_are_data_can_be_recorded() -> None:
 
 @pytest.mark.parametrize("version", [5, 8, None, "6"])
 def test_only_two_versions_of_the_client_are_known(version: Any) -> None:
-    with pytest.raises(StreamProtocolError, match="`ai_sdk` is 6 or 7"):
+    with pytest.raises(StreamProtocolError, match=r"^`ai_sdk` must be 6 or 7, not "):
         Settings(ai_sdk=version)
 
 
@@ -44,7 +44,7 @@ def test_only_two_versions_of_the_client_are_known(version: Any) -> None:
 def test_one_name_is_no_collection_of_names(option: str) -> None:
     options: Any = {option: "pay"}
     with pytest.raises(
-        StreamProtocolError, match=f"`{option}` is a collection of names, a predicate or \"all\", not 'pay'"
+        StreamProtocolError, match=f'`{option}` must be a list of names, a function of a name, or "all", not "pay"'
     ):
         Settings(**options)
 
@@ -86,5 +86,7 @@ def test_reasoning_is_sent_unless_it_is_turned_off() -> None:
 
 def test_a_title_is_text() -> None:
     titles: Any = {"pay": 5}
-    with pytest.raises(StreamProtocolError, match="`tool_titles` has a title that is no text"):
+    with pytest.raises(
+        StreamProtocolError, match="`tool_titles` must be a dictionary of texts, and 5 in it is not text"
+    ):
         Settings(tool_titles=titles)

@@ -96,6 +96,9 @@ class Desk:
         if shown.status != "ready":
             mending = asyncio.create_task(self._mend())
             page, shown = await comes_back(pages, key, worker=None)
+            while not shown.messages:  # the request was not answered, and its run waits to be recovered
+                await asyncio.sleep(0.2)
+                page, shown = await comes_back(pages, key, worker=None)
             mending.cancel()
             await asyncio.wait([mending])
             await asyncio.to_thread(self._house.mend)

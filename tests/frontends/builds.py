@@ -40,24 +40,26 @@ CREATE_OPTIONS: Final = (
 class Frontend:
     """An example, and the major version of ``ai`` that it is built with.
 
-    ``packages``: the folder here that has this version, where the example names another one.
+    ``packages``: the folder here that has this version, where the example names another one. ``developing``: it is
+    served by its command ``dev``, not built.
     """
 
     example: str
     ai: AiSdkVersion
     packages: str | None = None
+    developing: bool = False
 
     def __str__(self) -> str:
-        return f"{self.example}-v{self.ai}"
+        return f"{self.example}-v{self.ai}{'-dev' if self.developing else ''}"
 
 
 @contextmanager
 def serving_frontend(frontend: Frontend, folder: Path, *, agent_url: str) -> Iterator[str]:
-    """The address of the example, which is built in ``folder``. Only its server knows the agent's."""
+    """The address of the example: built in ``folder``, or developed there. Only its server knows the agent's."""
     copy = _copy(ROOT / "examples" / frontend.example, folder / str(frontend), frontend.packages)
     ai: str = json.loads((copy / "node_modules" / "ai" / "package.json").read_text())["version"]
     assert ai.startswith(f"{frontend.ai}.")
-    with _built_and_served(copy, agent_url) as url:
+    with _served_for_development(copy, agent_url) if frontend.developing else _built_and_served(copy, agent_url) as url:
         yield url
 
 
@@ -108,6 +110,12 @@ def _built_and_served(project: Path, agent_url: str) -> Iterator[str]:
     npm = require_command("npm")
     _run([npm, "run", "build"], cwd=project)
     with serving_by([npm, "run", "start", "--"], cwd=project, env={"AGENT_URL": agent_url}) as url:
+        yield url
+
+
+@contextmanager
+def _served_for_development(project: Path, agent_url: str) -> Iterator[str]:
+    with serving_by([require_command("npm"), "run", "dev", "--"], cwd=project, env={"AGENT_URL": agent_url}) as url:
         yield url
 
 

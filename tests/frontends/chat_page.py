@@ -11,18 +11,25 @@ _WHO: Final = {"You": "user", "Agent": "assistant"}
 
 
 class ChatPage:
-    """``tab``: the page itself, for what has no name here. ``complaints``: its console's errors and warnings."""
+    """``tab``: the page itself, for what has no name here. ``complaints``: its console's errors and warnings, without
+    those that have one of ``expected_errors`` in them."""
 
     def __init__(self, tab: Page, url: str, backend: Backend) -> None:
         self.tab = tab
         self.backend = backend
         self.posts: list[Request] = []
         self.complaints: list[str] = []
-        tab.on("console", lambda message: self.complaints.append(message.text) if _is_complaint(message) else None)
+        self.expected_errors: list[str] = []
+        tab.on("console", self._note)
         tab.on("request", lambda request: self.posts.append(request) if _is_send(request) else None)
         tab.goto(url)
         expect(self.field).to_be_visible()
         tab.wait_for_url(re.compile("[0-9a-f-]{36}$"))
+
+    def _note(self, message: ConsoleMessage) -> None:
+        expected = any(error in message.text for error in self.expected_errors)
+        if _is_complaint(message) and not expected:
+            self.complaints.append(message.text)
 
     @property
     def chat_id(self) -> str:

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser
 from tests.chromium import Screen, browser, opened_tab, shots
 from tests.frontends.builds import serving_frontend
 from tests.frontends.chat_page import ChatPage
+from tests.frontends.foreign_site import ForeignSite, serving_foreign_site
 from tests.frontends.scripted_chats import Backend, serving_scripted_chats
 
 __all__ = ["browser", "shots"]
@@ -48,6 +49,12 @@ def open_chat(browser: Browser, frontend_url: str, backend: Backend) -> Iterator
         yield open_
         backend.script.go_on()
     assert [page.complaints for page in pages] == [[] for _ in pages]
+
+
+@pytest.fixture
+def foreign_site() -> Iterator[ForeignSite]:
+    with serving_foreign_site() as site:
+        yield site
 
 
 @pytest.fixture

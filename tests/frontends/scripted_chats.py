@@ -11,11 +11,13 @@ import httpx
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools import FunctionTool, ToolContext, request_input
+from google.genai.types import FileData, Part
 
 from server.agents.question import Question, read_question
 from stream_protocol.serving import ChatService, client_tool, create_app
 from stream_protocol.session import HistoryCut
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
+from tests.frontends.foreign_site import naming
 from tests.served import served
 
 Said: TypeAlias = tuple[str, str]
@@ -100,6 +102,10 @@ class Script:
                 return ["I begin", ConnectionError("The model is not there.")]
             case "long":
                 return [LONG]
+            case "name":
+                site = question.text.split()[1]
+                picture = FileData(file_uri=f"{site}/file.png", mime_type="image/png")
+                return [Thought(naming(site)), naming(site), Part(file_data=picture), "Named."]
         return [f"You said: {question.text}"]
 
 

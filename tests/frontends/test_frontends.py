@@ -6,21 +6,50 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Final
 
+import httpx
 import pytest
-from playwright.sync_api import Route, ViewportSize, expect
+from playwright.sync_api import Browser, Route, ViewportSize, expect
 
 from stream_protocol.session import HistoryCut
 from tests.frontends.actions import Action
 from tests.frontends.builds import BUILD_SECONDS, Frontend
 from tests.frontends.chat_page import ChatPage
 from tests.frontends.conftest import OpenChat
+from tests.frontends.foreign_site import PNG, ForeignSite
 from tests.frontends.scripted_chats import STORY
+from tests.processes import ROOT
 
 COLORS: Final = ("light", "dark")
 SCREENS: Final[Mapping[str, ViewportSize]] = {
     "desktop": {"width": 1200, "height": 850},
     "phone": {"width": 390, "height": 800},
 }
+
+FENCE_TAGS: Final = ROOT / "tests/pages/fence_tags.txt"
+
+LOADS: Final[Mapping[str, str]] = {
+    name: f"""(url) => new Promise((resolve) => {{
+        const [loaded, refused] = ["loaded", "refused"].map((outcome) => () => resolve(outcome));
+        {code}
+    }})"""
+    for name, code in {
+        "image": "Object.assign(new Image(), { onload: loaded, onerror: refused }).src = url",
+        "sound": "Object.assign(new Audio(), { oncanplay: loaded, onerror: refused }).src = url",
+        "style": """document.body.append(Object.assign(document.createElement("link"),
+            { onload: loaded, onerror: refused, rel: "stylesheet", href: url }))""",
+        "fetch": "fetch(url).then(loaded, refused)",
+        "font": "new FontFace('f', `url(${url})`).load().then(loaded, refused)",
+    }.items()
+}
+"""Scripts that load a URL, and tell what came of it."""
+
+NO_BOOM: Final = """
+const { canParse } = URL;
+URL.canParse = (url, ...base) => {
+    if (url === "/boom") throw new Error("This image cannot be drawn.");
+    return canParse.call(URL, url, ...base);
+};
+"""
 
 INTERRUPTED: Final = [("user", "story"), ("assistant", STORY[0])]
 """What is stored of a story that was not told to its end."""
@@ -208,6 +237,32 @@ class Scenarios:
         expect(chat.answer).to_contain_text(f"You said: fail {chat.chat_id}")
         assert len(chat.expect_agreement()) == 2
 
+    def test_nothing_that_a_model_names_is_fetched_before_a_click(
+        self, chat: ChatPage, foreign_site: ForeignSite
+    ) -> None:
+        chat.say(f"name {foreign_site.url}")
+        for _ in ("live", "after a reload"):
+            expect(chat.answer).to_contain_text("Named.")
+            chat.expect_status("ready")
+            chat.press("Thoughts")
+            chat.tab.wait_for_load_state("networkidle")
+            assert foreign_site.asked == []
+            chat.tab.reload()
+        link = chat.answer.get_by_role("link", name="image/png")
+        expect(link).to_have_text(re.compile(f"^Show file from {foreign_site.url.partition('//')[2]}"))
+        with chat.tab.expect_popup() as opened:
+            link.click()
+        opened.value.wait_for_load_state()
+        assert foreign_site.asked[0] == "/file.png"
+        assert foreign_site.told <= {f"{foreign_site.url}/file.png"}  # what asks for the icon of the opened page
+
+    def test_an_image_of_the_message_itself_is_shown(self, chat: ChatPage) -> None:
+        chat.attach("dot.png", "image/png", PNG)
+        chat.say("files")
+        expect(chat.answer).to_contain_text(f"image/png, {len(PNG)} bytes")
+        image = chat.tab.get_by_role("article", name="You").get_by_role("img")
+        expect(image).to_have_js_property("naturalWidth", 1)
+
     def test_it_fits_phones_and_desktops_in_light_and_dark(self, chat: ChatPage, shots: Path) -> None:
         chat.say("think")
         chat.expect_status("ready")
@@ -300,6 +355,69 @@ class TestNextjs(WholeApps):
         words = [*INTERRUPTED, ("user", "hello"), ("assistant", "You said: hello")]
         assert chat.expect_agreement() == words
 
+    def test_a_page_loads_nothing_from_elsewhere_whatever_is_put_into_it(
+        self, chat: ChatPage, foreign_site: ForeignSite, browser: Browser
+    ) -> None:
+        tab = browser.new_page()  # its console says what is refused
+        tab.goto(chat.tab.url)
+        for load in LOADS:
+            assert (load, tab.evaluate(LOADS[load], f"{foreign_site.url}/{load}")) == (load, "refused")
+        tab.close()
+        assert foreign_site.asked == []
+
+    def test_each_page_has_a_nonce_of_its_own_and_no_frame(self, frontend_url: str) -> None:
+        policies = [
+            httpx.get(f"{frontend_url}/{path}", follow_redirects=True).headers["content-security-policy"]
+            for path in ("", "", "chat/c1", "not/there")
+        ]
+        assert len({re.findall("'nonce-([^']{20,})'", policy)[0] for policy in policies}) == len(policies)
+        for policy in policies:
+            assert "img-src 'self' data: blob:;" in policy
+            assert "frame-ancestors 'none'" in policy
+            assert "unsafe-eval" not in policy
+            assert "'unsafe-inline'" not in policy.partition("script-src")[2].partition(";")[0]
+
+    def test_a_fence_with_any_tag_shows_its_code_and_the_prose_around_it(self, chat: ChatPage) -> None:
+        tags = FENCE_TAGS.read_text(encoding="utf-8").splitlines()
+        fences = [f"before {index}\n\n```{tag}\ncode {index}\n```\n\nafter {index}" for index, tag in enumerate(tags)]
+        chat.say("\n\n".join(["fences", *fences]))
+        code = chat.answer.locator("[data-streamdown=code-block-body]")
+        expect(code).to_have_count(len(tags))
+        chat.expect_status("ready")
+        assert code.all_text_contents() == [f"code {index}" for index in range(len(tags))]
+        prose = [f"{side} {index}" for index in range(len(tags)) for side in ("before", "after")]
+        assert chat.answer.locator("p").all_text_contents()[1:] == prose
+
+    def test_a_block_that_cannot_be_drawn_is_shown_as_it_was_written(self, chat: ChatPage) -> None:
+        chat.tab.add_init_script(NO_BOOM)
+        chat.tab.reload()
+        chat.expected_errors.append("This image cannot be drawn.")
+        with chat.tab.expect_console_message(lambda message: "This image cannot be drawn." in message.text):
+            chat.say("an image\n\n![boom](/boom)\n\n**after** it")
+        expect(chat.answer.get_by_text("![boom](/boom)")).to_be_visible()
+        expect(chat.answer.locator("[data-streamdown=strong]")).to_have_text("after")
+        chat.expect_status("ready")
+
+    def test_a_text_that_cannot_be_drawn_is_shown_as_it_was_written_also_by_the_server(
+        self, chat: ChatPage, browser: Browser
+    ) -> None:
+        chat.expected_errors.append("RangeError")
+        with chat.tab.expect_console_message(lambda message: "RangeError" in message.text):
+            chat.say(f"a quotation\n\n{'>' * 5000} deep\n\nand its end")
+        expect(chat.answer).to_contain_text(f"{'>' * 5000} deep")
+        chat.expect_status("ready")
+        tab = browser.new_page()  # it reports what the server could not draw
+        with tab.expect_console_message(lambda message: "RangeError" in message.text):
+            tab.goto(chat.tab.url)
+        expect(tab.get_by_role("article", name="Agent")).to_contain_text(f"{'>' * 5000} deep")
+        tab.close()
+
+    @pytest.mark.parametrize("text", ["The interval [0, 1) is half-open.", "About ~~5"])
+    def test_a_finished_text_ends_as_it_was_written(self, chat: ChatPage, text: str) -> None:
+        chat.say(text)
+        chat.expect_status("ready")
+        expect(chat.answer.locator("p")).to_have_text(f"You said: {text}")
+
     def test_code_is_coloured(self, chat: ChatPage) -> None:
         chat.say("code:\n```python\nprint(1)\n```")
         expect(chat.answer.locator("code span[style]").first).to_be_visible()
@@ -373,6 +491,25 @@ class TestNextjs(WholeApps):
         chats.get_by_role("listitem").last.scroll_into_view_if_needed()
         first.scroll_into_view_if_needed()
         expect(first).to_be_in_viewport()
+
+
+class TestNextjsDevelopment:
+    """The example as a developer runs it: its policy leaves room for the tools of Next.js."""
+
+    frontend = Frontend("nextjs", 6, developing=True)
+    history_cut: HistoryCut = "append"
+
+    def test_words_are_answered_a_tool_of_the_page_runs_and_nothing_elsewhere_is_fetched(
+        self, chat: ChatPage, foreign_site: ForeignSite
+    ) -> None:
+        chat.say("time")
+        chat.press("Allow")
+        expect(chat.answer).to_contain_text(re.compile(r"Your zone is .+\."))
+        chat.expect_status("ready")
+        chat.say(f"name {foreign_site.url}")
+        expect(chat.answer).to_contain_text("Named.")
+        chat.expect_status("ready")
+        assert foreign_site.asked == []
 
 
 class TestNextjsV7(WholeApps):

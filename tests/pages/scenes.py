@@ -38,6 +38,9 @@ def greet(name: str) -> str:
 $$e^{i\\pi} + 1 = 0$$
 """
 
+GROWING: Final = ("**Before.**\n\nhttps://rivers.example/boom", "erang")
+"""An answer whose last paragraph ends with one URL, and then with another."""
+
 ARABIC: Final = "مرحبا، كيف يمكنني مساعدتك اليوم؟"
 
 
@@ -58,6 +61,11 @@ FORM: Final[dict[str, Any]] = {
         },
     },
 }
+
+
+async def manual() -> str:
+    """Returns code in a fence."""
+    return "Read:\n\n```zig\nconst a = 1;\n```"
 
 
 async def trains() -> dict[str, Any]:
@@ -83,10 +91,12 @@ async def draw() -> dict[str, Any]:
     return {"chart": Part.from_bytes(data=bar_chart((1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6)), mime_type="image/png")}
 
 
-async def measure(tool_context: ToolContext) -> str:
+async def measure(tool_context: ToolContext, complete: bool) -> str:
     """Measures the wind, and shows it on the page."""
+    if not complete:
+        emit_data(tool_context, "weather", {"city": "Porto"})
+        return "failed"
     emit_data(tool_context, "wind", {"knots": 12})
-    emit_data(tool_context, "weather", {"city": "Porto"}, id="of another shape")
     days = [{"day": "Mon", "celsius": 21, "sky": "clear"}, {"day": "Tue", "celsius": 17, "sky": "hail"}]
     emit_data(tool_context, "weather", {"city": "Lisbon", "days": days})
     return "measured"
@@ -109,7 +119,16 @@ class Scenes:
         skipper = LlmAgent(name="skipper", model=ScriptedLlm(respond=lambda _: ["Aye."]), description="Sails.")
         gated = FunctionTool(pay, require_confirmation=True)
         page_tools = [get_location, get_time_zone, set_theme]
-        tools: list[BaseTool | Callable[..., Any]] = [gated, draw, measure, trains, rooms, request_input, *page_tools]
+        tools: list[BaseTool | Callable[..., Any]] = [
+            gated,
+            draw,
+            manual,
+            measure,
+            trains,
+            rooms,
+            request_input,
+            *page_tools,
+        ]
         model = ScriptedLlm(model="scripted", respond=self.respond)
         return LlmAgent(name="guide", model=model, tools=[*tools], sub_agents=[skipper])
 
@@ -132,7 +151,9 @@ class Scenes:
             case "draw":
                 return ["There."] if answers else [Call("draw", {})]
             case "wind":
-                return ["Twelve knots."] if answers else [Call("measure", {})]
+                return ["Twelve knots."] if answers else [Call("measure", {"complete": True})]
+            case "misshapen":
+                return ["Not measured."] if answers else [Call("measure", {"complete": False})]
             case "form":
                 asked = {"message": "What do you need?", "response_schema": FORM}
                 return ["Noted."] if answers else [Call("adk_request_input", asked)]
@@ -155,6 +176,14 @@ class Scenes:
                 return [Call("transfer_to_agent", {"agent_name": "skipper"})]
             case "table":
                 return [TABLE]
+            case "write":
+                return [_below(question)]
+            case "ponder":
+                return [Thought(_below(question)), "I have thought."]
+            case "grow":
+                return [GROWING[0], Wait(self.told), GROWING[1]]
+            case "manual":
+                return ["Read it."] if answers else [Call("manual", {})]
             case "arabic":
                 return [ARABIC]
             case "files":
@@ -163,3 +192,8 @@ class Scenes:
                 self.failed.add(question.text)
                 return ["I begin", ConnectionError("The model is not there.")]
         return [f"You said: {question.text}"]
+
+
+def _below(question: Question) -> str:
+    """The lines of the question below the first."""
+    return question.text.partition("\n")[2]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
@@ -30,16 +30,20 @@ from hypothesis import strategies as st
 from typing_extensions import override
 
 from stream_protocol import ConverterOptions
+from stream_protocol.recording import ChatRecorder, load_recording, replay
 from stream_protocol.serving import create_app, emit_data
 from stream_protocol.serving.chats._artifacts import artifact_url
 from stream_protocol.session import Transcript
 from stream_protocol.testing import Call, ScriptedLlm, Thought, token_usage
-from stream_protocol.wire import AiSdkVersion
+from stream_protocol.wire import SSE_DONE, AiSdkVersion, AnyChunk
+from stream_protocol.wire.client import parse_sse
 from tests.comparable_messages import comparable
 from tests.readings import replayed, replays
+from tests.recording.recordings import turns as turns_of
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chunks
 from tests.serving.watched import WatchedService, let_time_out
+from tests.stream_order import outcomes
 
 MAX_ACTIONS = 6
 MAX_EVENTS = 40
@@ -217,13 +221,35 @@ class Summarizer(BaseEventsSummarizer):
         return Event(author="user", actions=EventActions(compaction=compaction))
 
 
+def newest_response(path: Path, **options: Unpack[ConverterOptions]) -> list[AnyChunk]:
+    """The last turn of a replay."""
+    replayed = b"".join(replay(load_recording(path), **options))
+    return [*parse_sse(replayed.split(SSE_DONE)[-2] + SSE_DONE)]
+
+
+def assert_replays_as_recorded(path: Path, **options: Unpack[ConverterOptions]) -> None:
+    """A replay of recorded runs gives their chunks, in their order. Only the app knows the text of an error."""
+    options["on_error"] = lambda _: ""
+    replayed = b"".join(replay(load_recording(path), **options)).split(SSE_DONE)[:-1]
+    for turn, stream in zip(turns_of(path), replayed, strict=True):
+        sent = [chunk | {"errorText": ""} if chunk["type"] == "error" else chunk for chunk in turn.chunks]
+        assert [*parse_sse(stream + SSE_DONE)] == sent
+
+
 class Chat:
     """A page whose requests go to two workers in turn, and a model that looks at what it is asked."""
 
-    def __init__(self, script: list[Any], about: Surroundings, stores: Sequence[BaseSessionService]) -> None:
-        """``stores``: for each worker its way to the one store."""
+    def __init__(
+        self,
+        script: list[Any],
+        about: Surroundings,
+        stores: Sequence[BaseSessionService],
+        recordings: Path | None = None,
+    ) -> None:
+        """``stores``: for each worker its way to the one store. ``recordings``: the folder in which it is recorded."""
         self.half_asked: list[set[str | None]] = []
         self.about = about
+        self._recordings = recordings
         self._left = iter(script)
         self._numbers = count()
         artifacts = InMemoryArtifactService()
@@ -233,6 +259,7 @@ class Chat:
                 Runner(app=app, session_service=store, artifact_service=artifacts),
                 ai_sdk=about.ai_sdk,
                 run_config=RunConfig(streaming_mode=about.mode),
+                recorder=None if recordings is None else ChatRecorder(recordings),
             )
             for store in stores
         ]
@@ -378,8 +405,17 @@ class Chat:
         }
         if file is not None:
             assert replayed(file, **options) == one
+            self._assert_order(file, **options)
         for form, messages in replays(await self.session(), folder, **options):
             assert messages == one, form
+            self._assert_order(folder / form, **options)
+        for recording in () if self._recordings is None else self._recordings.iterdir():
+            assert_replays_as_recorded(recording, **options)
+
+    def _assert_order(self, path: Path, **options: Unpack[ConverterOptions]) -> None:
+        """What both the newest response and the end of this file say of calls has one order."""
+        said, replayed = (outcomes(chunks) for chunks in (self.page.responses[-1], newest_response(path, **options)))
+        assert [one for one in said if one in replayed] == [one for one in replayed if one in said]
 
     async def aclose(self) -> None:
         for worker in self.workers:

@@ -27,7 +27,7 @@ async def converse(script: list[Any], about: Surroundings, acts: list[Act], stor
     with tempfile.TemporaryDirectory() as folder, warned() as warnings:
         file = Path(folder, "chat.db") if store in STORES else None
         services = _services(store, Path(folder, "chat.db"))
-        chat = Chat(script, about, services)
+        chat = Chat(script, about, services, recordings=Path(folder, "runs"))
         try:
             for action in acts if file is None else filter(is_decided_by_seed, acts):
                 await chat.act(action)

@@ -118,7 +118,13 @@ def test_the_messages_of_runs_without_events_have_ids_of_their_own(tmp_path: Pat
     answer = {"author": "root", "content": {"parts": [{"text": "Hi."}]}}
     capture.write_bytes(FAILURE * 2 + f"data: {json.dumps(answer)}\n\n".encode() + FAILURE * 2)
     shown = [(message["id"], len(message["parts"])) for message in messages(load_recording(capture))]
-    assert shown == [("message", 0), ("message.2", 0), ("message.3", 2), ("message.4", 0)]
+    assert shown == [("message.3", 2)]
+    assert [turn.message_id for turn in load_recording(capture).turns()] == [
+        "message",
+        "message.2",
+        "message.3",
+        "message.4",
+    ]
 
 
 def test_several_requests_captured_in_one_file_are_several_turns(written: Path, tmp_path: Path) -> None:
@@ -149,7 +155,7 @@ def test_a_session_is_chosen_by_its_name(form: str, session: str, written: Path)
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_session_that_is_not_there_is_refused(form: str, written: Path) -> None:
-    with pytest.raises(RecordingError, match=r'^no session "x\\n" in it; it has '):
+    with pytest.raises(RecordingError, match=r'^no (session|eval case) "x\\n" in it; it has '):
         load_recording(written / form, session="x\n")
 
 

@@ -1,5 +1,6 @@
 """What docs/recording.md says is so: its code runs, and its table has the lines of a file."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 
-from stream_protocol.recording import record
+from stream_protocol.recording import Redact, record
 from stream_protocol.testing import ScriptedLlm
 from tests.documents import block, install_my_package
 from tests.recording.recordings import drained, lines, said, source, turns
@@ -39,13 +40,25 @@ def test_a_service_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["recordings"]
 
 
-async def test_a_function_of_ones_own_masks_the_whole_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def assert_masks_the_whole_text(redact: Redact, path: Path) -> None:
+    events = [said("I am Ada L", partial=True), said("ovelace.", partial=True), said("I am Ada Lovelace.")]
+    asyncio.run(drained(record(source(events), path, redact=redact, request={"id": "Ada Lovelace"})))
+    assert "ovelace" not in path.read_text()
+    assert "I am [redacted]." in path.read_text()
+
+
+def test_names_are_masked_in_the_whole_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    given: list[Redact] = []
+    monkeypatch.setattr("stream_protocol.recording.ChatRecorder", lambda _, redact: given.append(redact))
+    run(block("docs/recording.md", "redact=redact_texts("))
+    assert_masks_the_whole_text(given[0], tmp_path / "chat.jsonl")
+
+
+def test_a_function_of_ones_own_masks_the_whole_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     redact = run(block("docs/recording.md", "def redact("))["redact"]
-    events = [said("I am Ada L", partial=True), said("ovelace.", partial=True), said("I am Ada Lovelace.")]
-    await drained(record(source(events), tmp_path / "chat.jsonl", redact=redact))
-    assert "ovelace" not in (tmp_path / "chat.jsonl").read_text()
-    assert "I am N. N." in (tmp_path / "chat.jsonl").read_text()
+    assert_masks_the_whole_text(redact, tmp_path / "chat.jsonl")
 
 
 def test_a_recording_is_replayed(

@@ -24,6 +24,7 @@ from stream_protocol.recording.write._search import MAX_WORK, TOO_LARGE
 from stream_protocol.recording.write._secret_texts import REDACTED, search_work, without_secrets
 from stream_protocol.serving import ChatService
 from stream_protocol.serving._recorder_protocol import SeveralRecorders
+from stream_protocol.session._storable_events import MAX_STORED_DEPTH
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.convert.counting import calls_made
 from tests.recording.recordings import drained, said, source, turns
@@ -105,6 +106,25 @@ def stored(value: Any) -> dict[str, Any]:
 
 def as_event(value: Any) -> dict[str, Any]:
     return redact_event(stored(value))
+
+
+LEVELS: dict[str, Callable[[Any], Any]] = {
+    "objects": lambda inner: {"k": inner},
+    "lists": lambda inner: [inner],
+    "pairs": lambda inner: ["k", inner],
+    "objects and lists": lambda inner: {"k": inner} if isinstance(inner, list) else [inner],
+    "names and values": lambda inner: {"name": "k", "value": inner},
+    "headers": lambda inner: {"headers": inner} if isinstance(inner, list) else [inner],
+}
+
+
+@pytest.mark.parametrize("redact", [as_chunk, as_request, as_event])
+@pytest.mark.parametrize("shape", LEVELS)
+def test_a_value_as_deep_as_a_store_takes_is_recorded_whole(shape: str, redact: Callable[[Any], Any]) -> None:
+    value: Any = 1
+    for _ in range(MAX_STORED_DEPTH):
+        value = LEVELS[shape](value)
+    assert json.dumps(value) in json.dumps(redact(value))
 
 
 @pytest.mark.parametrize("redact", [as_chunk, as_request, as_event])
@@ -266,7 +286,7 @@ async def test_a_chat_with_hostile_requests_and_results_is_recorded_and_inspecte
 
     def look() -> Any:
         """Returns what a stranger has put somewhere."""
-        return {"deep": nested(200, "x"), "json": nested_text, "pairs": [["a", "b"]] * 30_000}
+        return {"deep": nested(175, "x"), "json": nested_text, "pairs": [["a", "b"]] * 30_000}
 
     nested_text = json_in_json(14)
     inspector = Inspector()

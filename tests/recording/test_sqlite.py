@@ -123,7 +123,7 @@ async def test_a_locked_store_is_told_in_one_line(store: Path, monkeypatch: pyte
         ("UPDATE events SET event_data = CAST(x'ff' AS TEXT)", "event 1 is not JSON"),
         ("UPDATE events SET event_data = '3'", "event 1 is not an ADK event: it is of the type int"),
         ("DELETE FROM events", "no events in it"),
-        ("DELETE FROM sessions", "no events in it"),
+        ("DELETE FROM sessions", "no sessions in it"),
     ],
 )
 async def test_a_store_that_is_none_is_told_in_one_line(change: str, reason: str, store: Path) -> None:

@@ -249,6 +249,20 @@ async def test_long_words_are_shown_where_they_part(tmp_path: Path) -> None:
     assert len(told) < 300
 
 
+async def test_of_a_long_text_whole_words_are_shown(tmp_path: Path) -> None:
+    words = [f"word{number}" for number in range(40)]
+    long = types.Part(text=" ".join(words))
+    write_events(tmp_path / "a.jsonl", spoken(long, author="user"), spoken(types.Part(text="Hi."), author="root"))
+    for place in range(0, 40, 7):
+        other = " ".join([*words[:place], "other", *words[place + 1 :]])
+        told = await refusal(replay_app(tmp_path), chat(said(other)))
+        recorded, _, received = told.partition(" at messages[-1].parts[0].text: ")[2].partition(" was recorded, ")
+        assert {*recorded.strip('…"').split()} <= {*words}
+        assert {*received.removesuffix(" came.").strip('…"').split()} <= {*words, "other"}
+        assert f"word{place}" in recorded
+        assert "other" in received
+
+
 async def test_files_are_compared_by_what_they_hold(tmp_path: Path) -> None:
     picture = types.Part(inline_data=types.Blob(data=b"\xff\xfe\xfd", mime_type="image/png"))
     words = types.Part(text="look")

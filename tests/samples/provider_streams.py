@@ -287,8 +287,61 @@ OPENAI_RESPONSES = {
 OPENAI_RESPONSES_ANSWER = _responses(_message("Sunny."))
 
 
+def _responses_that_fail(last: dict[str, Any]) -> bytes:
+    """A text that is broken off by this event."""
+    head = _responses(_message("Hé… 😀.")).split(b"event: response.output_text.done")[0]
+    return head + sse(last)
+
+
+BROKEN_RESPONSES = {
+    "an error": _responses_that_fail(
+        {"type": "error", "sequence_number": 9, "code": "server_error", "message": "boom", "param": None}
+    ),
+    "a failed response": _responses_that_fail(
+        {
+            "type": "response.failed",
+            "sequence_number": 9,
+            "response": {
+                "id": "r",
+                "object": "response",
+                "created_at": 1,
+                "model": MODEL,
+                "parallel_tool_calls": True,
+                "tool_choice": "auto",
+                "tools": [],
+                "output": [],
+                "status": "failed",
+                "error": {"code": "server_error", "message": "boom"},
+            },
+        }
+    ),
+}
+"""Answers of OpenAI's Responses that fail in the middle of the text."""
+
+CUT_ANSWERS: dict[str, dict[str, bytes]] = {
+    "OpenAILlm": {
+        "length": streamed(delta(role="assistant", content="Hé… 😀."), delta("length")).body,
+        "content-filter": streamed(delta(role="assistant", content="Hé… 😀."), delta("content_filter")).body,
+        "other": streamed(delta(role="assistant", content="Hé… 😀."), delta("weird")).body,
+    },
+    "AnthropicLlm": {
+        "length": _anthropic(_said("Hé… ", "😀."), stop="max_tokens"),
+        "content-filter": _anthropic(_said("Hé… ", "😀."), stop="refusal"),
+        "other": _anthropic(_said("Hé… ", "😀."), stop="weird"),
+    },
+}
+"""By adapter: answers that a provider has cut, under the finish reason that a page gets."""
+CUT_ANSWERS["LiteLlm of OpenAI"] = {reason: CUT_ANSWERS["OpenAILlm"][reason] for reason in ("length", "content-filter")}
+CUT_ANSWERS["LiteLlm of Anthropic"] = {
+    reason: CUT_ANSWERS["AnthropicLlm"][reason] for reason in ("length", "content-filter")
+}
+
+
 def _gemini(*parts: dict[str, Any]) -> bytes:
-    chunks = [*map(gemini_replies.said, parts), gemini_replies.done()]
+    return _gemini_stream(*map(gemini_replies.said, parts), gemini_replies.done())
+
+
+def _gemini_stream(*chunks: dict[str, Any]) -> bytes:
     return b"".join(b"data: " + json.dumps(chunk).encode() + b"\r\n\r\n" for chunk in chunks)
 
 
@@ -304,6 +357,11 @@ GEMINI = {
     "two calls without ids": _gemini(_look("Rome"), _look("Paris")),
 }
 GEMINI_ANSWER = _gemini({"text": "Sunny."})
+
+CUT_ANSWERS["Gemini"] = {
+    told: _gemini_stream(gemini_replies.said({"text": "Hé… 😀."}), gemini_replies.done(reason))
+    for told, reason in (("length", "MAX_TOKENS"), ("content-filter", "SAFETY"), ("other", "OTHER"))
+}
 
 GEMINI_ONE_ID = _gemini(_look("Rome", id="0"), _look("Paris", id="0"))
 """ADK takes the second call for the first one again."""

@@ -403,8 +403,8 @@ async def _step(page: WatchedPage, act: Act) -> Seen:
 
 def shown(message: Mapping[str, Any]) -> str:
     """Agents side by side in the order of their names."""
-    (same,) = comparable([message])  # type: ignore[list-item]  # JSON, as a page has it
-    return shown_parts(same)
+    same = comparable([message])  # type: ignore[list-item]  # JSON, as a page has it
+    return "".join(map(shown_parts, same))
 
 
 @pytest.fixture(scope="module", params=[6, 7], ids=["ai@6", "ai@7"])

@@ -9,7 +9,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from tests.conformance.adapter_runs import turn
-from tests.samples.provider_streams import ADAPTERS, GEMINI_ONE_ID
+from tests.samples.provider_streams import ADAPTERS, BROKEN_RESPONSES, CUT_ANSWERS, GEMINI_ONE_ID
 
 pytestmark = [
     pytest.mark.samples,
@@ -110,3 +110,28 @@ async def test_of_two_gemini_calls_under_one_id_adk_runs_the_first() -> None:
     told = await turn(LlmAgent(name="root", model=make([[GEMINI_ONE_ID], [answer]]), tools=[tools.look]))
     assert tools.asked == ["Rome"]
     assert [call["output"] for call in told.all_parts("tool-look")] == [{"result": "Sun in Rome"}]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "reason"), [(adapter, reason) for adapter, answers in CUT_ANSWERS.items() for reason in answers]
+)
+async def test_an_answer_that_a_provider_has_cut_says_why(adapter: str, reason: str) -> None:
+    make, _, _ = ADAPTERS[adapter]
+    told = await turn(LlmAgent(name="root", model=make([[CUT_ANSWERS[adapter][reason]]])))
+    assert (told.error, told.finish_reason(), told.text()) == (None, reason, "Hé… 😀.")
+
+
+@pytest.mark.parametrize("body", BROKEN_RESPONSES.values(), ids=BROKEN_RESPONSES)
+async def test_an_answer_that_fails_in_the_middle_is_an_error(body: bytes) -> None:
+    make, _, _ = ADAPTERS["OpenAIResponsesLlm"]
+    seen: list[str] = []
+
+    def on_error(error: BaseException) -> str:
+        seen.append(str(error))
+        return "It failed."
+
+    told = await turn(LlmAgent(name="root", model=make([[body]])), on_error=on_error)
+    assert (told.error, told.of_type("finish")) == ("It failed.", [])
+    assert told.text() == "Hé… 😀."
+    assert all("boom" in text for text in seen)
+    assert seen

@@ -24,6 +24,8 @@ class Page:
         self._sent = 0
         self.chat_id = chat_id
         self.messages: Messages = []
+        self.responses: list[list[Any]] = []
+        """The chunks of each response."""
 
     async def send(self, text: str, *files: Message) -> None:
         """``sendMessage({text, files})``."""
@@ -80,10 +82,11 @@ class Page:
 
     def take(self, stream: Iterable[Any]) -> None:
         """What ``AbstractChat`` does with a response: a chunk that writes puts the message into the list."""
+        self.responses.append([*stream])
         last = self.messages[-1]
         reducer = MessageReducer(ai_sdk=self._ai_sdk, message=last if last["role"] == "assistant" else None)
         try:
-            for chunk in stream:
+            for chunk in self.responses[-1]:
                 if reducer.apply(chunk) != "nothing":
                     self._put(copy.deepcopy(reducer.message))
         except ClientStreamError as error:

@@ -47,6 +47,15 @@ def chunks(stream: str) -> list[dict[str, Any]]:
     return [json.loads(event.removeprefix("data: ")) for event in events if not event.startswith(":")]
 
 
+def why(refused: httpx.Response) -> str:
+    """Returns the sentence of a refusal: in JSON where the route answers JSON, else as plain text."""
+    if refused.headers["content-type"] == "text/plain; charset=utf-8":
+        return refused.text
+    assert refused.headers["content-type"] == "application/json"
+    said: str = refused.json()["error"]
+    return said
+
+
 def types(stream: Iterable[Mapping[str, Any]]) -> list[str]:
     return [chunk["type"] for chunk in stream]
 

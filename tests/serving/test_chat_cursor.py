@@ -12,7 +12,7 @@ from httpx import AsyncClient
 
 from stream_protocol.serving.chats._chat_cursor import MAX_NAMED, ChatCursor
 from stream_protocol.wire import ChatRequestError
-from tests.serving.support import client
+from tests.serving.support import client, why
 from tests.serving.test_chat_list import app_for, delete, say, talking
 
 
@@ -83,7 +83,7 @@ async def test_a_cursor_is_good_for_its_list_alone() -> None:
             answer = await http.get(f"/api/chats?{query}&cursor={cursor}")
             assert answer.status_code == status, query
         foreign = await http.get(f"/api/chats?search=chat&cursor={cursor}", headers={"x-user": "bob"})
-        assert (foreign.status_code, foreign.text) == (422, "The cursor is not one that this list gave.")
+        assert (foreign.status_code, why(foreign)) == (422, "The cursor is not one that this list gave.")
 
 
 def chat_of(number: int, time: float) -> Session:

@@ -14,7 +14,7 @@ from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunLogError
 from stream_protocol.session import DETAILS_PREFIX
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.chat_client import Page
-from tests.serving.support import begin, chat, client, said
+from tests.serving.support import begin, chat, client, said, why
 from tests.serving.test_chat_list import app_for, delete, say, talking, titles
 from tests.serving.watched import WatchedService
 
@@ -37,7 +37,7 @@ async def test_a_chat_is_renamed_and_archived_by_its_user_and_keeps_its_place(se
         before = await listed(http)
         for user, chat_id in (("bob", "c1"), ("ann", "c3")):
             refused = await patch(http, {"title": "Mine"}, chat_id, user)
-            assert (refused.status_code, refused.text) == NO_SUCH_CHAT
+            assert (refused.status_code, why(refused)) == NO_SUCH_CHAT
         renamed = await patch(http, {"title": " Rom, ローマ\u3000🏛️ "})
         assert (renamed.status_code, renamed.json()) == (200, {**before[1], "title": "Rom, ローマ\u3000🏛️"})
         assert (await patch(http, {"title": "Mine"}, "c2")).status_code == 200
@@ -80,15 +80,14 @@ async def test_what_else_is_in_a_change_is_refused(body: Any, status: int) -> No
     async with client(app_for(talking(InMemorySessionService()))) as http:
         await say(http, "c1", "hello")
         refused = await patch(http, body)
-        assert (refused.status_code, refused.headers["content-type"]) == (status, "text/plain; charset=utf-8")
-        assert refused.text.endswith(".")
+        assert (refused.status_code, why(refused).endswith(".")) == (status, True)
         assert await titles(http) == [("c1", "hello")]
 
 
 async def test_a_change_that_is_too_large_is_told_what_it_may_say() -> None:
     async with client(app_for(talking(InMemorySessionService()))) as http:
         refused = await patch(http, {"title": "x" * 20_000})
-    assert refused.text == "The request is larger than 16 KiB: it may say only a title and archived."
+    assert why(refused) == "The request is larger than 16 KiB: it may say only a title and archived."
 
 
 async def test_a_change_that_is_no_json_is_refused() -> None:
@@ -159,7 +158,7 @@ async def test_a_deleted_chat_takes_its_details_along(sessions: BaseSessionServi
         await patch(http, {"title": "Secret", "archived": True})
         assert (await delete(http, "c1")).status_code == 204
         refused = await patch(http, {"title": "Mine"})
-        assert (refused.status_code, refused.text) == NO_SUCH_CHAT
+        assert (refused.status_code, why(refused)) == NO_SUCH_CHAT
         assert (await sessions.list_sessions(app_name="root", user_id="ann")).sessions == []
         await say(http, "c1", "a new beginning")
         assert await titles(http) == [("c1", "a new beginning")]
@@ -182,7 +181,7 @@ async def test_a_change_that_meets_a_deletion_leaves_nothing() -> None:
     async with client(app) as http, client(app) as sessions.elsewhere:
         await say(http, "c1", "hello")
         refused = await patch(http, {"title": "Mine"})
-        assert (refused.status_code, refused.text) == NO_SUCH_CHAT
+        assert (refused.status_code, why(refused)) == NO_SUCH_CHAT
     assert sessions.sessions["root"]["ann"] == {}
 
 

@@ -13,10 +13,11 @@ from httpx import AsyncClient, Response
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, RunOverrides, chat_routes
+from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.chat_client import Page
-from tests.serving.support import begin, chat, client, said
+from tests.serving.support import begin, chat, client, said, why
 from tests.serving.watched import WatchedService
 
 
@@ -79,13 +80,14 @@ class Loads:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, sessions: BaseSessionService) -> None:
         self.ids: list[str] = []
-        get_session = sessions.get_session
+        name = "read_session" if isinstance(sessions, MemorySessionService) else "get_session"
+        load = getattr(sessions, name)
 
         async def counted(**which: Any) -> Any:
             self.ids.append(which["session_id"])
-            return await get_session(**which)
+            return await load(**which)
 
-        monkeypatch.setattr(sessions, "get_session", counted)
+        monkeypatch.setattr(sessions, name, counted)
 
 
 async def test_the_words_of_a_title_that_are_edited_out_are_gone(sessions: BaseSessionService) -> None:
@@ -180,8 +182,7 @@ async def test_a_bad_query_is_refused(query: str) -> None:
     service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["x"])))
     async with client(app_for(service)) as http:
         response = await http.get(f"/api/chats?{query}")
-    assert (response.status_code, response.headers["content-type"]) == (422, "text/plain; charset=utf-8")
-    assert response.text.endswith(".")
+    assert (response.status_code, why(response).endswith(".")) == (422, True)
 
 
 async def test_a_chat_of_a_picture_alone_and_a_session_without_events_have_no_title() -> None:

@@ -15,7 +15,7 @@ from stream_protocol.serving.adk_runner import Target
 from stream_protocol.session import fingerprint
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import parse_chat_request
-from tests.serving.support import HANG, begin, chat, said, stream, text, types
+from tests.serving.support import HANG, begin, chat, post, said, stream, text, types
 
 
 def agent(*turns: Any, **fields: Any) -> LlmAgent:
@@ -127,13 +127,13 @@ async def test_a_failure_in_mid_stream_is_one_masked_error_and_a_traceback_in_th
     assert text(await stream(app, chat(said("again", "u2")))) == "Again."
 
 
-async def test_a_run_that_fails_before_its_first_event_is_one_error_too() -> None:
+async def test_a_store_that_is_full_refuses_a_message() -> None:
     class Full(InMemorySessionService):
         async def append_event(self, *_: Any, **__: Any) -> Any:
             raise OSError("disk full")
 
-    answer = await stream(create_app(ChatService(agent("Hi."), session_service=Full())), chat(said("hi")))
-    assert types(answer) == ["start", "error"]
+    answer = await post(create_app(ChatService(agent("Hi."), session_service=Full())), chat(said("hi")))
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
 
 
 async def test_an_apps_hook_that_raises_ends_the_stream_and_not_the_run() -> None:

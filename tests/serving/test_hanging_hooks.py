@@ -18,7 +18,7 @@ from stream_protocol.testing import ScriptedLlm, Wait
 from tests.redis_server import RedisServer
 from tests.serving.fake_engine import FakeEngine
 from tests.serving.run_logs.redis_workers import Worker, fleet
-from tests.serving.support import HANG, begin, chat, client, post, said, soon, stream, text
+from tests.serving.support import HANG, begin, chat, client, post, said, soon, stream, text, why
 from tests.serving.watched import WatchedService
 
 LIMIT = 0.05
@@ -221,7 +221,7 @@ async def test_a_store_that_is_away_refuses_every_request_and_the_log_says_why(
         ]
         answers.append(await http.post("/api/chat", json=chat(said("more", "u2"))))
     sentence = "The server cannot reach its chats just now. Try again."
-    assert {(answer.status_code, answer.text) for answer in answers} == {(503, sentence)}
+    assert {(answer.status_code, why(answer)) for answer in answers} == {(503, sentence)}
     assert {answer.headers["retry-after"] for answer in answers} == {"2"}
     away = "A request was refused: the session store cannot be reached."
     assert [line.partition(" (")[0] for line in said_by(caplog)] == 4 * [away, f"{type(error).__name__}: {error}"]

@@ -312,7 +312,9 @@ async def test_a_chat_that_is_not_there_or_not_ones_own_is_404_alike() -> None:
     async with client(app) as http:
         answers = [await http.get(f"/api/chat/{chat_id}") for chat_id in ("c1", "c1", "c2")]
     assert [answer.status_code for answer in answers] == [200, 404, 404]
-    assert answers[1].text == answers[2].text == "There is no such chat."
+    assert answers[1].json() == {"messages": [], "error": "There is no such chat."}
+    assert answers[1].content == answers[2].content
+    assert {**answers[1].headers} == {**answers[2].headers}
 
 
 @pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")

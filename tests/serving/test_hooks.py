@@ -4,6 +4,7 @@ import asyncio
 import copy
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, cast
 
 import pytest
@@ -18,7 +19,15 @@ from starlette.requests import Request
 from stream_protocol.serving import ChatService, Outcome, RunOverrides, create_app
 from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import Call, ScriptedLlm, Wait
-from stream_protocol.wire import AiSdkVersion, ChatRequest, ChatRequestError, TextPart, ToolPart, UIMessage
+from stream_protocol.wire import (
+    AiSdkVersion,
+    ChatRequest,
+    ChatRequestError,
+    StreamProtocolError,
+    TextPart,
+    ToolPart,
+    UIMessage,
+)
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
 from tests.serving.support import answered, approval, begin, chat, only, post, said, stream, text, types
@@ -261,3 +270,11 @@ async def test_a_failing_on_finish_harms_nothing(caplog: pytest.LogCaptureFixtur
         assert text(await stream(app, chat(said("more", "u2")))) == "Two."
         await service.aclose()
     assert [record.message for record in caplog.records] == ["`on_finish` failed."] * 2
+
+
+def test_state_that_no_store_can_keep_is_refused_when_it_is_given() -> None:
+    with pytest.raises(StreamProtocolError, match='The state key "cart" has a value that cannot be stored'):
+        RunOverrides(state_delta={"cart": object()})
+    assert (
+        RunOverrides(secrets={"client": object()}, state_delta={"at": datetime(2026, 1, 2)}).state()["at"].year == 2026
+    )

@@ -178,7 +178,7 @@ async def test_nothing_is_appended_to_a_run_that_ends_well() -> None:
 async def test_a_store_that_fails_leaves_the_chat_free(caplog: pytest.LogCaptureFixture) -> None:
     class Failing(InMemorySessionService):
         async def append_event(self, session: Session, event: Event) -> Event:
-            if event.error_code == "RUN_FAILED":
+            if "sealed" in (event.custom_metadata or {}).get(KEY, {}):  # an event of ours
                 raise OSError("disk full")
             return await super().append_event(session, event)
 
@@ -186,7 +186,8 @@ async def test_a_store_that_fails_leaves_the_chat_free(caplog: pytest.LogCapture
     await chat.page.send("go")
     response = await post(chat.app, {"id": "c1", "messages": [{**MESSAGE, "id": "u2"}]})
     assert response.status_code == 200
-    assert "could not be stored" in caplog.text
+    assert "That a tool failed could not be stored." in caplog.messages
+    assert "What a run has shown could not be stored." in caplog.messages
 
 
 async def ask(tool_context: ToolContext) -> str:

@@ -56,6 +56,7 @@ from tests.serving.support import (
     stream,
     text,
     types,
+    why,
 )
 from tests.serving.watched import WatchedService
 
@@ -74,7 +75,7 @@ def service_of(*turns: Any, tools: Any = (), slots: int | None = None, **options
 
 
 def told(response: httpx.Response) -> tuple[int, str, str | None]:
-    return response.status_code, response.text, response.headers.get("retry-after")
+    return response.status_code, why(response), response.headers.get("retry-after")
 
 
 def words(chat_id: str, text: str = "hi", message_id: str = "u1") -> dict[str, Any]:

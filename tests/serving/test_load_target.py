@@ -56,8 +56,8 @@ def test_a_package_with_an_app_gives_the_app(folder: Path) -> None:
 
 
 BAD: dict[str, tuple[str, str]] = {
-    "no such module": ("nowhere_at_all:agent", "No module named 'nowhere_at_all'"),
-    "no such attribute": ("bad_target:agent", "has no attribute 'agent'"),
+    "no such module": ("nowhere_at_all:agent", "there is no module `nowhere_at_all`"),
+    "no such attribute": ("bad_target:agent", "module `bad_target` has no attribute `agent`"),
     "no agent": ("bad_target:number", "it is of type int, not an agent, App or Runner"),
     "an error in it": ("broken_target:agent", "ZeroDivisionError"),
     "a missing variable": ("no_variable_target:agent", "KeyError: 'NO_SUCH_VARIABLE' (no_variable_target.py, line 2)"),
@@ -66,11 +66,11 @@ BAD: dict[str, tuple[str, str]] = {
         "No module named 'no_such_package' (no_package_target.py, line 1)",
     ),
     "no Python": ("no_python_target:agent", "SyntaxError: '(' was never closed (no_python_target.py, line 1)"),
-    "an agent that ADK refuses": ("refused_target:agent", "LlmAgent name: Value error, Agent name cannot be `user`."),
+    "an agent that ADK refuses": ("refused_target:agent", "LlmAgent cannot be created: its name cannot be 'user': "),
     "an error that tells a secret": ("telling_target:agent", "RuntimeError: cannot log in at https://host/ (telling"),
     "an exit in it": ("exiting_target:agent", "SystemExit: 7"),
-    "no such folder": ("nowhere_at_all", "no such folder"),
-    "a folder without an agent": ("empty", "No root_agent found"),
+    "no such folder": ("nowhere_at_all", "there is no such folder"),
+    "a folder without an agent": ("empty", "the folder is empty"),
 }
 
 

@@ -21,7 +21,7 @@ from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Step, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
-from tests.serving.support import begin, chat, said, stream
+from tests.serving.support import begin, chat, post, said, stream
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:(Sequential|Parallel|Loop)Agent is deprecated:DeprecationWarning"),
@@ -137,7 +137,7 @@ async def test_a_first_message_that_a_plugin_refuses_is_no_message(caplog: pytes
 
     root = SequentialAgent(name="root", sub_agents=[LlmAgent(name="teller", model=ScriptedLlm(turns=["Hi."]))])
     app = create_app(app_of(root, resumable=True, plugin=Guard("guard")))
-    page = Page(app)
-    await page.send("hi")
-    assert await page.stored() == []
+    refused = await post(app, chat(said("hi")))
+    assert (refused.status_code, refused.text) == (500, "An error occurred.")
+    assert await Page(app).stored() == []
     assert not [record for record in caplog.records if "could not be stored" in record.message]

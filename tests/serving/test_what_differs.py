@@ -4,7 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from google.adk.agents import LlmAgent
+import pytest
+from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.function_tool import FunctionTool
 
@@ -42,6 +43,19 @@ async def test_history_has_no_call_whose_arguments_never_completed() -> None:
     await page.send("go")
     assert [part["state"] for part in page.messages[-1]["parts"] if part["type"] == "tool-pay"] == ["output-error"]
     assert [part["type"] for part in (await page.stored())[-1]["parts"]] == ["step-start", "text"]
+
+
+@pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated")
+async def test_agents_in_parallel_share_a_step_until_a_reload() -> None:
+    model = ScriptedLlm(respond=lambda _: "Hello from here.")
+    agents = [LlmAgent(name=name, model=model) for name in ("left", "right")]
+    page = Page(create_app(ParallelAgent(name="both", sub_agents=[*agents])))
+    await page.send("go")
+    stored = await page.stored()
+    live, reloaded = ([part["type"] for part in messages[-1]["parts"]] for messages in (page.messages, stored))
+    assert live == ["step-start", "text", "text"]
+    assert reloaded == ["step-start", "text", "step-start", "text"]
+    assert sorted(texts(stored)) == sorted(texts(page.messages))
 
 
 async def test_a_question_that_words_passed_over_is_closed_in_history_alone() -> None:

@@ -167,8 +167,7 @@ STEP = part("step-start")
 
 def comparable_parts(*parts: dict[str, Any]) -> list[Any]:
     given = cast("UIMessage", {"id": "m", "role": "assistant", "parts": list(parts)})
-    (message,) = comparable([given])
-    return list(message["parts"])
+    return [part for message in comparable([given]) for part in message["parts"]]
 
 
 def test_a_comparison_drops_calls_that_never_completed_and_the_step_that_was_theirs() -> None:

@@ -14,8 +14,6 @@ DIFFERENT = {
     "aggregate_reordered": "the stored order is that of the complete response",
     "code_executor": "the stored text is the one that the executor rewrote",
     "delegation_shown": "the events tell which call was a delegation, and these are hidden",
-    "litellm_cut_call": "nothing is stored but an error, which alone ends the response otherwise",
-    "no_parts": "a fragment alone names the model",
     "old_first_fragment_misrouted": "ADK before 2.11 stored another id than it streamed",
     "old_id_changes_to_aggregate": "ADK before 2.11 stored another id than it streamed",
     "old_ids_change_for_two_calls": "ADK before 2.11 stored another id than it streamed",

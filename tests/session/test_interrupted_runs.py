@@ -7,7 +7,7 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.convert import Ending
-from stream_protocol.session import RunOutput, Transcript, completing_events
+from stream_protocol.session import RunOutput, Transcript, completing_events, tool_failure_events
 
 
 def event(author: str, *parts: types.Part, **more: Any) -> Event:
@@ -147,3 +147,53 @@ def test_a_run_whose_words_are_all_stored_needs_no_event() -> None:
     assert output.is_stored
     output.add(event("a", types.Part(text="more"), partial=True))
     assert not output.is_stored
+
+
+# Calls whose tools raised
+
+
+def failure_events(*stored: Event, call_ids: Sequence[str] = ("A",), run_failed: bool = True) -> list[Event]:
+    return tool_failure_events(Transcript([USER, *stored]), call_ids, run_failed=run_failed)
+
+
+def test_the_error_of_a_call_whose_tool_raised_repeats_what_adk_says_of_the_failure() -> None:
+    raised = event("a", error_code="ValueError", error_message="secret", timestamp=2.0e9)
+    (added,) = failure_events(event("a", call("A"), branch="x"), raised)
+    (answer,) = added.get_function_responses()
+    assert (added.author, added.branch, answer.id) == ("a", "x", "A")
+    assert answer.response == {"error": "The tool failed."}
+    assert (added.error_code, added.error_message) == ("ValueError", "secret")
+    assert added.timestamp > raised.timestamp
+
+
+def test_the_error_says_that_the_run_failed_where_adk_does_not() -> None:
+    (added,) = failure_events(event("a", call("A")))
+    assert (added.error_code, added.error_message) == ("RUN_FAILED", None)
+    (cut,) = failure_events(event("a", call("A"), error_code="MAX_TOKENS"))
+    assert cut.error_code == "RUN_FAILED"
+
+
+def test_the_error_in_a_run_that_went_on_reports_no_failure() -> None:
+    (added,) = failure_events(event("a", call("A")), event("a", types.Part(text="Sorry.")), run_failed=False)
+    assert (added.error_code, added.error_message) == (None, None)
+
+
+def test_a_call_that_has_a_response_gets_no_error() -> None:
+    assert failure_events(event("a", call("A")), event("a", response("A"))) == []
+
+
+def test_of_calls_with_one_id_the_newest_has_failed() -> None:
+    first, second = event("a", call("A")), event("b", call("A"))
+    (added,) = failure_events(first, event("a", response("A")), event("user", types.Part(text="On.")), second)
+    assert added.author == "b"
+
+
+def test_failures_of_one_response_are_one_event_and_those_of_several_come_in_order() -> None:
+    side_by_side = [event("a", call("A"), call("B"), branch="x"), event("b", call("C"), branch="y")]
+    added = failure_events(*side_by_side, call_ids=("C", "B", "A", "unknown"))
+    assert [[one.id for one in each.get_function_responses()] for each in added] == [["A", "B"], ["C"]]
+    assert added[0].timestamp < added[1].timestamp
+
+
+def test_a_session_in_which_nobody_has_spoken_has_no_failures() -> None:
+    assert tool_failure_events(Transcript([event("a", call("A"))]), ["A"], run_failed=True) == []

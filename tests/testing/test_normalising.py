@@ -116,3 +116,31 @@ def test_the_essence_of_a_stream_has_no_deltas_of_arguments_and_nothing_of_the_m
         {"type": "finish", "finishReason": "stop"},
         {"type": "finish", "finishReason": "stop", "messageMetadata": {"chat": "c1"}},
     ]
+
+
+def part_of_call(call_id: str, kind: str, **keys: Any) -> dict[str, Any]:
+    return {"type": f"tool-input-{kind}", "toolCallId": call_id, **keys}
+
+
+def test_the_essence_of_a_stream_does_not_know_when_its_inputs_were_complete() -> None:
+    whole = [
+        *(part_of_call("a", "start"), part_of_call("a", "available", input={})),
+        *(part_of_call("b", "start"), part_of_call("b", "error", errorText="no")),
+        *(delta("Well."), call("a", output=1)),
+    ]
+    streamed = [
+        *(part_of_call("a", "start"), part_of_call("a", "delta", inputTextDelta="{}"), part_of_call("b", "start")),
+        *(part_of_call("b", "error", errorText="no"), delta("Well."), part_of_call("a", "available", input={})),
+        call("a", output=1),
+    ]
+    assert [*without_model_details(streamed)] == [*without_model_details(whole)] == whole
+
+
+def test_an_input_without_a_start_stays_in_its_place() -> None:
+    chunks = [delta("Well."), part_of_call("a", "available", input={}), call("a", output=1)]
+    assert [*without_model_details(chunks)] == chunks
+
+
+def test_a_call_that_was_only_started_stays() -> None:
+    chunks = [part_of_call("a", "start"), delta("Well.")]
+    assert [*without_model_details(chunks)] == chunks

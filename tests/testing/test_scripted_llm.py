@@ -11,8 +11,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 from hypothesis import given, strategies as st
-from pydantic import ValidationError
 
+from stream_protocol import StreamProtocolError
 from stream_protocol.testing import (
     Call,
     ScriptedLlm,
@@ -241,5 +241,5 @@ def test_words_joined_are_the_text(text: str) -> None:
 
 @pytest.mark.parametrize("script", [{}, {"turns": ["a"], "respond": lambda request: "b"}])
 def test_one_script_is_needed_and_only_one(script: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match="either `turns` or `respond`"):
+    with pytest.raises(StreamProtocolError, match=r"^Give either `turns` or `respond`"):
         ScriptedLlm(**script)

@@ -28,6 +28,7 @@ from stream_protocol.wire import (
     json_value,
     short_json,
     to_well_formed,
+    whole_words,
 )
 from stream_protocol.wire._forbidden_keys import has_forbidden_key
 
@@ -373,3 +374,15 @@ def test_the_json_in_a_sentence_is_short_and_in_ascii() -> None:
     assert short_json({"name": "é"}) == r'{"name":"\xe9"}'
     assert short_json([10**30, float("inf"), "\ud800"]) == r'["1000000000000000000000000000000",null,"\ufffd"]'
     assert short_json("x" * 100) == f'"{"x" * (SHORT_JSON_LENGTH - 1)}...'
+    assert short_json("Please tell me the weather in Oslo, and in Bergen as well, if you can.") == (
+        '"Please tell me the weather in Oslo, and in Bergen as well,...'
+    )
+
+
+@given(st.text("ab \n\t", max_size=40), st.integers(1, 50))
+def test_the_beginning_of_a_text_has_whole_words_unless_one_is_too_long(text: str, limit: int) -> None:
+    begin = whole_words(text, limit)
+    assert text.startswith(begin)
+    assert len(begin) <= limit
+    if text[len(begin) :][:1].strip() and begin:
+        assert len(begin) - len(begin.split()[-1]) <= limit // 2 + 1

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -123,10 +122,13 @@ def test_null_keys_of_a_part_are_absent_but_null_values_stay() -> None:
         (b"[]", "must be a JSON object"),
         (b'"text"', "must be a JSON object"),
         (b"null", "must be a JSON object"),
+        ([], "must be a JSON object"),
+        (None, "must be a JSON object"),
+        (5, "must be a JSON object"),
     ],
     ids=lambda value: repr(value)[:40],
 )
-def test_a_body_that_is_no_json_object_is_a_bad_request(data: bytes | Mapping[str, Any], text: str) -> None:
+def test_a_body_that_is_no_json_object_is_a_bad_request(data: Any, text: str) -> None:
     with pytest.raises(ChatRequestError, match=text) as caught:
         parse_chat_request(data)
     assert caught.value.status == 400
@@ -188,6 +190,10 @@ def test_any_other_chat_id_is_taken(chat_id: str) -> None:
         (with_part(type="text"), "Part 1 of message 1 needs a string as its text."),
         (with_part(type="text", text=5), "Part 1 of message 1 needs a string as its text."),
         (with_part(type="file", url="u"), "Part 1 of message 1 needs a string as its mediaType."),
+        (
+            with_part(type="file", mediaType="text/plain", url="data:,a", filename=-1),
+            "Part 1 of message 1 may only have a string as its filename.",
+        ),
         (with_part(type="tool-w", state="x"), "Part 1 of message 1 needs a string as its toolCallId."),
         (with_part(type="tool-w", toolCallId="t"), "Part 1 of message 1 needs a string as its state."),
         (

@@ -2,6 +2,7 @@ import {
   ActionBarPrimitive,
   AttachmentPrimitive,
   AuiIf,
+  type CompleteAttachment,
   ComposerPrimitive,
   type FileMessagePartProps,
   MessagePrimitive,
@@ -10,7 +11,8 @@ import {
   ThreadPrimitive,
 } from "@assistant-ui/react";
 import { MarkdownTextPrimitive } from "@assistant-ui/react-markdown";
-import { useRef } from "react";
+import { type ComponentProps, useRef } from "react";
+import { foreignHost } from "./foreign-host";
 import { ToolCall } from "./ToolCall";
 
 export function Thread({ error, onRetry }: { error: Error | undefined; onRetry: () => void }) {
@@ -66,12 +68,20 @@ function Attachment() {
 function UserMessage() {
   return (
     <MessagePrimitive.Root role="article" aria-label="You" className="message user">
-      <MessagePrimitive.Parts components={{ File }} />
+      <MessagePrimitive.Attachments>{({ attachment }) => <Attached attachment={attachment} />}</MessagePrimitive.Attachments>
+      <MessagePrimitive.Parts />
       <ActionBarPrimitive.Root hideWhenRunning className="actions">
         <ActionBarPrimitive.Edit>Edit</ActionBarPrimitive.Edit>
       </ActionBarPrimitive.Root>
     </MessagePrimitive.Root>
   );
+}
+
+function Attached({ attachment: { name, content } }: { attachment: CompleteAttachment }) {
+  return content.map((part, index) => {
+    if (part.type === "image") return <File key={index} data={part.image} mimeType="image/*" filename={name} />;
+    return part.type === "file" && <File key={index} data={part.data} mimeType={part.mimeType} filename={name} />;
+  });
 }
 
 function UserEditComposer() {
@@ -99,7 +109,25 @@ function AssistantMessage() {
 }
 
 function Text() {
-  return <MarkdownTextPrimitive />;
+  return <MarkdownTextPrimitive components={MARKDOWN} />;
+}
+
+const MARKDOWN = { img: Picture };
+
+function Picture({ src = "", alt = "" }: ComponentProps<"img">) {
+  const url = String(src);
+  return foreignHost(url) === undefined ? <img className="picture" src={url} alt={alt} /> : <Elsewhere url={url} name={alt} />;
+}
+
+/** A link in place of a file elsewhere; only its name if no link should open it. */
+function Elsewhere({ url, name }: { url: string; name: string }) {
+  const host = foreignHost(url);
+  if (!host) return <span className="file">{name}</span>;
+  return (
+    <a className="file" href={url} target="_blank" rel="noopener noreferrer">
+      Show file from {host}: {name}
+    </a>
+  );
 }
 
 function Reasoning({ text, status }: ReasoningMessagePartProps) {
@@ -121,8 +149,9 @@ function Source(source: SourceMessagePartProps) {
   );
 }
 
-function File({ data, mimeType, filename }: FileMessagePartProps) {
-  const url = /^(https?:|data:|\/)/.test(data) ? data : `data:${mimeType};base64,${data}`;
+function File({ data, mimeType, filename }: Pick<FileMessagePartProps, "data" | "mimeType" | "filename">) {
+  const url = /^(\w+:|\/)/.test(data) ? data : `data:${mimeType};base64,${data}`;
+  if (foreignHost(url) !== undefined) return <Elsewhere url={url} name={filename ?? mimeType} />;
   if (mimeType.startsWith("image/")) return <img className="picture" src={url} alt={filename ?? "Image of this conversation"} />;
   return (
     <a className="file" href={url} download={filename ?? ""}>

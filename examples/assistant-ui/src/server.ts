@@ -6,10 +6,9 @@ const chatPath = (id: string) => `/api/chat/${encodeURIComponent(id)}`;
 
 /** What the server has stored of a chat; nothing of one that is new. */
 export async function loadMessages(id: string): Promise<UIMessage[]> {
-  const response = await fetch(chatPath(id));
-  if (response.status === 404) return [];
-  if (!response.ok) throw new Error(await response.text());
-  return (await response.json()).messages;
+  const { messages, error } = await (await fetch(chatPath(id))).json();
+  if (!messages) throw new Error(error);
+  return messages;
 }
 
 /** The newest chats, then the newest of the archived ones. */

@@ -3,6 +3,9 @@ import type { ReactNode } from "react";
 import { Sidebar } from "@/components/sidebar";
 import "./globals.css";
 
+/** The nonces of `proxy.ts` need pages that are made for each request. */
+export const dynamic = "force-dynamic";
+
 export const metadata: Metadata = { title: "Chat" };
 
 export const viewport: Viewport = { colorScheme: "light dark", interactiveWidget: "resizes-content" };

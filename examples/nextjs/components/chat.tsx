@@ -1,5 +1,6 @@
 "use client";
 
+import "@/lib/without-eval";
 import { Chat as ChatState, useChat } from "@ai-sdk/react";
 import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from "ai";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";

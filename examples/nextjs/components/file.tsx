@@ -1,9 +1,12 @@
 import type { FileUIPart } from "ai";
 import { FileText } from "lucide-react";
+import { isOwn } from "@/lib/own-url";
+import { Elsewhere } from "./elsewhere";
 
+/** A file of this app or of the message itself; a link to one elsewhere. */
 export function File({ part: { mediaType, url, filename } }: { part: FileUIPart }) {
   const name = filename ?? mediaType;
-  if (!/^(https?:|data:|\/)/.test(url)) return null;
+  if (!isOwn(url)) return <Elsewhere url={url} name={name} />;
   if (mediaType.startsWith("image/")) {
     return <img src={url} alt={filename ?? "Image of this conversation"} className="max-h-96 max-w-full rounded-xl border" />;
   }

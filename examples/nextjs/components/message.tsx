@@ -1,6 +1,7 @@
 import { isDataUIPart, isToolUIPart } from "ai";
 import { memo, useState } from "react";
 import type { ChatMessage, ChatPart } from "@/lib/chat-message";
+import { Boundary, PlainText } from "./boundary";
 import { Data } from "./data";
 import { EditMessage } from "./edit-message";
 import { File } from "./file";
@@ -53,12 +54,19 @@ function AgentMessage({ message, last, busy, onRegenerate }: MessageProps) {
   return (
     <article aria-label="Agent" className="group flex flex-col gap-3">
       {message.parts.map((part, index) => (
-        <Part key={index} part={part} message={message} live={live} answerable={last && !busy} />
+        <Boundary key={index} of={part} otherwise={<PlainText text={plain(part)} />}>
+          <Part part={part} message={message} live={live} answerable={last && !busy} />
+        </Boundary>
       ))}
       <Sources sources={message.parts.filter(isSource)} />
       {!live && <AgentActions message={message} onRegenerate={() => onRegenerate({ messageId: message.id })} />}
     </article>
   );
+}
+
+/** A part that cannot be drawn: its text, or its JSON. */
+function plain(part: ChatPart): string {
+  return part.type === "text" || part.type === "reasoning" ? part.text : JSON.stringify(part, null, 2);
 }
 
 type PartProps = { part: ChatPart; message: ChatMessage; live: boolean; answerable: boolean };

@@ -37,8 +37,14 @@ function load(): Promise<HighlighterCore> {
   });
 }
 
+/** The name under which the language was loaded; none for a tag that is not in the list, such as `constructor`. */
+function languageOf(tag: string): string | undefined {
+  const name = tag.toLowerCase();
+  return Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined;
+}
+
 function tokens(from: HighlighterCore, code: string, language: string) {
-  const lang = LANGUAGES[language] ?? "text";
+  const lang = languageOf(language) ?? "text";
   return from.codeToTokens(code, { lang, themes: { light: "github-light", dark: "github-dark" } });
 }
 
@@ -47,7 +53,7 @@ export const code: CodeHighlighterPlugin = {
   name: "shiki",
   type: "code-highlighter",
   getSupportedLanguages: () => Object.keys(LANGUAGES),
-  supportsLanguage: (language) => language in LANGUAGES,
+  supportsLanguage: (language) => languageOf(language) !== undefined,
   getThemes: () => ["github-light", "github-dark"],
   highlight({ code, language }, callback) {
     if (highlighter) return tokens(highlighter, code, language);

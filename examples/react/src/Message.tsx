@@ -1,6 +1,7 @@
-import { isToolUIPart } from "ai";
+import { type FileUIPart, isToolUIPart } from "ai";
 import { type FormEvent, useState } from "react";
 import type { ChatMessage } from "./chat-types";
+import { foreignHost } from "./foreign-host";
 import { type Answers, ToolCall } from "./ToolCall";
 
 type MessageProps = Answers & {
@@ -62,9 +63,28 @@ export function Message({ message, last, busy, onEdit, onRegenerate, ...answers 
   );
 }
 
+function File({ part: { url, mediaType, filename } }: { part: FileUIPart }) {
+  const name = filename ?? mediaType;
+  const host = foreignHost(url);
+  if (host === "") return <span className="file">{name}</span>;
+  if (host !== undefined) {
+    return (
+      <a className="file" href={url} target="_blank" rel="noopener noreferrer">
+        Show file from {host}: {name}
+      </a>
+    );
+  }
+  if (mediaType.startsWith("image/")) return <img className="picture" src={url} alt={filename ?? "Image of this conversation"} />;
+  return (
+    <a className="file" href={url} download={filename ?? ""}>
+      {name}
+    </a>
+  );
+}
+
 function Part({ part, busy }: { part: ChatMessage["parts"][number]; busy: boolean }) {
   switch (part.type) {
-    case "text": // Put your Markdown renderer here.
+    case "text": // Put your Markdown renderer here, with links in place of images where `foreignHost` names a host.
       return part.text && <p className="text">{part.text}</p>;
     case "reasoning":
       return (
@@ -76,14 +96,7 @@ function Part({ part, busy }: { part: ChatMessage["parts"][number]; busy: boolea
         )
       );
     case "file":
-      if (part.mediaType.startsWith("image/")) {
-        return <img className="picture" src={part.url} alt={part.filename ?? "Image of this conversation"} />;
-      }
-      return (
-        <a className="file" href={part.url} download={part.filename ?? ""}>
-          {part.filename ?? part.mediaType}
-        </a>
-      );
+      return <File part={part} />;
     case "source-url":
       if (!/^https?:\/\//.test(part.url)) return null;
       return (

@@ -6,8 +6,8 @@ import { applyTheme } from "./layout/theme";
 import "./styles/index.css";
 
 applyTheme();
-// What a boundary has caught is shown in another form; who looks for why finds it among the console's details.
-createRoot(document.getElementById("root")!, { onCaughtError: (error) => console.debug(error) }).render(
+// A boundary shows what it caught in another form. The console says why.
+createRoot(document.getElementById("root")!, { onCaughtError: (error) => console.error(error) }).render(
   <StrictMode>
     <App />
   </StrictMode>,

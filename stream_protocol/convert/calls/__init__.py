@@ -13,8 +13,9 @@ from stream_protocol.convert.calls._adk_requests import (
 )
 from stream_protocol.convert.calls._call_ids import NO_IDS, CallIds
 from stream_protocol.convert.calls._known_calls import KnownCall, KnownCalls, SpeakerKey
+from stream_protocol.convert.calls._raising_calls import raising_calls
 from stream_protocol.convert.calls._registry import CallRegistry
-from stream_protocol.convert.calls._response_values import RESULT, client_output, failure_text
+from stream_protocol.convert.calls._response_values import RESULT, client_output, failure_text, unrepresentable_text
 from stream_protocol.convert.calls._tool_call import CallState, ToolCall
 
 __all__ = [
@@ -38,4 +39,6 @@ __all__ = [
     "gated_call",
     "is_confirmed",
     "is_placeholder",
+    "raising_calls",
+    "unrepresentable_text",
 ]

@@ -12,7 +12,7 @@ from typing import Any
 
 from stream_protocol.convert.calls._call_ids import CallIds
 from stream_protocol.convert.calls._known_calls import KnownCall, KnownCalls, SpeakerKey
-from stream_protocol.convert.calls._tool_call import ToolCall
+from stream_protocol.convert.calls._tool_call import CallState, ToolCall
 from stream_protocol.wire import Sink
 
 logger = logging.getLogger(__name__)
@@ -107,6 +107,15 @@ class CallRegistry:
         while self._unsettled and self._unsettled[next(iter(self._unsettled))].is_settled:
             self._unsettled.popitem(last=False)
         return (call for call in self._unsettled.values() if call.is_shown and not call.is_settled)
+
+    def raising(self, speaker: SpeakerKey) -> ToolCall | None:
+        """The call whose tool raised, if the speaker reports a failure now; ``None`` if that may have been another one.
+
+        ADK's report names no call. A client's tool may have raised, too: its call then looks as if it waits.
+        """
+        own = [call for call in self.unsettled() if self._calls[call.id][1].speaker == speaker]
+        running = [call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)]
+        return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
     def request_approval(self, approval_id: str, call: ToolCall) -> None:
         """Asks for approval of the call, which may have looked settled."""

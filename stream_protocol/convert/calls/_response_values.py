@@ -18,6 +18,11 @@ def client_output(response: Any) -> Any:
     return response
 
 
+def unrepresentable_text(tool: str, error: Exception) -> str:
+    """The error of a call whose result is not JSON. ``error``: what is wrong with the result, and where in it."""
+    return f"The result of the tool {tool} is not JSON. {error} Return plain values."
+
+
 def failure_text(response: Any) -> str | None:
     """The text of a failure, or ``None`` for a result.
 

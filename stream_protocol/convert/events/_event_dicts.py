@@ -24,25 +24,52 @@ class NotAnEventError(StreamProtocolError):
         self.reason = reason
 
 
+class UnexpectedItemError(NotAnEventError, TypeError):
+    """The item cannot have been meant as an event: a text, a chunk, any object. The program is wrong, not its data.
+
+    Functions over an iterator raise this, where another failure of the run is a part of the response.
+    """
+
+
 def read_event(value: object, warn: WarnOnce) -> "Event":
     """Returns the event of a dictionary, which is not changed.
 
     Fields and values that the installed ADK cannot read are left out, with a warning each. Raises ``NotAnEventError``.
     """
     if not isinstance(value, dict):
-        raise NotAnEventError(f"it is of the type {type(value).__name__}")
+        raise UnexpectedItemError(f"it is of the type {type(value).__name__}")
     if not isinstance(value.get("author"), str) or not value["author"]:
-        # `author` is the one key that every ADK event has.
-        is_chunk = isinstance(value.get("type"), str)
-        raise NotAnEventError("it is a chunk of a UI message stream" if is_chunk else "it has no author")
+        raise _no_author(value)  # the one key that every ADK event has
     from stream_protocol.convert.events._lenient_events import read_leniently
 
     return read_leniently(value, warn)
 
 
+def _no_author(value: dict[str, Any]) -> NotAnEventError:
+    """The error for a dictionary without an author."""
+    if (author := value.get("author")) is not None:
+        kind = "empty" if author == "" else f"of the type {type(author).__name__}"
+        return NotAnEventError(f"its author is {kind}")
+    from stream_protocol.wire.client import refusal
+
+    refused = refusal(value, ai_sdk=7)
+    if refused is None or refused.why not in ("no chunk", "unknown type"):
+        return UnexpectedItemError("it is a chunk of a UI message stream")
+    return NotAnEventError("it has no author")
+
+
 def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Event]":
-    """The events, with ``read_event`` of each dictionary. Where there is none they are not copied."""
+    """The events, with ``read_event`` of all that is none of ADK's. Where there is nothing else they are not copied.
+
+    Raises ``NotAnEventError``.
+    """
     known: Sequence[Any] = events if isinstance(events, Sequence) else tuple(events)
-    if any(issubclass(kind, dict) for kind in set(map(type, known))):
-        return [read_event(event, warn) if isinstance(event, dict) else event for event in known]
-    return known
+    one_of_each_type = {type(event): event for event in known}
+    if all(map(_is_event, one_of_each_type.values())):
+        return known
+    return [event if _is_event(event) else read_event(event, warn) for event in known]
+
+
+def _is_event(value: Any) -> bool:
+    """Returns True for an event of ADK. A dictionary is not one, even with its keys as attributes."""
+    return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

@@ -4,11 +4,13 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from stream_protocol.wire import printable
+
 logger = logging.getLogger(__name__)
 
 
 class WarnOnce:
-    """Logs each warning the first time."""
+    """Logs each warning the first time. It may quote what a model or a file says."""
 
     def __init__(self) -> None:
         self._given: set[str] = set()
@@ -17,7 +19,7 @@ class WarnOnce:
     def __call__(self, text: str) -> None:
         if text not in self._given and not self._silent:
             self._given.add(text)
-            logger.warning("%s", text)
+            logger.warning("%s", printable(text))
 
     @contextmanager
     def silenced(self) -> Iterator[None]:

@@ -5,6 +5,7 @@ events as JSON lines.
 """
 
 from stream_protocol.recording.read._detect_form import PIECE, Form, detect_form, text_of
+from stream_protocol.recording.read._expectations import EXPECTED, is_expectation
 from stream_protocol.recording.read._lines import event_lines, text_lines
 from stream_protocol.recording.read._native_format import HEADER_KEY, VERSION
 from stream_protocol.recording.read._open_file import copy_of_stream, rereadable
@@ -19,6 +20,7 @@ from stream_protocol.recording.read._records import (
 )
 
 __all__ = [
+    "EXPECTED",
     "HEADER_KEY",
     "PIECE",
     "VERSION",
@@ -32,6 +34,7 @@ __all__ = [
     "copy_of_stream",
     "detect_form",
     "event_lines",
+    "is_expectation",
     "read_records",
     "rereadable",
     "text_lines",

@@ -1,8 +1,10 @@
 """Chooses the session in a file that holds several: ``--session``."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any, Final
 
+from stream_protocol.recording.read._parsing import field
 from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
@@ -10,20 +12,39 @@ MAX_NAMES: Final = 20
 """The most sessions that an error message names: it must stay one readable line."""
 
 
-def choose_session(names: Sequence[str], session: str | None) -> int:
+def choose_session(names: Sequence[str], session: str | None, *, kind: str = "session") -> int:
     """Returns the index of ``session`` in ``names``; 0 if no session was asked for and there is only one.
 
-    Raises ``RecordingError`` with the names if the session is not among them, or if one must be chosen.
+    ``kind``: the noun for what is chosen. Raises ``RecordingError`` with the names if the session is not among them, or
+    if one must be chosen.
     """
     if session is None and len(names) == 1:
         return 0
     if session is None and names:
-        raise RecordingError(f"{len(names)} sessions are in it, and --session chooses one: {_list(names)}")
+        raise RecordingError(f"{len(names)} {kind}s are in it, and --session chooses one: {_list(names)}")
     if session is None:
-        raise RecordingError("no events in it")
+        raise RecordingError(f"no {kind}s in it")
     if session not in names:
-        raise RecordingError(f"no session {short_json(session)} in it; it has {_list(names) if names else 'no names'}")
+        raise RecordingError(f"no {kind} {short_json(session)} in it; it has {_list(names) if names else 'no names'}")
     return names.index(session)
+
+
+def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
+    """The names of these values: the first of the fields that is a text.
+
+    A value without a name has its number: ``session-2``. A name that came before gets a number, too: ``name.2``.
+    """
+    names: list[str] = []
+    known: set[str] = set()
+    for number, value in enumerate(values, 1):
+        found = (field(value, name) for name in fields)
+        base = name = next((one for one in found if isinstance(one, str) and one), f"{kind}-{number}")
+        copies = count(number)
+        while name in known:
+            name = f"{base}.{next(copies)}"
+        known.add(name)
+        names.append(name)
+    return names
 
 
 def refuse_session(session: str | None) -> None:

@@ -9,10 +9,13 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from stream_protocol.recording.read._parsing import ItemLines, field
 from stream_protocol.recording.read._records import EventRecord, RecordingError
+
+_TURNS: Final = range(2**31)
+"""What can be the number of a turn. A text of a much larger number would raise."""
 
 _CallIds = dict[str, deque[str]]
 """Name of a tool -> the ids of its calls, in order."""
@@ -95,7 +98,9 @@ def _responses(recorded: Any) -> list[dict[str, Any]]:
 def _source(entry: dict[str, Any]) -> _EntrySource:
     turn = field(entry, "user_message_index")
     author = field(entry, "agent_name")
-    return _EntrySource(turn if isinstance(turn, int) else 0, str(author or "agent"), _is_tool(entry))
+    return _EntrySource(
+        turn if isinstance(turn, int) and turn in _TURNS else 0, str(author or "agent"), _is_tool(entry)
+    )
 
 
 def _is_tool(entry: dict[str, Any]) -> bool:

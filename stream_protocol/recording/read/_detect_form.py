@@ -1,8 +1,12 @@
 """Detects the form of a recording by the first bytes of the file. The file's name does not count."""
 
 import re
+from codecs import getincrementaldecoder
 from enum import Enum, auto
 from typing import Final
+
+from stream_protocol.recording.read._parsing import parse_yaml_text, place_of_byte
+from stream_protocol.recording.read._records import RecordingError
 
 PIECE: Final = 64 * 2**10
 """Bytes that are read at once: the size of a pipe's buffer on Linux. The first piece must show the form of the file."""
@@ -11,12 +15,16 @@ _SQLITE: Final = b"SQLite format 3\0"
 _SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")
 """The beginning of an SSE stream, or of the HTTP head that ``curl --include`` writes before it."""
 _YAML_KEY: Final = re.compile(
-    r"^(?:- +|  )?\{?(?:app_?name|events|recordings|sessions?|eval_?cases|eval_?(?:set_?)?id|conversation|author) *:",
+    r"^ {0,8}(?:- +)?\{?(?:app_?name|events|recordings|sessions?|conversation|author|eval_?cases"
+    r"|eval_?(?:set_?|case_?)?id|agent_?data|query) *:",
     re.MULTILINE | re.IGNORECASE,
 )
 _COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 """The beginnings of files of gzip, zip, bzip2, xz and zstd."""
 
+
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+"""The beginnings of texts as some programs for Windows save them."""
 
 _JSON_BEGINNINGS: Final = ("{", "[", '"{')
 """The last one is JSON in a JSON string, which ADK 1 wrote."""
@@ -57,7 +65,19 @@ def why_unknown(head: bytes) -> str:
     """Returns an error text: why a file that begins with these bytes has none of the forms."""
     text = text_of(head)
     if not text:
-        return "no events in it"
+        return "nothing in it but white space" if head else "the file is empty"
     if head.startswith(_COMPRESSED):
         return "it is compressed; unpack it first"
-    return "not a text file" if "\0" in text or "\ufffd" in text[:-1] else "neither events nor a session"
+    if head.startswith(_UTF16):
+        return "it is UTF-16; save it as UTF-8"
+    if "\0" in text:
+        return "not a text file"
+    try:
+        getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut off
+        if len(head) < PIECE:
+            parse_yaml_text(head)
+    except UnicodeDecodeError as error:
+        return f"{place_of_byte(head, error.start)} is not UTF-8"
+    except RecordingError as error:
+        return str(error)
+    return "neither events nor a session"

@@ -6,13 +6,16 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from stream_protocol.convert import WarnOnce
-from stream_protocol.recording.read._choose_session import choose_session, refuse_session
+from stream_protocol.recording.read._choose_session import choose_session, distinct_names, refuse_session
 from stream_protocol.recording.read._conformance import is_conformance, read_conformance
-from stream_protocol.recording.read._evalsets import eval_cases, is_eval_result, read_eval_case
+from stream_protocol.recording.read._evalsets import eval_cases, is_eval_result, read_eval_cases
 from stream_protocol.recording.read._lines import Lines
 from stream_protocol.recording.read._native_format import is_header, read_native
 from stream_protocol.recording.read._parsing import ItemLines, event_time, field, parse_json_text, parse_yaml_text
 from stream_protocol.recording.read._records import EventRecord, Record, RecordingError
+
+_SESSION_FIELDS: Final = ("app_name", "user_id", "last_update_time")
+"""Fields of a session that are there without its events, too."""
 
 NO_LINES: Final[ItemLines] = MappingProxyType({})
 
@@ -50,28 +53,46 @@ def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINE
     test. ``lines``: where its items are in the file, if that is known."""
     if isinstance(document, str):
         document = parse_json_text(document.encode("utf-8", "surrogatepass"))
-    if is_eval_result(document):
-        raise RecordingError("the results of an evaluation, and no evalset")
     cases = eval_cases(document)
     if cases is not None:
-        return read_eval_case(cases[choose_session([str(field(case, "eval_id")) for case in cases], session)])
+        return read_eval_cases(cases, session)
+    if is_eval_result(document):
+        raise RecordingError("the results of an evaluation, and no evalset")
     if is_conformance(document):
         refuse_session(session)
         return read_conformance(document, lines)
     sessions = _sessions(document)
     if sessions is not None:
-        names = [str(field(one, "id")) for one in sessions]
-        document = sessions[choose_session(names, session)]
+        document = sessions[choose_session(distinct_names(sessions, "id", kind="session"), session)]
     elif session is not None:
         choose_session([str(document["id"])] if isinstance(document, dict) and "id" in document else [], session)
     events = document.get("events") if isinstance(document, dict) else document
     if not isinstance(events, list):
-        raise RecordingError("neither events nor a session")
+        raise RecordingError(_why_no_events(document))
     key = "events" if isinstance(document, dict) else ""
     return (
         EventRecord(number, value, event_time(value), "event", None if sessions else lines.get((key, number - 1)))
         for number, value in enumerate(events, 1)
     )
+
+
+def _why_no_events(document: Any) -> str:
+    """Returns an error text: why a document that is no array has no list of events."""
+    if not isinstance(document, dict):
+        return "neither events nor a session"
+    if "events" in document:
+        events = document["events"]
+        return "no events in it" if events is None else f"its `events` are of the type {type(events).__name__}, no list"
+    if document.get("sessions") == []:
+        return "no sessions in it"
+    if isinstance(document.get("session"), dict):
+        return _why_no_events(document["session"])
+    return "no events in it" if _is_without_events(document) else "neither events nor a session"
+
+
+def _is_without_events(document: dict[str, Any]) -> bool:
+    """True for a session that ADK has written without its events."""
+    return any(field(document, name) is not None for name in _SESSION_FIELDS)
 
 
 def _sessions(document: Any) -> list[Any] | None:
@@ -90,7 +111,7 @@ def _is_session(value: Any) -> bool:
 def _is_document(value: dict[str, Any]) -> bool:
     return (
         "events" in value
-        or _sessions(value) is not None
+        or ("author" not in value and (_is_without_events(value) or "session" in value or "sessions" in value))
         or eval_cases(value) is not None
         or is_eval_result(value)
         or is_conformance(value)

@@ -1,62 +1,113 @@
-"""Reads the evalsets that ADK makes of sessions.
+"""Finds the eval cases in the files of ADK's and agents-cli's evaluations, and reads their turns.
 
-Source: ``eval_case.py`` and ``evaluation_generator.py`` of google-adk 1.18 and 2.13. An evalset has no event ids, no
-fragments and no actions. Its turns have the user's content, the agent's final response, and the events before it
-(``invocation_events``). Up to 1.17, and in those that people write, they have in place of these events the calls, the
-results and what was said meanwhile, each in an order of its own: they are shown in this sequence.
+Source: ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_manager.py`` of google-adk 1.18 and 2.13. An
+evalset has no event ids, no fragments and no actions. Its turns have the user's content, the agent's final response,
+and the events before it (``invocation_events``). Up to 1.17, and in those that people write, they have in place of
+these events the calls, the results and what was said meanwhile, each in an order of its own: they are shown in this
+sequence. The turns of the oldest evalsets have ``query``, ``expected_tool_use`` and ``reference``. ADK reads them as
+such turns, and so does this module. Traces of agents-cli: ``_traces``.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
-from stream_protocol.recording.read._parsing import field
+from stream_protocol.recording.read._choose_session import choose_session, distinct_names
+from stream_protocol.recording.read._eval_turns import AGENT, EvalTurn, as_content, eval_records
+from stream_protocol.recording.read._parsing import field, list_field
 from stream_protocol.recording.read._records import EventRecord, RecordingError
+from stream_protocol.recording.read._restored_marks import USER
+from stream_protocol.recording.read._traces import graded_cases, is_trace, trace_turns
 
-AGENT = "agent"
-"""The author of events that have none in the evalset."""
+_EVENT_FIELDS: Final = ("author", "content", "grounding_metadata", "usage_metadata", "model_version")
+_TELLING: Final = ("content", "error_code", "errorCode", "error_message", "errorMessage")
+"""Keys of an event by which an agent answers."""
 
-_EVENT_FIELDS = ("author", "content", "grounding_metadata", "usage_metadata", "model_version")
+_NO_ANSWER: Final = "no answer of an agent in its turns"
+_NAME_FIELDS: Final = ("eval_id", "eval_case_id", "id", "name")
 
 
-def eval_cases(document: Any) -> list[dict[str, Any]] | None:
-    """The cases of an evalset that have turns, or the one case of an eval case; ``None`` for another document."""
-    if not isinstance(document, dict):
-        return None
+def eval_cases(document: Any) -> list[Any] | None:
+    """The cases of an evalset or of traces, or the one case that the document is; ``None`` for another document."""
+    if isinstance(document, list):
+        return _cases_of_list(document)
     cases = field(document, "eval_cases")
-    if not isinstance(cases, list):
-        cases = [document] if isinstance(document.get("conversation"), list) else None
-    return None if cases is None else [case for case in cases if isinstance(case, dict) and _turns(case)]
+    if isinstance(cases, list):
+        return cases
+    is_case = isinstance(field(document, "conversation"), list) or isinstance(field(document, "agent_data"), dict)
+    return [document] if is_case else graded_cases(document) or None
+
+
+def _cases_of_list(document: list[Any]) -> list[Any] | None:
+    """The cases of an old evalset, and the one case of a test file of its time."""
+    if _are_old_turns(document):
+        return [{"conversation": document}]
+    if document and all(isinstance(case, dict) and _are_old_turns(case.get("data")) for case in document):
+        return [{"name": case.get("name"), "conversation": case["data"]} for case in document]
+    return None
+
+
+def _are_old_turns(turns: Any) -> bool:
+    return isinstance(turns, list) and bool(turns) and all(isinstance(turn, dict) and "query" in turn for turn in turns)
 
 
 def is_eval_result(document: Any) -> bool:
-    """Whether the document says how evaluations of an evalset went (``*.evalset_result.json``)."""
+    """True for a document that says how evaluations of an evalset went (``*.evalset_result.json``)."""
     return field(document, "eval_set_result_id") is not None or field(document, "eval_case_results") is not None
 
 
-def read_eval_case(case: dict[str, Any]) -> Iterator[EventRecord]:
-    """The events of a case's turns. Raises ``RecordingError`` if none of them has an answer."""
-    number = 0
-    if all(len(list(_events(turn))) < 2 for turn in _turns(case)):
-        raise RecordingError("no answer of an agent in its turns")
-    for index, turn in enumerate(_turns(case), 1):
-        invocation_id = field(turn, "invocation_id") or f"invocation-{index}"
-        at = field(turn, "creation_timestamp") or 0.0
-        for event in _events(turn):
-            number += 1
-            yield EventRecord(
-                number,
-                {**event, "invocation_id": invocation_id, "id": f"{invocation_id}-{number}", "timestamp": at},
-                unit="event",
-            )
+def read_eval_cases(cases: list[Any], session: str | None) -> Iterator[EventRecord]:
+    """The events of the case that ``session`` names, or of the only one. Raises ``RecordingError``."""
+    names = distinct_names(cases, *_NAME_FIELDS, kind="case")
+    conversations = {name: turns for name, case in zip(names, cases, strict=True) if (turns := _turns(case))}
+    if cases and not conversations:
+        raise RecordingError("no conversation in its eval cases")
+    if cases and not any(map(_is_answered, conversations.values())):
+        raise RecordingError(_NO_ANSWER)
+    chosen = choose_session([*conversations], session, kind="eval case")
+    turns = [*conversations.values()][chosen]
+    if not _is_answered(turns):
+        raise RecordingError(_NO_ANSWER)
+    return eval_records(turns)
 
 
-def _turns(case: dict[str, Any]) -> list[Any]:
-    return _list(case, "conversation")
+def _turns(case: Any) -> list[EvalTurn]:
+    if is_trace(case):
+        return list(trace_turns(case))
+    return [
+        EvalTurn(list(_events(turn)), field(turn, "invocation_id"), field(turn, "creation_timestamp"))
+        for turn in map(_as_new_turn, list_field(case, "conversation"))
+    ]
+
+
+def _is_answered(turns: list[EvalTurn]) -> bool:
+    answers = (event for turn in turns for event in turn.events if event["author"] != USER)
+    return any(event.get(key) for event in answers for key in _TELLING)
+
+
+def _as_new_turn(turn: Any) -> Any:
+    """A turn of an old evalset as ADK's later versions write it."""
+    if not isinstance(turn, dict) or "query" not in turn:
+        return turn
+    uses = [use for use in list_field(turn, "expected_tool_use") if isinstance(use, dict)]
+    said = [one for one in list_field(turn, "expected_intermediate_agent_responses") if isinstance(one, dict)]
+    return {
+        "user_content": as_content(turn["query"], role=USER),
+        "intermediate_data": {
+            "tool_uses": [{"name": use.get("tool_name"), "args": use.get("tool_input")} for use in uses],
+            "tool_responses": [
+                {"name": use.get("tool_name"), "response": {"result": use["mock_tool_output"]}}
+                for use in uses
+                if "mock_tool_output" in use
+            ],
+            "intermediate_responses": [[one.get("author", AGENT), [{"text": one.get("text")}]] for one in said],
+        },
+        "final_response": as_content(turn.get("reference")),
+    }
 
 
 def _events(turn: Any) -> Iterator[dict[str, Any]]:
-    yield {"author": "user", "content": field(turn, "user_content")}
-    final = field(turn, "final_response")
+    yield {"author": USER, "content": as_content(field(turn, "user_content"), role=USER)}
+    final = as_content(field(turn, "final_response"))
     events = list(_invocation_events(turn))
     if final is not None and final not in [event.get("content") for event in events]:
         without_content = [event for event in events if not event.get("content")]
@@ -69,23 +120,18 @@ def _events(turn: Any) -> Iterator[dict[str, Any]]:
 
 def _invocation_events(turn: Any) -> Iterator[dict[str, Any]]:
     intermediate = field(turn, "intermediate_data")
-    for event in _list(intermediate, "invocation_events") or _unordered(intermediate):
+    for event in list_field(intermediate, "invocation_events") or _unordered(intermediate):
         values = {name: field(event, name) for name in _EVENT_FIELDS}
         yield {"author": AGENT} | {name: value for name, value in values.items() if value is not None}
 
 
 def _unordered(intermediate: Any) -> Iterator[dict[str, Any]]:
     """The events of a turn that has lists of calls, results, and pairs of an author and what it said."""
-    if calls := _list(intermediate, "tool_uses"):
+    if calls := list_field(intermediate, "tool_uses"):
         yield {"content": {"role": "model", "parts": [{"function_call": call} for call in calls]}}
-    if results := _list(intermediate, "tool_responses"):
+    if results := list_field(intermediate, "tool_responses"):
         yield {"content": {"role": "user", "parts": [{"function_response": result} for result in results]}}
-    for said in _list(intermediate, "intermediate_responses"):
+    for said in list_field(intermediate, "intermediate_responses"):
         match said:
             case [str(author), list(parts)]:
                 yield {"author": author, "content": {"role": "model", "parts": parts}}
-
-
-def _list(value: Any, name: str) -> list[Any]:
-    found = field(value, name)
-    return found if isinstance(found, list) else []

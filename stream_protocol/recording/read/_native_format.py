@@ -9,7 +9,7 @@ from typing import Any, Final
 from stream_protocol.convert import ConverterOptions, Settings, WarnOnce, options_from_json
 from stream_protocol.recording.read._choose_session import choose_session
 from stream_protocol.recording.read._lines import Lines
-from stream_protocol.recording.read._parsing import parse_json_text
+from stream_protocol.recording.read._parsing import parse_json_text, seconds
 from stream_protocol.recording.read._records import (
     ChunkRecord,
     EndRecord,
@@ -71,7 +71,7 @@ def _record(line: dict[str, Any], number: int) -> Record | None:
     at = line.get("at")
     match line:
         case {"event": event}:
-            return EventRecord(number, event, float(at) if isinstance(at, int | float) else None)
+            return EventRecord(number, event, seconds(at))
         case {"chunk": {"type": str()} as chunk}:
             return ChunkRecord(chunk)
         case {"end": "finish" | "error" | "timeout" | "abort" as end}:
@@ -92,5 +92,6 @@ def _options(value: Any, number: int) -> ConverterOptions:
     try:
         Settings(**options)
     except StreamProtocolError as error:
-        raise RecordingError(f"line {number} has options that cannot be: {error}") from None
+        reason = str(error).removesuffix(".")
+        raise RecordingError(f"line {number} has options that cannot be: {reason}") from None
     return options

@@ -1,13 +1,18 @@
 """Parses JSON and YAML from files that somebody else may have made, and reads fields of what ADK wrote."""
 
 import json
+import math
+import re
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field as field_of_dataclass
 from typing import Any, Final, TypeAlias
 
 import yaml
 
 from stream_protocol.recording.read._records import RecordingError
+from stream_protocol.recording.read._yaml_values import LOADER
+from stream_protocol.wire import short_json
 
 MAX_YAML_DEPTH: Final = 200
 """Levels of nesting. libyaml's composer recurses in C, where too many levels crash the process."""
@@ -16,12 +21,9 @@ ItemLines: TypeAlias = Mapping[tuple[str, int], int]
 """Key of a list in a document and index of an item -> the number of the item's first line. The key of a document that
 is a list is empty."""
 
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""PyYAML has no C loader where libyaml was missing when it was built."""
-
 _BAD_VALUES: Final = (ValueError, LookupError, AttributeError)
-"""What PyYAML raises for a text that is no value of its type: a date that does not exist, or a tag before another text
-(``!!int x``, ``!!float ""``, ``!!bool x``, ``!!timestamp x``)."""
+"""What PyYAML raises for a text that is no value of its type: a tag before another text (``!!int x``, ``!!float ""``,
+``!!bool x``, ``!!timestamp x``)."""
 
 
 def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> Any:
@@ -34,31 +36,50 @@ def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> 
     except json.JSONDecodeError as error:
         column = error.colno + (first_column - 1 if error.lineno == 1 else 0)
         raise RecordingError(f"line {first_line + error.lineno - 1}, column {column} is not JSON") from None
-    except UnicodeDecodeError:
-        raise RecordingError("not a text file") from None
+    except UnicodeDecodeError as error:
+        raise RecordingError(f"{place_of_byte(text, error.start, first_line)} is not UTF-8") from None
     except RecursionError:
-        raise RecordingError(f"line {first_line} is nested too deeply") from None
-    except ValueError:  # an integer with thousands of digits
-        raise RecordingError(f"line {first_line} has a number that is too long") from None
+        where = f"line {first_line}" if b"\n" not in text.strip() else "it"
+        raise RecordingError(f"{where} is nested too deeply") from None
+    except ValueError:
+        digits = re.search(rb"\d{%d,}" % (sys.get_int_max_str_digits() + 1), text)
+        where = place_of_byte(text, digits.start() if digits is not None else 0, first_line)
+        raise RecordingError(f"{where} has a number that is too long") from None
 
 
 def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
     """Returns the value of a YAML document, and the lines of its events.
 
-    Raises ``RecordingError`` with the line and column of the mistake. Aliases are refused: ADK writes none, and a small
-    document with aliases can fill the memory.
+    Raises ``RecordingError`` with the line and column of the mistake. A key that comes twice is refused: one of its
+    values would be lost. Aliases are refused: ADK writes none, and a small document with aliases can fill the memory.
     """
     try:
+        text.decode()
         lines = _scan(text)
-        return yaml.load(text, _LOADER), lines  # noqa: S506 - both are safe loaders
+        return yaml.load(text, LOADER), lines  # noqa: S506 - a safe loader
     except RecordingError:
         raise
     except yaml.MarkedYAMLError as error:
-        raise RecordingError(f"{_place(error.problem_mark or error.context_mark)} is not YAML") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise RecordingError("not a text file") from None
+        raise RecordingError(_why_no_yaml(error)) from None
+    except UnicodeDecodeError as error:
+        raise RecordingError(f"{place_of_byte(text, error.start)} is not UTF-8") from None
+    except yaml.reader.ReaderError as error:
+        raise RecordingError(f"{place_of_byte(text, error.position)} has a character that YAML forbids") from None
     except _BAD_VALUES:
         raise RecordingError(f"{_unreadable_value(text)} has a value that YAML cannot read") from None
+
+
+def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
+    """Returns an error text: where the mistake is, and what it is if that is no mistake of syntax."""
+    place = _place(error.problem_mark or error.context_mark)
+    if isinstance(error, yaml.composer.ComposerError):
+        return f"{place} begins a second YAML document"  # aliases were refused before
+    if not isinstance(error, yaml.constructor.ConstructorError):
+        return f"{place} is not YAML"
+    problem = error.problem or ""
+    if problem.startswith("could not determine a constructor"):
+        return f"{place} has a YAML tag that is not read"
+    return f"{place} has a " + ("key that is no text" if "unhashable" in problem else "value that YAML cannot read")
 
 
 def field(value: Any, name: str) -> Any:
@@ -69,10 +90,25 @@ def field(value: Any, name: str) -> Any:
     return value.get(name, value.get(head + "".join(map(str.capitalize, words))))
 
 
+def list_field(value: Any, name: str) -> list[Any]:
+    """Returns the list in a field of a JSON object, as ``field`` finds it; an empty one if there is none."""
+    found = field(value, name)
+    return found if isinstance(found, list) else []
+
+
 def event_time(event: Any) -> float | None:
     """The event's timestamp in seconds since 1970; ``None`` if it has none."""
-    at = field(event, "timestamp")
-    return float(at) if isinstance(at, int | float) and not isinstance(at, bool) else None
+    return seconds(field(event, "timestamp"))
+
+
+def seconds(value: Any) -> float | None:
+    """Returns a time in a file as a finite number; ``None`` for anything else."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:  # an integer beyond all floats
+        return None
 
 
 @dataclass(slots=True)
@@ -84,13 +120,15 @@ class _Collection:
     """The nodes in it so far; in a mapping keys and values."""
     key: str = ""
     """The newest key of a mapping."""
+    keys: set[str] = field_of_dataclass(default_factory=set)
+    """The keys of a mapping so far."""
 
 
 def _scan(text: bytes) -> ItemLines:
-    """Refuses aliases and too many levels. Returns the lines of the items of lists in the document."""
+    """Refuses aliases, repeated keys and too many levels. Returns the lines of the items of lists in the document."""
     lines: dict[tuple[str, int], int] = {}
     open_collections: list[_Collection] = []
-    for event in yaml.parse(text, _LOADER):
+    for event in yaml.parse(text, LOADER):
         line = event.start_mark.line + 1 if event.start_mark is not None else 1
         if isinstance(event, yaml.AliasEvent):
             raise RecordingError(f"line {line} has a YAML alias, which no recording of ADK has")
@@ -112,12 +150,16 @@ def _count_node(event: Any, line: int, parents: list[_Collection], lines: dict[t
         lines[parents[0].key, parent.count] = line
     elif not parent.is_list and parent.count % 2 == 0:
         parent.key = event.value if isinstance(event, yaml.ScalarEvent) else ""
+        if isinstance(event, yaml.ScalarEvent):
+            if parent.key in parent.keys:
+                raise RecordingError(f"{_place(event.start_mark)} repeats the key {short_json(parent.key)}")
+            parent.keys.add(parent.key)
     parent.count += 1
 
 
 def _unreadable_value(text: bytes) -> str:
     """Where the document has a value that cannot be constructed."""
-    loader = _LOADER(text)
+    loader = LOADER(text)
     nodes: list[Any] = [loader.get_single_node()]
     while nodes:
         node = nodes.pop()
@@ -131,6 +173,12 @@ def _unreadable_value(text: bytes) -> str:
         else:
             nodes.extend(reversed(node.value))
     return "it"
+
+
+def place_of_byte(text: bytes, position: int, first_line: int = 1) -> str:
+    """Returns where a byte of a text is in the file, for an error message. ``first_line``: see ``parse_json_text``."""
+    lines = text[:position].split(b"\n")
+    return f"line {first_line + len(lines) - 1}, column {len(lines[-1].decode(errors='replace')) + 1}"
 
 
 def _place(mark: Any) -> str:

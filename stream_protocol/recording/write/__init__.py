@@ -5,6 +5,7 @@ from stream_protocol.recording.write._record_events import record
 from stream_protocol.recording.write._recorder import ChatRecorder, FileRecorder, request_body
 from stream_protocol.recording.write._recording_lines import end_line, header_line, turn_line, value_line
 from stream_protocol.recording.write._redaction import Redact, redact_chunk, redact_event, redact_request
+from stream_protocol.recording.write._text_redaction import redact_texts
 
 __all__ = [
     "ChatRecorder",
@@ -17,6 +18,7 @@ __all__ = [
     "redact_chunk",
     "redact_event",
     "redact_request",
+    "redact_texts",
     "request_body",
     "turn_line",
     "value_line",

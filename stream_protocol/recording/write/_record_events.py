@@ -16,8 +16,9 @@ from stream_protocol.convert import (
     read_events,
     sse_conversion,
 )
-from stream_protocol.recording.write._redaction import Redact
+from stream_protocol.recording.write._redaction import Redact, check_redact
 from stream_protocol.recording.write._turn_writer import TurnWriter
+from stream_protocol.wire import check_iterable, check_mapping, check_path
 
 E = TypeVar("E", bound=EventOrDict)
 
@@ -41,7 +42,12 @@ def record(
 
     If the file cannot be written, that is logged and the events go on. If the reader stops early, ``events`` is closed.
     """
+    check_path("path", path)
+    check_mapping("request", request, or_none=True)
+    check_redact(redact)
     conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
+    otherwise = "make it one with an async generator"
+    check_iterable("record", events, "events", is_async=True, otherwise=otherwise)
     turn = TurnWriter(Path(path), chat=None, request=request, options=options, redact=redact, failed_files=set())
     return _record_each(events, _ResponseWriter(turn, conversion))
 

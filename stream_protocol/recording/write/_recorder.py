@@ -8,8 +8,9 @@ from re import sub
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol._private_files import make_private_folder
-from stream_protocol.recording.write._redaction import Redact
+from stream_protocol.recording.write._redaction import Redact, check_redact
 from stream_protocol.recording.write._turn_writer import TurnWriter
+from stream_protocol.wire import check_path
 
 if TYPE_CHECKING:
     from stream_protocol.convert import ConverterOptions
@@ -21,6 +22,7 @@ ID_LENGTH: Final = 40
 
 class _BaseRecorder:
     def __init__(self, redact: Redact | None) -> None:
+        check_redact(redact)
         self._redact = redact
         self._failed_files: set[Path] = set()
         """Files that nothing more is written to. A ``TurnWriter`` adds its file when it fails."""
@@ -47,6 +49,7 @@ class ChatRecorder(_BaseRecorder):
 
     def __init__(self, folder: str | Path, *, redact: Redact | None = None) -> None:
         super().__init__(redact)
+        check_path("folder", folder)
         self._folder = Path(folder)
         make_private_folder(self._folder)
 
@@ -61,6 +64,7 @@ class FileRecorder(_BaseRecorder):
 
     def __init__(self, path: str | Path, *, redact: Redact | None = None) -> None:
         super().__init__(redact)
+        check_path("path", path)
         self._path = Path(path)
 
     def turn(self, request: ChatRequest, *, options: ConverterOptions, **_whose: str) -> TurnWriter:

@@ -21,12 +21,19 @@ from typing import Any, Final, Literal, TypeAlias
 
 from stream_protocol.recording.write._search import TOO_LARGE, Search
 from stream_protocol.session import METADATA_KEY, STATE_PREFIX
+from stream_protocol.wire import check_callable
 
 RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
 
 Redact: TypeAlias = Callable[[RecordedKind, dict[str, Any]], dict[str, Any] | None]
 """An app's own redaction. Takes the kind of a value and its JSON, which it may change. Returns the JSON to write, or
 ``None`` to write nothing."""
+
+
+def check_redact(redact: object) -> None:
+    """Raises ``InvalidArgumentError`` unless this is an app's own redaction, or ``None``."""
+    check_callable("redact", redact, ("kind", "value"), plain=True, or_none=True)
+
 
 _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
 """Prefixes of keys of the session's state. What our own hold is in the messages, where the app's redaction sees it."""

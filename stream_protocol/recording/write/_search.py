@@ -27,8 +27,9 @@ MAX_WORK: Final = 700_000
 """Of one search, in tenths of a microsecond: the real work is about half of the estimate. It has room for 15,000
 members, or for 300 KB of prose."""
 
-MAX_LEVELS: Final = 80
-"""Levels of lists and objects, also of those in texts that are JSON. What is deeper is too large."""
+MAX_LEVELS: Final = 200
+"""Levels of lists and objects, also of those in texts that are JSON: as many as a stored event has. What is deeper is
+too large. Each level takes up to four calls, and Python allows a thousand."""
 
 MEMBER_WORK: Final = 25
 """For each member of a list or an object."""
@@ -128,7 +129,24 @@ class Search:
         """Return a copy of an object without secrets. ``apart``: key -> the function that cleans the member."""
         if not self._enter(value):
             return self._omitted(value)
-        cleaned = self._cleaned_object(value, apart or {})
+        names = {self._known(key)[0] for key in value}
+        cleaned: dict[str, Any] = {}
+        if not _CONFIG_KEYS.isdisjoint(names):
+            cleaned = self._clean_auth_config(value)
+        elif "authtype" in names and not _CREDENTIAL_KINDS.isdisjoint(names):
+            cleaned = self._clean_credential(value)
+        else:
+            answer_key = _credential_answer_key(value)
+            held = self._meaning_of_held(value)
+            for key, item in value.items():  # a comprehension would be one more call for each level
+                if key == answer_key:
+                    cleaned[key] = CREDENTIAL_PROVIDED
+                elif apart is not None and key in apart:
+                    cleaned[key] = apart[key](item)
+                elif held is not Meaning.PLAIN and self._known(key)[0] in _VALUE_KEYS:
+                    cleaned[key] = self._without(held, item)
+                else:
+                    cleaned[key] = self._clean_member(key, item, names)
         self._levels -= 1
         return cleaned
 
@@ -157,25 +175,6 @@ class Search:
                 return name, Meaning.SECRET
             known = self._names[name] = _plain_name(name), meaning(name)
         return known
-
-    def _cleaned_object(self, value: dict[str, Any], apart: Mapping[str, Clean]) -> dict[str, Any]:
-        names = {self._known(key)[0] for key in value}
-        if not _CONFIG_KEYS.isdisjoint(names):
-            return self._clean_auth_config(value)
-        if "authtype" in names and not _CREDENTIAL_KINDS.isdisjoint(names):
-            return self._clean_credential(value)
-        answer_key = _credential_answer_key(value)
-        held = self._meaning_of_held(value)
-        return {
-            key: CREDENTIAL_PROVIDED
-            if key == answer_key
-            else apart[key](item)
-            if key in apart
-            else self._without(held, item)
-            if held is not Meaning.PLAIN and self._known(key)[0] in _VALUE_KEYS
-            else self._clean_member(key, item, names)
-            for key, item in value.items()
-        }
 
     def _clean_member(self, key: str, value: Any, names: set[str]) -> Any:
         name, told = self._known(key)

@@ -3,6 +3,7 @@
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._models import model_names, used_models
+from stream_protocol.serving.adk_runner._run_plugin import RunPlugin, with_plugin
 from stream_protocol.serving.adk_runner._runner import (
     Target,
     agent_names,
@@ -16,15 +17,15 @@ from stream_protocol.serving.adk_runner._runner import (
 )
 from stream_protocol.serving.adk_runner._session_services import (
     SessionServiceError,
-    is_in_memory,
     load_session_service,
     make_private_file,
-    without_password,
 )
+from stream_protocol.serving.adk_runner._session_uris import is_in_memory, without_password
 from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
 
 __all__ = [
     "MemorySessionService",
+    "RunPlugin",
     "SessionServiceError",
     "Target",
     "TargetError",
@@ -43,5 +44,6 @@ __all__ = [
     "runner_for",
     "used_models",
     "with_cheap_telemetry",
+    "with_plugin",
     "without_password",
 ]

@@ -1,27 +1,46 @@
 """Loads what a command line names: ``module:attr``, or an ADK agent folder."""
 
 import importlib
+import inspect
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, cast
 
-from google.adk.agents import BaseAgent
 from google.adk.apps import App
 from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.runners import Runner
 from google.adk.workflow import BaseNode
 
+from stream_protocol.serving.adk_runner._load_errors import load_problem
 from stream_protocol.serving.adk_runner._runner import Target, live_model
-from stream_protocol.serving.errors import error_text, own_line
+from stream_protocol.serving.adk_runner._session_services import silenced
+from stream_protocol.serving.adk_runner._source_targets import AGENT_FILES, FOLDER_NAME, TARGETS
+from stream_protocol.serving.adk_runner._target_advice import (
+    Advice,
+    no_attribute,
+    not_a_folder,
+    not_a_module,
+    not_an_agent,
+    wrong_kind,
+)
 
-AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
-"""For ``adk web``, a folder with one of these is an agent. So is a package with ``root_agent`` in ``__init__.py``."""
+ADK_LOADER: Final = "google_adk.google.adk.cli.utils.agent_loader"
+"""The logger of ADK's loader, which warns of what it also raises."""
 
 
 class TargetError(ValueError):
-    """The target cannot be loaded. ``str(error)`` is one line that says why."""
+    """The target cannot be loaded. ``str(error)`` is one line that says why.
+
+    ``example``: a target that could be named instead.
+    ``can_be_mended``: the target exists, and a change of its files can make it work.
+    """
+
+    def __init__(self, text: str, *, example: str | None = None, can_be_mended: bool = True) -> None:
+        super().__init__(text)
+        self.example = example
+        self.can_be_mended = can_be_mended
 
 
 def load_target(name: str) -> Target:
@@ -33,12 +52,15 @@ def load_target(name: str) -> Target:
     for agents whose models only do live runs.
     """
     try:
-        target = _from_folder(Path(name)) if ":" not in name else _from_module(name)
+        is_module = ":" in name and not Path(name).exists()
+        target = _from_module(name) if is_module else _from_folder(name)
+    except _NotATargetError as error:
+        advice = error.advice
+        raise TargetError(
+            f"cannot load {name}: {advice.text}", example=advice.example, can_be_mended=advice.can_be_mended
+        ) from error.__cause__
     except (Exception, SystemExit) as error:
-        line = f" ({place})" if (place := own_line(error)) else ""
-        raise TargetError(f"cannot load {name}: {error_text(error)}{line}") from error
-    if not isinstance(target, (BaseNode, App, Runner)):
-        raise TargetError(f"cannot load {name}: it is of type {type(target).__name__}, not an agent, App or Runner")
+        raise TargetError(f"cannot load {name}: {load_problem(error)}") from error
     root = _root(target)
     if root is not None and (found := live_model(root)) is not None:
         agent, model = found
@@ -47,6 +69,12 @@ def load_target(name: str) -> Target:
             "(bidirectional) sessions; a chat needs a model that generates content"
         )
     return target
+
+
+class _NotATargetError(Exception):
+    def __init__(self, advice: Advice) -> None:
+        super().__init__(advice.text)
+        self.advice = advice
 
 
 def _root(target: Target) -> BaseNode | None:
@@ -58,26 +86,89 @@ def _root(target: Target) -> BaseNode | None:
     return target
 
 
-def _from_module(name: str) -> object:
+def _from_module(name: str) -> Target:
     module_name, _, path = name.partition(":")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
-    found: Any = importlib.import_module(module_name)
-    for attribute in path.split("."):
+    if not all(module_name.split(".")) or "/" in module_name or Path(module_name).is_file():
+        raise _NotATargetError(not_a_module(name))
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        raise _NotATargetError(not_a_module(name)) from None
+    attributes = path.split(".")
+    for number, attribute in enumerate(attributes, 1):
+        if not hasattr(found, attribute):
+            missing = ".".join(attributes[:number])
+            raise _NotATargetError(no_attribute(f"{module_name}:{missing}", found))
         found = getattr(found, attribute)
-    if callable(found) and not isinstance(found, (BaseAgent, BaseNode)):
-        return cast("Callable[[], object]", found)()
-    return cast("object", found)
+    return _made(name, found)
 
 
-def _from_folder(folder: Path) -> object:
-    folder = folder.resolve()
-    if not folder.is_dir():
-        raise FileNotFoundError("no such folder, and not module:attr")
+def _made(name: str, found: object) -> Target:
+    """The target, or what a callable returns."""
+    if isinstance(found, TARGETS):
+        return found
+    is_function = inspect.isroutine(found)
+    is_other_class = inspect.isclass(found) and not issubclass(found, TARGETS)
+    if not callable(found) or is_other_class or inspect.iscoroutinefunction(found):
+        raise _NotATargetError(wrong_kind(name, found))
+    if needed := _required_parameters(found):
+        if is_function:
+            text = f"it takes arguments ({', '.join(needed)}); a function that makes a target is called without any"
+            raise _NotATargetError(Advice(text, can_be_mended=True))
+        raise _NotATargetError(wrong_kind(name, found))
+    made = cast("Callable[[], object]", found)()
+    if not isinstance(made, TARGETS):
+        raise _NotATargetError(wrong_kind(name, made, returned=True))
+    return made
+
+
+def _required_parameters(function: Callable[..., object]) -> list[str]:
+    """The names of the parameters without which it cannot be called."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of some built-in functions
+        return []
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [each.name for each in parameters if each.default is each.empty and each.kind not in optional]
+
+
+def _from_folder(name: str) -> Target:
+    folder = Path(name).resolve()
+    if not name or not folder.is_dir():
+        raise _NotATargetError(not_a_folder(name))
+    if not _may_be_agent(folder):
+        raise _NotATargetError(not_an_agent(name, folder))
     # ADK's loader takes a folder that is itself an agent, or the parent folder of agents.
     itself = any((folder / file).is_file() for file in AGENT_FILES)
     loader = AgentLoader(str(folder if itself else folder.parent))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]")  # ADK's loader warns about itself
-        found = loader.load_agent(folder.name)
-    return App(name=folder.name, root_agent=found) if isinstance(found, BaseNode) else found
+    try:
+        with silenced(ADK_LOADER), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]")  # ADK's loader warns about itself
+            found = loader.load_agent(folder.name)
+    except (PermissionError, ValueError) as error:
+        if not _is_raised_by_loader(error):
+            raise
+        raise _NotATargetError(not_an_agent(name, folder)) from None
+    if isinstance(found, App):
+        return found
+    if not FOLDER_NAME.fullmatch(folder.name):
+        raise _NotATargetError(not_an_agent(name, folder))
+    return App(name=folder.name, root_agent=found)
+
+
+def _is_raised_by_loader(error: BaseException) -> bool:
+    """Return True if ADK's loader itself has raised the error, and not the code that it has loaded."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__") == AgentLoader.__module__
+
+
+def _may_be_agent(folder: Path) -> bool:
+    """Return True if ADK's loader may find an agent in the folder. It takes the module ``agent`` in any form."""
+    inner = ("root_agent.yaml", "__init__.py", "agent.py", "agent")
+    return any((folder / file).exists() for file in inner) or folder.with_name(f"{folder.name}.py").is_file()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Final, TypeAlias
 
 from google.adk.agents import BaseAgent, LlmAgent
@@ -16,7 +17,7 @@ from google.adk.utils.model_name_utils import extract_model_name
 from google.adk.workflow import BaseNode, Workflow
 
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
-from stream_protocol.wire import StreamProtocolError
+from stream_protocol.wire import StreamProtocolError, check_instance
 
 Target: TypeAlias = BaseNode | App | Runner
 """An agent (or a workflow: any ADK node), an ``App``, or a ``Runner`` with services of the app's own choice."""
@@ -46,6 +47,9 @@ def as_runner(target: Target, session_service: BaseSessionService | None = None)
 
     Raises ``StreamProtocolError`` for another type, and for a ``Runner`` together with a session service.
     """
+    hint = f"give {target.__name__}.root_agent" if isinstance(target, ModuleType) else ""
+    check_instance("target", target, (BaseNode, App, Runner), "an ADK agent, App or Runner", hint=hint)
+    check_session_service(session_service)
     match target:
         case Runner():
             if session_service is not None:
@@ -53,9 +57,21 @@ def as_runner(target: Target, session_service: BaseSessionService | None = None)
             return target
         case App():
             return _runner(app=target, session_service=session_service)
-        case BaseNode():
-            return _runner(node=target, session_service=session_service)
-    raise StreamProtocolError(f"Expected an ADK agent, App or Runner, not {type(target).__name__}.")
+    return _runner(node=target, session_service=session_service)
+
+
+def check_session_service(service: object) -> None:
+    """Raises ``InvalidArgumentError`` unless this is a session service or ``None``: a URI needs the class for it."""
+    hint = ""
+    if isinstance(service, str):
+        scheme, _, rest = service.partition("://")
+        made_by = {
+            "sqlite": f'SqliteSessionService("{rest.removeprefix("/")}") of google.adk.sessions.sqlite_session_service',
+            "memory": "InMemorySessionService() of google.adk.sessions",
+        }
+        hint = f"give {made_by.get(scheme, 'DatabaseSessionService(uri) of google.adk.sessions')}"
+    expected = "a session service of ADK"
+    check_instance("session_service", service, BaseSessionService, expected, or_none=True, hint=hint)
 
 
 def _runner(
@@ -90,6 +106,7 @@ def delegation_tools(root: BaseNode) -> frozenset[str]:
     Give them as ``hidden_tools`` to a converter of a live run: such a call gets its result some turns later, in another
     message. ``ChatService`` does this by itself.
     """
+    check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
     # Any class of agent may have a mode, as remote agents do; ADK looks for the attribute, too.
     return frozenset(sub.name for agent in parents for sub in agent.sub_agents if getattr(sub, "mode", None) == "task")

@@ -16,15 +16,22 @@ from google.adk.sessions import InMemorySessionService
 
 from stream_protocol._private_files import make_private_store
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
+from stream_protocol.serving.adk_runner._session_uris import (
+    failure,
+    is_in_memory,
+    names_driver,
+    sqlite_file,
+    unknown_scheme,
+    with_driver,
+    without_password,
+    wrong_form,
+)
 from stream_protocol.serving.adk_runner._threaded_reads import Closable, ThreadedReads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from google.adk.sessions import BaseSessionService
-
-ASYNC_DRIVERS: Final = (("postgres://", "postgresql+asyncpg://"), ("postgresql://", "postgresql+asyncpg://"))
-"""The usual schemes, and the asynchronous drivers that ADK needs for them."""
 
 ADK_DATABASES: Final = "google_adk.google.adk.sessions.database_session_service"
 """The logger of ADK that tells of a database that cannot be used, at each attempt."""
@@ -37,6 +44,10 @@ BETWEEN_PROBES: Final = (0.1, 0.2, 0.4, 0.8)
 only one succeeds. The others may find tables that are still empty: ADK raises ``ValueError``. So they try again."""
 
 
+class _UnknownSchemeError(Exception):
+    pass
+
+
 class SessionServiceError(Exception):
     """The service cannot be used. ``str(error)`` is one line, without the URI's password."""
 
@@ -47,24 +58,27 @@ def load_session_service(uri: str) -> BaseSessionService:
     The service is probed first, so that a server whose store does not work does not start. An SQLite file that is not
     there yet is made for its owner alone. To be called where no event loop runs. Raises ``SessionServiceError``.
     """
-    for scheme, driver in ASYNC_DRIVERS:
-        if uri.startswith(scheme):
-            uri = driver + uri.removeprefix(scheme)
-    make_private_file(uri)
+    if (problem := wrong_form(uri)) is not None:
+        raise _refusal(uri, problem)
+    address = with_driver(uri)
+    make_private_file(address)
     try:
-        with _silenced(ADK_DATABASES):
-            asyncio.run(_prepare(uri))
+        with silenced(ADK_DATABASES):
+            asyncio.run(_prepare(address))
         # A new service: connections belong to the loop that made them.
-        return ThreadedReads(partial(_make, uri)) if _is_shared_database(uri) else _make(uri)
+        return ThreadedReads(partial(_make, address)) if _is_shared_database(address) else _make(address)
+    except _UnknownSchemeError as error:
+        raise _refusal(uri, unknown_scheme(uri)) from error
     except Exception as error:
-        reason = next(iter(str(error).splitlines()), "")
-        if isinstance(error, TimeoutError):
-            reason = reason or "it does not answer"
-        raise SessionServiceError(f"cannot use {without_password(uri)}: {type(error).__name__}: {reason}") from error
+        raise _refusal(uri, failure(address, error)) from error
+
+
+def _refusal(uri: str, reason: str) -> SessionServiceError:
+    return SessionServiceError(f"cannot use {without_password(uri)}: {reason}")
 
 
 @contextmanager
-def _silenced(name: str) -> Iterator[None]:
+def silenced(name: str) -> Iterator[None]:
     """Keeps this logger silent: what it tells is raised, too."""
     logger = logging.getLogger(name)
     was, logger.disabled = logger.disabled, True
@@ -76,15 +90,15 @@ def _silenced(name: str) -> Iterator[None]:
 
 def make_private_file(uri: str) -> None:
     """Make the file of an SQLite store private: see ``make_private_store``. Does nothing for any other URI."""
-    address = urlsplit(uri)
-    if address.scheme.partition("+")[0] == "sqlite" and not is_in_memory(uri):
-        make_private_store(address.path.removeprefix("/").removeprefix("file:"))
+    if (path := sqlite_file(uri)) is not None:
+        make_private_store(path)
 
 
 async def _prepare(uri: str) -> None:
-    if _names_driver(uri):
+    if names_driver(uri):
         from sqlalchemy.exc import DBAPIError
 
+        _make(uri)  # raises for a URI or a driver that cannot be used at any time
         for seconds in BETWEEN_PROBES:
             try:
                 return await _probe(uri)
@@ -99,7 +113,9 @@ async def _probe(uri: str) -> None:
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             await service.get_session(app_name="-", user_id="-", session_id="-")
-    except sqlite3.Error:
+    except Exception as error:
+        if not isinstance(getattr(error, "orig", error), sqlite3.Error):
+            raise
         # The thread of a failed connection still calls this loop: wait for it before the loop is closed.
         for thread in set(threading.enumerate()) - threads:
             await asyncio.to_thread(thread.join, PROBE_SECONDS)
@@ -110,36 +126,17 @@ async def _probe(uri: str) -> None:
 
 
 def _make(uri: str) -> BaseSessionService:
-    if _names_driver(uri):
+    if names_driver(uri):
         from google.adk.sessions import DatabaseSessionService
 
         return DatabaseSessionService(uri)
     service = get_service_registry().create_session_service(uri)
     if service is None:
-        raise ValueError("no such kind of session service")
+        raise _UnknownSchemeError
     return MemorySessionService() if type(service) is InMemorySessionService else service
 
 
 def _is_shared_database(uri: str) -> bool:
     """Whether two services of this URI have the same rows: an SQLite database in memory is the service's own."""
     is_sqlite = urlsplit(uri).scheme.startswith("sqlite")
-    return not is_in_memory(uri) if is_sqlite else _names_driver(uri)
-
-
-def is_in_memory(uri: str) -> bool:
-    """Whether processes share nothing in the store of this URI: ``memory://``, or an SQLite without a file."""
-    address = urlsplit(uri)
-    if not address.scheme.startswith("sqlite"):
-        return address.scheme == "memory"
-    return address.path in ("", "/", "/:memory:") or "mode=memory" in address.query
-
-
-def _names_driver(uri: str) -> bool:
-    """Whether the URI names a driver of SQLAlchemy, which is an extra."""
-    return "+" in urlsplit(uri).scheme
-
-
-def without_password(uri: str) -> str:
-    """The URI without its user, password and query."""
-    scheme, separator, rest = uri.partition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}".partition("?")[0]
+    return not is_in_memory(uri) if is_sqlite else names_driver(uri)

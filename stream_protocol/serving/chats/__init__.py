@@ -17,6 +17,7 @@ from stream_protocol.serving.chats._chat_list import (
     list_chats,
     title_delta,
 )
+from stream_protocol.serving.chats._observed_sessions import ObservedSessions
 from stream_protocol.serving.chats._sessions import (
     complete_session,
     create_session,
@@ -35,6 +36,7 @@ __all__ = [
     "ChatChanges",
     "ChatListPage",
     "ListedChat",
+    "ObservedSessions",
     "artifact_content",
     "artifact_urls",
     "change_chat",

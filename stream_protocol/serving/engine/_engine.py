@@ -42,6 +42,10 @@ class RunRecord:
         return asdict(self)
 
 
+class NotRecordedError(Exception):
+    """The engine could not record a run, which was not begun then."""
+
+
 class OtherVersionError(Exception):
     """The run was begun by another version of the app's agents, or of what is kept of them."""
 

@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from stream_protocol.convert import RunLimitError
 from stream_protocol.serving.chats import is_unreachable
-from stream_protocol.serving.engine._engine import OtherVersionError, RunRecord
+from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord
 from stream_protocol.serving.engine._shown import shown_and_not_said
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import RunLogError
@@ -146,7 +146,10 @@ class LeftRuns:
             await asyncio.sleep(WAIT_SECONDS)
 
     async def execute(self, run: Run, job: Job, work: Work) -> None:
-        """Does the work of a new run, so that another worker can go on with it."""
+        """Does the work of a new run, so that another worker can go on with it.
+
+        Raises ``NotRecordedError`` if the engine cannot record the run: nothing of it was done then.
+        """
         refusal = OVERRIDDEN_TEXT if _is_overridden(job.overrides) else None
         if job.invocation_id is None:
             job = replace(job, invocation_id=new_invocation_context_id())
@@ -162,12 +165,11 @@ class LeftRuns:
         run.can_be_taken_up = True
         try:
             await self._executed(run, record, self._engine.execute(record, self._runner, run.id, held))
-        except Exception:
+        except Exception as error:
             if begun:
                 raise
-            logger.exception("A run could not be noted in the engine: it ends with its worker.")
-            run.can_be_taken_up = False
-            await work(run, job, job.events(run.abort_signal, run.request))
+            logger.exception("A request was refused: the engine could not record its run.")
+            raise NotRecordedError from error
 
     async def execute_again(self, run: Run, job: Job, record: RunRecord, sessions: ResumedSessions, work: Work) -> None:
         """Does the work of a run that another worker has left."""

@@ -3,7 +3,18 @@
 from stream_protocol.serving.errors._json_lines import Quoting
 from stream_protocol.serving.errors._log import log_error, log_to_terminal
 from stream_protocol.serving.errors._origin import own_line
-from stream_protocol.serving.errors._sentences import explain_error
-from stream_protocol.serving.errors._text import error_text
+from stream_protocol.serving.errors._sentences import explain_error, located_text
+from stream_protocol.serving.errors._text import MAX_PROBLEMS, error_text, one_line, problem_text
 
-__all__ = ["Quoting", "error_text", "explain_error", "log_error", "log_to_terminal", "own_line"]
+__all__ = [
+    "MAX_PROBLEMS",
+    "Quoting",
+    "error_text",
+    "explain_error",
+    "located_text",
+    "log_error",
+    "log_to_terminal",
+    "one_line",
+    "own_line",
+    "problem_text",
+]

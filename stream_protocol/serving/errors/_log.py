@@ -1,7 +1,7 @@
 """How errors are told in logs: one line each, the traceback at debug level; and how a process prints its logs so."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final, Literal
 
 from stream_protocol.serving.errors._json_lines import OURS, JsonLines, Quoting, is_ours
@@ -9,6 +9,7 @@ from stream_protocol.serving.errors._lost_errors import log_lost_errors
 from stream_protocol.serving.errors._sentences import explain_error
 from stream_protocol.serving.errors._text import one_line, printable, said
 from stream_protocol.serving.telemetry import ChatIdFilter
+from stream_protocol.wire import check_choice, check_flag, check_texts
 
 LINE_LIMIT: Final = 600
 """Characters of a line in the terminal."""
@@ -33,7 +34,7 @@ def log_error(logger: logging.Logger, error: BaseException) -> None:
 
 
 def log_to_terminal(
-    *, verbose: bool = False, log_format: Literal["text", "json"] = "text", whole: Iterable[str] = ()
+    *, verbose: bool = False, log_format: Literal["text", "json"] = "text", whole: Collection[str] = ()
 ) -> None:
     """Prints the process's log on stderr. For the main function of a server.
 
@@ -47,6 +48,9 @@ def log_to_terminal(
     Text: does nothing if the root logger has a handler already, so what the app itself has set up stays as it is. JSON
     takes the place of what prints there.
     """
+    check_flag("verbose", verbose)
+    check_choice("log_format", log_format, ("text", "json"))
+    check_texts("whole", whole, expected="a list of names of loggers")
     root = logging.getLogger()
     if log_format == "json":
         root.handlers[:] = [other for other in root.handlers if type(other) is not logging.StreamHandler]

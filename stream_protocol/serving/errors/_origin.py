@@ -9,6 +9,7 @@ from typing import Final
 from google.adk.agents import BaseAgent
 from google.adk.models import BaseLlm
 from google.adk.tools.base_tool import BaseTool
+from yaml import MarkedYAMLError
 
 Origin = BaseTool | BaseLlm | BaseAgent
 
@@ -19,15 +20,15 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 
 
 def find_origin(error: BaseException) -> Origin | None:
-    """The innermost tool, model or agent whose method was running.
+    """The innermost tool, model or agent whose method was running, or tool whose call was: its callbacks, its result.
 
     A tool that asks another agent is not the origin of what fails in that agent.
     """
     found: Origin | None = None
     for frame, _ in _frames(error):
-        running = frame.f_locals.get("self")
-        if isinstance(running, Origin):
-            found = running
+        known = frame.f_locals
+        running = [known.get("self"), known.get("tool") if "tool_context" in known else None]
+        found = next((one for one in running if isinstance(one, Origin)), found)
     return found
 
 
@@ -37,8 +38,25 @@ def own_line(error: BaseException) -> str | None:
     for frame, line in _frames(error):
         file = frame.f_code.co_filename
         if not file.startswith("<") and not str(Path(file).resolve()).startswith((*_LIBRARIES, _PACKAGE)):
-            found = f"{Path(file).name}, line {line}"
+            found = _place(file, line)
     return found
+
+
+def stated_problem(error: BaseException) -> tuple[str, str] | None:
+    """Return what is wrong with a file, and the place, of an error that states them apart: not Python, not YAML."""
+    match error:
+        case SyntaxError(msg=str() as problem, filename=str() as file, lineno=int() as line) if file[:1] != "<":
+            return problem, _place(file, line)
+        case MarkedYAMLError(problem=str() as problem, problem_mark=mark) if mark is not None:
+            return problem, _place(mark.name, mark.line + 1)
+    return None
+
+
+def _place(file: str, line: int) -> str:
+    """Return the file's name and the line; of a package's ``__init__.py`` also the package's name."""
+    path = Path(file)
+    name = f"{path.parent.name}/{path.name}" if path.name == "__init__.py" else path.name
+    return f"{name}, line {line}"
 
 
 def _frames(error: BaseException) -> Iterator[tuple[FrameType, int]]:

@@ -62,6 +62,16 @@ def read_answer(error: BaseException) -> ProviderAnswer | None:
     )
 
 
+def words_of(message: str) -> str:
+    """Return the words of an error that a provider's adapter gives as JSON; any other text as it is."""
+    try:
+        told = json.loads(message) if message.startswith("{") else None
+    except (ValueError, RecursionError):
+        return message
+    words = (field["message"] for field in _objects(told) if isinstance(field.get("message"), str))
+    return next(words, message)
+
+
 def _body_in(message: str) -> Any:
     try:
         return json.loads(ast.literal_eval(message)) if _BODY.match(message) else None

@@ -11,10 +11,11 @@ from typing import Final
 from google.adk.models import BaseLlm
 from google.adk.tools.base_tool import BaseTool
 
-from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, AgentRunError, RunLimitError
-from stream_protocol.serving.errors._origin import find_origin, own_line
-from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer
+from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, UNEXPLAINED, AgentRunError, RunLimitError
+from stream_protocol.serving.errors._origin import find_origin, own_line, stated_problem
+from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer, words_of
 from stream_protocol.serving.errors._text import error_text, one_line, said
+from stream_protocol.wire import check_flag, check_instance
 
 _TIMEOUTS: Final = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})
 _UNREACHABLE: Final = frozenset(
@@ -64,6 +65,8 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
     a tool or a user: give it to ``ChatService(on_error=explain_error)`` only where who chats may read them.
     ``quoting=False``: it quotes nothing, and names errors by their classes and statuses.
     """
+    check_instance("error", error, BaseException, "an exception")
+    check_flag("quoting", quoting)
     if isinstance(error, AgentRunError):
         return _explain_event(error, quoting=quoting)
     if isinstance(error, RunLimitError):
@@ -90,7 +93,7 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
 
 
 def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
-    code, message = error.code, one_line(error.message or "")
+    code, message = error.code, one_line(words_of(error.message or ""))
     if not quoting:
         code, message = code if code and _NAME.fullmatch(code) else None, ""
     told = f"{code}: {message}" if code and message else code or message
@@ -104,6 +107,8 @@ def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
         return f"The model reached its limit of tokens before it said anything ({told}): raise `max_output_tokens`."
     if code == NO_CONTENT:
         return f"The model answered nothing ({told}): try again."
+    if code in UNEXPLAINED:
+        return f"The model did not finish its answer ({message or code}): try again."
     return f"The agent reported an error: {(told or 'without a word').rstrip('.')}."
 
 
@@ -228,5 +233,16 @@ def _text(error: BaseException, *, quoting: bool) -> str:
 
 def _told(error: BaseException, *, quoting: bool) -> str:
     """What the exception says, and where in the app's code: without a full stop."""
-    text = _text(error, quoting=quoting).rstrip(".")
+    if quoting:
+        return located_text(error)
+    name = type(error).__name__
+    return f"{name} ({line})" if (line := own_line(error)) else name
+
+
+def located_text(error: BaseException) -> str:
+    """Return the exception's type, what it says, and its file and line if known: without a full stop."""
+    if (stated := stated_problem(error)) is not None:
+        problem, place = stated
+        return f"{type(error).__name__}: {one_line(problem).rstrip('.')} ({place})"
+    text = error_text(error).rstrip(".")
     return f"{text} ({line})" if (line := own_line(error)) else text

@@ -2,9 +2,11 @@
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
+
+from stream_protocol.wire import whole_words
 
 LIMIT: Final = 300
 """Characters of foreign text in a sentence."""
@@ -13,6 +15,11 @@ REMOVED: Final = "[removed]"
 """Written in place of a secret."""
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
+_RAISED: Final = re.compile(r"^\S.*", re.MULTILINE | re.DOTALL)
+"""The exception below the frames of a traceback, which are indented."""
+
+MAX_PROBLEMS: Final = 3
+"""Errors of a group, and problems of a ``ValidationError``, that a sentence has. It counts the others."""
 
 _URL: Final = re.compile(r"\w://[^\s\"'<>]+")
 _USER: Final = re.compile(r"(?<=\w)://(?:[^/@:?#]*:(?!\d+[/?#])|[^/@?#]+@)")
@@ -55,13 +62,27 @@ _SHORTEST_SECRET: Final = 8
 
 
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:
-    """The text on one line of at most ``limit`` characters, without secrets and without a traceback that is in it.
+    """Return the text on one line of at most ``limit`` characters, without secrets and tracebacks.
 
-    Control characters are escaped: see ``printable``. ``known``: words that look like a key and are none.
+    A longer text ends after a whole word. A text that is only a traceback becomes its exception.
+    Control characters are escaped: see ``printable``. ``known``: words that look like a key and are not.
     """
-    text = " ".join(text[: 20 * limit].partition(_TRACEBACK)[0].split())
-    text = printable(without_secrets(text, known=known))
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    read = whole_words(text, 20 * limit)
+    told, traceback, _ = read.partition(_TRACEBACK)
+    if traceback and not told.strip():
+        told = _raised(text[-20 * limit :])
+    line = printable(without_secrets(" ".join(told.split()), known=known))
+    if len(line) <= limit and (traceback or len(read) == len(text)):
+        return line
+    return f"{whole_words(line, limit - 1)}…"
+
+
+def _raised(traceback: str) -> str:
+    """Return the exception at the end of a printed traceback."""
+    *_, frames = traceback.split(_TRACEBACK)
+    *_, frame = frames.split('  File "')
+    found = _RAISED.search(frame.partition("\n")[2])
+    return found[0] if found else traceback
 
 
 def printable(text: str) -> str:
@@ -135,7 +156,7 @@ def _message(error: BaseException) -> str:
         case KeyError(args=(str() as text,)):  # its own text is that of `repr`
             return text if " " in text else repr(text)
         case BaseExceptionGroup():
-            return "; ".join(error_text(inner) for inner in islice(_inner(error), 3))
+            return "; ".join(error_text(inner) for inner in islice(_inner(error), MAX_PROBLEMS))
     if (problems := _validation_problems(error)) is not None:
         return problems
     return said(error)
@@ -153,13 +174,26 @@ def _inner(group: BaseExceptionGroup) -> Iterator[BaseException]:
 
 
 def _validation_problems(error: BaseException) -> str | None:
-    """What a pydantic ``ValidationError`` says, without the values that it refuses and without links."""
+    """Return what a pydantic ``ValidationError`` says, without the values that it refuses and without links."""
     if type(error).__name__ != "ValidationError" or not hasattr(error, "errors"):
         return None
     try:
         problems: list[dict[str, Any]] = error.errors()
-        where = [".".join(map(str, problem["loc"])) for problem in problems]
-        lines = [f"{place}: {problem['msg']}" for place, problem in zip(where, problems, strict=True)]
-        return f"{getattr(error, 'title', '')} {'; '.join(lines[:3])}"
+        told = [problem_text(problem) for problem in problems[:MAX_PROBLEMS]]
+        more = len(problems) - len(told)
+        told += [f"{more} more problem{'s' * (more > 1)}"] if more else []
+        return f"{getattr(error, 'title', '')}: {'; '.join(told)}".removeprefix(": ")
     except Exception:  # noqa: BLE001 - another library's class of this name
         return None
+
+
+def problem_text(problem: Mapping[str, Any]) -> str:
+    """Return one problem of a ``ValidationError``, with the name of the field if it is that of a field."""
+    place = f"`{'.'.join(map(str, problem['loc']))}`" if problem["loc"] else ""
+    match problem["type"]:
+        case "missing":
+            return f"{place} is missing"
+        case "extra_forbidden":
+            return f"{place} is not one of its fields"
+    reason = str(problem["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ").rstrip(".")
+    return f"{place}: {reason}" if place else reason

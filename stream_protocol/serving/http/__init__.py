@@ -2,17 +2,19 @@
 
 from stream_protocol.serving._limits import response_budget
 from stream_protocol.serving.http._allowed_hosts import exposure_warning, only_allowed_hosts
-from stream_protocol.serving.http._endpoints import ChatEndpoints
+from stream_protocol.serving.http._cross_origin import cross_origin_routes
+from stream_protocol.serving.http._endpoints import ChatEndpoints, no_such_chat
 from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, identify_user, local_user
 from stream_protocol.serving.http._limited_http import ServerLimits
 from stream_protocol.serving.http._metrics_page import MetricsPage
-from stream_protocol.serving.http._plain_text_errors import plain_text_errors
+from stream_protocol.serving.http._plain_text_errors import json_errors, plain_text_errors
 from stream_protocol.serving.http._request_body import RequestBodies, dropping_body_if_refused, read_small
 from stream_protocol.serving.http._response_body import response_body
-from stream_protocol.serving.http._routes import chat_routes
+from stream_protocol.serving.http._response_headers import ResponseHeaders
+from stream_protocol.serving.http._routes import chat_routes, check_route_path
 from stream_protocol.serving.http._sliced_response import whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin, trusted_origins
+from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
 from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, ending_with_terminal, run_server
 from stream_protocol.serving.http._web_app import INSPECTOR, PageInfo, Suggestion, app_around, create_app
 
@@ -26,20 +28,25 @@ __all__ = [
     "PageInfo",
     "Prepare",
     "RequestBodies",
+    "ResponseHeaders",
     "ServerLimits",
     "Suggestion",
     "UIMessageStreamResponse",
     "app_around",
     "bind_socket",
     "chat_routes",
+    "check_route_path",
     "create_app",
+    "cross_origin_routes",
     "dropping_body_if_refused",
     "ending_with_terminal",
     "exposure_warning",
     "header_user",
     "identify_user",
     "is_foreign",
+    "json_errors",
     "local_user",
+    "no_such_chat",
     "only_allowed_hosts",
     "plain_text_errors",
     "read_small",
@@ -47,6 +54,5 @@ __all__ = [
     "response_body",
     "response_budget",
     "run_server",
-    "trusted_origins",
     "whole_response",
 ]

@@ -9,7 +9,7 @@ headers, and does not tell what to do.
 
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
@@ -19,13 +19,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stream_protocol.serving.http._response_headers import ANSWER_HEADERS
 from stream_protocol.serving.telemetry import count_refusal
-from stream_protocol.wire import StreamProtocolError
+from stream_protocol.wire import StreamProtocolError, check_callable, check_flag, check_instance, check_texts
 
 _HOST: Final = re.compile(r"(?:(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[(?P<ipv6>[0-9a-f:.]+)\])(?::[0-9]{0,5})?")
 
 
 def only_allowed_hosts(
-    app: ASGIApp, listener: socket.socket, allowed_hosts: Iterable[str] = (), *, behind_proxy: bool = False
+    app: ASGIApp, listener: socket.socket, allowed_hosts: Collection[str] = (), *, behind_proxy: bool = False
 ) -> ASGIApp:
     """The app behind the check of host names that fits the address where it listens.
 
@@ -33,14 +33,25 @@ def only_allowed_hosts(
     to every name, or if ``allowed_hosts`` are given, to these and loopback. Raises ``StreamProtocolError`` for a name
     that is none.
     """
-    names = list(allowed_hosts)
+    check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
+    check_listener(listener)
+    check_flag("behind_proxy", behind_proxy)
+    names = list(check_texts("allowed_hosts", allowed_hosts, expected="a list of host names"))
     if names or (is_on_loopback(listener) and not behind_proxy):
         return AllowedHosts(app, names)
     return app
 
 
+def check_listener(listener: object) -> None:
+    """Raises ``InvalidArgumentError`` for anything but a socket."""
+    check_instance(
+        "listener", listener, socket.socket, "a socket that listens", hint="bind_socket(host, port) makes one"
+    )
+
+
 def is_on_loopback(listener: socket.socket) -> bool:
     """Whether only this machine reaches the socket."""
+    check_listener(listener)
     return _is_loopback_address(listener.getsockname()[0])
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from stream_protocol._origins import check_origins
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
+from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.chats import MAX_PAGE_SIZE, PAGE_SIZE, parse_changes
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
 from stream_protocol.serving.http._hooks import prepare_run, require_user
-from stream_protocol.serving.http._plain_text_errors import plain_text_errors
+from stream_protocol.serving.http._plain_text_errors import json_errors, plain_text_errors
 from stream_protocol.serving.http._request_body import (
     MAX_BODY_BYTES,
     MAX_BYTES_IN_FLIGHT,
@@ -24,13 +26,12 @@ from stream_protocol.serving.http._request_body import (
 )
 from stream_protocol.serving.http._sliced_response import JSON_HEADERS, SlicedResponse, history_json, whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin, trusted_origins
+from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
 from stream_protocol.serving.run_logs import RunReader
-from stream_protocol.serving.telemetry import note_chat
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.serving.telemetry import count_refusal, note_chat
+from stream_protocol.wire import ChatRequestError, check_callable, check_instance, check_seconds, check_text
 
 if TYPE_CHECKING:
-    from stream_protocol.serving._service import ChatService
     from stream_protocol.serving.http._hooks import Prepare
 
 MAX_CHANGES_BYTES: Final = 16 * 1024
@@ -43,15 +44,24 @@ P = ParamSpec("P")
 
 
 def _answers_errors(
-    method: Callable[Concatenate[ChatEndpoints, P], Awaitable[Response]],
+    method: Callable[Concatenate[ChatEndpoints, P], Awaitable[Response]], *, as_json: bool = False
 ) -> Callable[Concatenate[ChatEndpoints, P], Coroutine[Any, Any, Response]]:
-    """Answers the method's errors in plain text, with what the service's ``on_error`` says of them."""
+    """Answers the method's errors in plain text or JSON, with what the service's ``on_error`` says of them."""
+    answering = json_errors if as_json else plain_text_errors
 
     @wraps(method)
     async def answer(self: ChatEndpoints, /, *args: P.args, **kwargs: P.kwargs) -> Response:
-        return await plain_text_errors(method, self._service.error_text)(self, *args, **kwargs)
+        return await answering(method, self._service.error_text)(self, *args, **kwargs)
 
     return answer
+
+
+_answers_errors_as_json = partial(_answers_errors, as_json=True)
+
+
+def no_such_chat() -> Response:
+    """Returns the answer for a chat that does not exist: new, deleted and foreign chats get the same one."""
+    return JSONResponse({"messages": [], "error": "There is no such chat."}, 404)
 
 
 class ChatEndpoints:
@@ -65,14 +75,15 @@ class ChatEndpoints:
     ``max_bytes_in_flight``: the memory that the bodies of all requests may take while they are read and planned; what
     does not fit is refused (503, or 429 if one user takes more than half).
     ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
-    ``allow_origins``: origins of pages on other sites that may use the endpoint (``https://app.example``, or ``*``); of
-    others, what changes something is refused (403): ``respond``, ``stop``, ``update`` and ``delete``. That a browser
-    shows such a page the answer is up to the app's ``CORSMiddleware``.
+    ``allow_origins``: origins of pages on other sites that may change something: ``respond``, ``stop``, ``update`` and
+    ``delete`` refuse others (403). Such as ``https://app.example``, or ``*`` for all. The routes are the app's, and so
+    are the browser's preflights and the headers of CORS: add ``CORSMiddleware`` with the same origins.
 
     No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
-    shows. Any other failure is logged, and the response is a 500 with the text of the
-    service's ``on_error``, by default a masked one. An empty ``user_id`` is refused (401), and so is what a user sends
-    beyond the limits of the service (429): see ``ServiceLimits``.
+    shows. It is plain text, but ``{"error": …}`` of ``history``, ``chats`` and ``update``, which answer JSON. Any other
+    failure is logged, and the response is a 500 with the text of the service's ``on_error``, by default a masked one.
+    An empty ``user_id`` is refused (401), and so is what a user sends beyond the limits of the service (429): see
+    ``ServiceLimits``. The constructor raises ``StreamProtocolError`` for a wrong value.
     """
 
     def __init__(
@@ -84,10 +95,12 @@ class ChatEndpoints:
         keep_alive: float | None = KEEP_ALIVE,
         allow_origins: Sequence[str] = (),
     ) -> None:
+        check_instance("service", service, ChatService, "a ChatService", hint="ChatService(agent) makes one")
+        check_seconds("keep_alive", keep_alive, or_none=True)
         self._service = service
         self._bodies = RequestBodies(max_body_bytes, max_bytes_in_flight)
         self._keep_alive = keep_alive
-        self._trusted_origins = trusted_origins(allow_origins)
+        self._trusted_origins = check_origins("allow_origins", allow_origins)
 
     @_answers_errors
     async def respond(
@@ -105,6 +118,9 @@ class ChatEndpoints:
         ``artifact_path``: the path before ``/{chat_id}/artifacts/{name}`` if the app has a route for ``artifact``: the
         agent's files go as links there. ``None``: they go as bytes.
         """
+        if not isinstance(overrides, RunOverrides):
+            check_callable("overrides", overrides, ("request", "chat_request"), expected="a RunOverrides or a function")
+        check_text("artifact_path", artifact_path, or_none=True)
         await self._admit_change(request, user_id)
         async with self._bodies.read_chat_request(request, user_id) as chat_request:
             note_chat(user_id, chat_request.id)
@@ -127,23 +143,26 @@ class ChatEndpoints:
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
 
-    @_answers_errors
+    @_answers_errors_as_json
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """``{"messages": […]}``: a chat as its page had it; 404 if this user has no such chat.
+        """``{"messages": […]}``: a chat as its page had it. If this user has no such chat, 404 with no messages and
+        ``error``: a chat is new until something is said in it.
 
         ``artifact_path`` as for ``respond``.
         """
+        check_text("artifact_path", artifact_path, or_none=True)
         await self._admit(request, user_id, chat_id)
         base = artifact_base(request, artifact_path)
         with self._service.hold_memory(user_id) as memory:
             messages = await self._service.history(chat_id, user_id=user_id, artifact_base=base, memory=memory)
             if messages is None:
-                raise ChatRequestError("There is no such chat.", status=404)
+                count_refusal("not_found")
+                return no_such_chat()
             return SlicedResponse(history_json(messages), memory=memory.handed_over(), headers=JSON_HEADERS)
 
-    @_answers_errors
+    @_answers_errors_as_json
     async def chats(self, request: Request, *, user_id: str) -> Response:
         """``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor"}``: the user's chats, newest
         first.
@@ -163,7 +182,7 @@ class ChatEndpoints:
         content = orjson.dumps({"chats": page.chats, "nextCursor": page.next_cursor})
         return whole_response(content, self._service.hold_memory(user_id), JSON_HEADERS)
 
-    @_answers_errors
+    @_answers_errors_as_json
     async def update(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Changes the title of a chat, or archives it; also while a run goes on. The body is ``{"title", "archived"}``,
         each optional; a title that is ``null`` gives the chat its own again.
@@ -195,6 +214,7 @@ class ChatEndpoints:
 
     async def _admit_change(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
         """Refuses what an unknown page of another site sends, and else as ``_admit``. Its body is read then."""
+        _check_request(request)
         async with dropping_body_if_refused(request):
             require_trusted_origin(request, self._trusted_origins)
         await self._admit(request, user_id, chat_id, counted=counted)
@@ -204,9 +224,10 @@ class ChatEndpoints:
 
         ``counted=False``: for a stop. A user whose requests are used up can stop what runs.
         """
-        note_chat(user_id, chat_id)
+        _check_request(request)
         async with dropping_body_if_refused(request):
             require_user(user_id)
+            note_chat(user_id, chat_id)
             if counted:
                 self._service.count_request(user_id, foreign=is_foreign(request, self._trusted_origins))
 
@@ -214,6 +235,10 @@ class ChatEndpoints:
         if isinstance(events, RunReader):
             events.memory = self._service.hold_memory(user_id)
         return UIMessageStreamResponse(events, keep_alive=self._keep_alive)
+
+
+def _check_request(request: object) -> None:
+    check_instance("request", request, Request, "a Request of Starlette or FastAPI")
 
 
 def _parse_version(text: str | None) -> int | None:

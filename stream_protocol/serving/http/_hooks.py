@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from starlette.requests import Request
 
 from stream_protocol.serving._overrides import RunOverrides
-from stream_protocol.wire import ChatRequest, ChatRequestError
+from stream_protocol.wire import ChatRequest, ChatRequestError, check_header_name, check_instance, check_text
 
 LOCAL_USER: Final = "local"
 
@@ -40,8 +40,10 @@ def header_user(name: str) -> Identify:
     """Makes an ``identify`` that reads the user's id from a header, which a proxy sets after it has signed the user in.
 
     Use it only where all requests come through that proxy, and the proxy removes this header from what clients send. A
-    request without the header, or with it twice (from the client and from the proxy), gets 401.
+    request without the header, or with it twice (from the client and from the proxy), gets 401. Raises
+    ``StreamProtocolError`` for a name that no header has.
     """
+    check_header_name("name", name)
 
     def identify(request: Request) -> str:
         # Only the blanks of HTTP: each byte is a character here, and the last one of "à" would be a blank to Python.
@@ -54,16 +56,20 @@ def header_user(name: str) -> Identify:
 
 
 async def identify_user(identify: Identify, request: Request) -> str:
-    """Returns the user's id. Raises ``ChatRequestError`` (401) for one that ``require_user`` refuses."""
-    user_id = identify(request)
-    user_id = await user_id if inspect.isawaitable(user_id) else user_id
+    """Returns the user's id. Raises as ``require_user``."""
+    found = identify(request)
+    user_id = await found if inspect.isawaitable(found) else found
+    if user_id is not None:
+        check_text("identify(request)", user_id, expected="the user's id as text")
     require_user(user_id)
     return user_id
 
 
 def require_user(user_id: str) -> None:
     """Raises ``ChatRequestError`` (401) for an empty id: all users without an id would share their chats. So for one
-    that no session store is sure to keep."""
+    that no session store is sure to keep. Raises ``StreamProtocolError`` for an id that is not text."""
+    if user_id is not None:
+        check_text("user_id", user_id)
     if not user_id:
         raise ChatRequestError("Sign in first.", status=401)
     if len(user_id) > MAX_USER_ID_LENGTH:
@@ -77,4 +83,6 @@ async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_
     if isinstance(overrides, RunOverrides):
         return overrides
     prepared = overrides(request, chat_request)
-    return await prepared if inspect.isawaitable(prepared) else prepared
+    prepared = await prepared if inspect.isawaitable(prepared) else prepared
+    check_instance("prepare(request, chat_request)", prepared, RunOverrides, "a RunOverrides")
+    return prepared

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from stream_protocol.serving.http._strict_connection import StrictConnection
 from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
+from stream_protocol.wire import check_count, check_seconds
 
 READ_BYTES: Final = 4 * 1024
 """Bytes that are parsed in one go. asyncio reads 256 KiB."""
@@ -70,7 +71,7 @@ class RareWarning:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerLimits:
-    """What the clients of ``run_server`` may take."""
+    """What the clients of ``run_server`` may take. Raises ``StreamProtocolError`` for a value that is not positive."""
 
     connections: int = 1000
     """The most that are open at once; fewer if the process may open fewer files. One more closes the connection that
@@ -86,6 +87,13 @@ class ServerLimits:
     write_seconds: float = 60.0
     """A client that reads nothing of what waits for it is cut off, after as long as nginx's ``send_timeout``. A stream
     that is read never is, however long it lasts."""
+
+    def __post_init__(self) -> None:
+        check_count("connections", self.connections)
+        check_seconds("head_seconds", self.head_seconds)
+        check_seconds("body_seconds", self.body_seconds)
+        check_count("body_bytes_per_second", self.body_bytes_per_second, minimum=0)
+        check_seconds("write_seconds", self.write_seconds)
 
 
 class _InPieces(asyncio.BufferedProtocol):

@@ -1,22 +1,22 @@
-"""Turns refusals and failures of an endpoint into plain text. ``useChat`` shows the text of an error response.
+"""Turns refusals and failures of an endpoint into a response: plain text, which ``useChat`` shows, or JSON.
 
 No browser renders what an endpoint answers: see ``_response_headers``.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from typing import ParamSpec
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from stream_protocol.convert import DEFAULT_ERROR_TEXT
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, add_headers
 from stream_protocol.serving.telemetry import count_refusal
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, argument_error, check_callable
 
 logger = logging.getLogger(__name__)
 
@@ -35,20 +35,42 @@ def plain_text_errors(
 
     An ``HTTPException`` is left to the app: only the app's own hooks raise it.
     """
+    return _answering_errors(endpoint, error_text, PlainTextResponse)
+
+
+def json_errors(
+    endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
+) -> Callable[P, Awaitable[Response]]:
+    """``plain_text_errors`` for an endpoint that answers JSON: its errors are ``{"error": …}``."""
+    return _answering_errors(endpoint, error_text, _json_error)
+
+
+def _json_error(text: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"error": text}, status, headers)
+
+
+def _answering_errors(
+    endpoint: Callable[P, Awaitable[Response]],
+    error_text: Callable[[BaseException], str],
+    error_response: Callable[..., Response],
+) -> Callable[P, Awaitable[Response]]:
+    check_callable("error_text", error_text, ("error",), plain=True)
+    if not callable(endpoint):
+        raise argument_error("endpoint", "an async function", endpoint)
 
     async def respond(*args: P.args, **kwargs: P.kwargs) -> Response:
         try:
             return await endpoint(*args, **kwargs)
         except ChatRequestError as refusal:
             count_refusal(refusal.reason)
-            return PlainTextResponse(str(refusal), refusal.status, refusal.headers)
+            return error_response(str(refusal), refusal.status, refusal.headers)
         except HTTPException:
             raise
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
         except Exception as error:  # noqa: BLE001 - answered inside CORS, where a page of another origin can read it
             log_error(logger, error)
-            return PlainTextResponse(error_text(error), 500)
+            return error_response(error_text(error), 500)
 
     @wraps(endpoint)
     async def answer(*args: P.args, **kwargs: P.kwargs) -> Response:

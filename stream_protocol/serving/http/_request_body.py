@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from stream_protocol.serving._byte_budget import ByteBudget
-from stream_protocol.wire import WAY_OUT, ChatRequest, ChatRequestError, parse_chat_request_in_slices
+from stream_protocol.wire import WAY_OUT, ChatRequest, ChatRequestError, check_count, parse_chat_request_in_slices
 
 MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
 """The most bytes of a refused body that are read: a video that somebody attached by mistake."""
@@ -42,6 +42,8 @@ class RequestBodies:
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:
+        check_count("max_body_bytes", max_body_bytes)
+        check_count("max_bytes_in_flight", max_bytes_in_flight)
         self._max_body_bytes = max_body_bytes
         self._in_flight = ByteBudget(max_bytes_in_flight, of_user=_too_much_of_user, of_all=_too_much)
         self._turn = asyncio.Lock()

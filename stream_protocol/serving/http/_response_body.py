@@ -6,14 +6,21 @@ from collections.abc import AsyncGenerator
 import anyio
 from starlette.types import ASGIApp, Message
 
+from stream_protocol.wire import check_callable
 
-async def response_body(response: ASGIApp) -> AsyncGenerator[bytes]:
-    """Yields the body of a Starlette response, piece by piece, as it is sent.
+
+def response_body(response: ASGIApp) -> AsyncGenerator[bytes]:
+    """Returns the body of a Starlette response, piece by piece, as it is sent.
 
     The response runs in a task of its own, with nothing read ahead. Closing the iterator counts as a disconnect. Raises
     ``ConnectionError`` if the response ends before its body is complete: let it close the connection, so that the
     client knows.
     """
+    check_callable("response", response, ("scope", "receive", "send"), expected="a response of Starlette")
+    return _body(response)
+
+
+async def _body(response: ASGIApp) -> AsyncGenerator[bytes]:
     writer, reader = anyio.create_memory_object_stream[bytes](0)
     is_complete = False
 

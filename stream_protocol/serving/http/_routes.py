@@ -1,21 +1,36 @@
 """The chat endpoint as Starlette routes, for any Starlette or FastAPI app."""
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from stream_protocol._origins import check_origins
 from stream_protocol.serving._overrides import NO_OVERRIDES
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.adk_runner import Target
+from stream_protocol.serving.http._cross_origin import cross_origin_routes
 from stream_protocol.serving.http._endpoints import ChatEndpoints
 from stream_protocol.serving.http._hooks import Identify, Prepare, identify_user, local_user
-from stream_protocol.serving.http._plain_text_errors import plain_text_errors
+from stream_protocol.serving.http._plain_text_errors import json_errors, plain_text_errors
 from stream_protocol.serving.http._request_body import MAX_BODY_BYTES, MAX_BYTES_IN_FLIGHT, dropping_body_if_refused
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE
 from stream_protocol.serving.telemetry import ObservedRoute
+from stream_protocol.wire import check_callable, check_pattern
+
+JSON_ROUTES: Final = frozenset({"chat_history", "chats", "update_chat"})
+"""The names of the routes whose errors are JSON, as all that they answer."""
+
+_PATH: Final = re.compile(r"(?:/[^/\\\s?#%]+)+")
+
+
+def check_route_path(name: str, path: object) -> None:
+    """Raises ``InvalidArgumentError`` unless this can be the path of the chat endpoint."""
+    check_pattern(name, path, _PATH, 'a path with a slash first and none last, such as "/api/chat"')
 
 
 def chat_routes(
@@ -48,14 +63,20 @@ def chat_routes(
     does not fit is refused (503, or 429 if one user takes more than half); a body of up to 64 KiB is never.
     ``keep_alive``: seconds of silence in a stream before a comment is sent, since proxies cut silent connections;
     ``None`` for never.
-    ``allow_origins``: origins of pages on other sites that may use the endpoint (``https://app.example``, or ``*``);
-    what others send is refused (403) if it changes something. Pages of the same site (another port or subdomain) may.
-    That a browser shows such a page the answer is up to the
-    app's ``CORSMiddleware``.
+    ``allow_origins``: origins of other pages that may use the endpoint: scheme, host and port, such as
+    ``https://app.example``, or ``*`` for all. The routes answer the browser's preflights, and their responses have the
+    headers of CORS. Pages of an origin that is named may send the user's cookies, too. What unnamed pages of other
+    sites send is refused (403) if it changes something.
 
-    A refused request gets a 4xx and one short plain sentence, which the page shows. A failure after the stream has
+    Raises ``StreamProtocolError`` for a wrong value.
+
+    A refused request gets a 4xx and one short plain sentence, which the page shows: as plain text, or as
+    ``{"error": …}`` where the route answers JSON. A failure after the stream has
     begun is one masked ``error`` chunk in the stream.
     """
+    check_route_path("path", path)
+    check_callable("identify", identify, ("request",))
+    check_callable("prepare", prepare, ("request", "chat_request"), or_none=True)
     service = target if isinstance(target, ChatService) else ChatService(target)
     endpoints = ChatEndpoints(
         service,
@@ -98,16 +119,17 @@ def chat_routes(
             return JSONResponse({"status": "unavailable", "missing": missing}, status_code=503)
         return JSONResponse({"status": "ok"})
 
-    def route(method: str, path: str, name: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> BaseRoute:
+    def route(method: str, path: str, name: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> Route:
         async def identified(request: Request) -> Response:
             async with dropping_body_if_refused(request):
                 user_id = await identify_user(identify, request)
             return await endpoint(request, user_id)
 
-        answered = plain_text_errors(identified, service.error_text)
+        answering = json_errors if name in JSON_ROUTES else plain_text_errors
+        answered = answering(identified, service.error_text)
         return Route(path, answered, methods=[method], name=name, middleware=[Middleware(ObservedRoute, route=path)])
 
-    return [
+    routes = [
         route("POST", path, "chat", respond),
         route("GET", path + "/{chat_id}", "chat_history", history),
         route("GET", path + "s", "chats", chats),
@@ -119,6 +141,7 @@ def chat_routes(
         Route("/healthz", plain_text_errors(_healthz), methods=["GET"], name="healthz"),
         Route("/readyz", plain_text_errors(readyz), methods=["GET"], name="readyz"),
     ]
+    return cross_origin_routes(routes, check_origins("allow_origins", allow_origins))
 
 
 def _chat_id(request: Request) -> str:

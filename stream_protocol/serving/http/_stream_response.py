@@ -20,8 +20,11 @@ from stream_protocol.wire import (
     AnyChunk,
     ChatRequestError,
     SseSink,
-    StreamProtocolError,
+    check_iterable,
+    check_mapping,
+    check_seconds,
     encode_sse,
+    shown,
 )
 
 logger = logging.getLogger(__name__)
@@ -31,6 +34,9 @@ KEEP_ALIVE = 15.0
 
 UNCOUNTED_SECONDS: Final = 10.0
 """How long a client may read a response after its end before its memory counts. Nearly all have read it by then."""
+
+
+OF_EVENTS: Final = "`stream_sse(events)` makes them of the events of a run"
 
 
 class UIMessageStreamResponse(Response):
@@ -44,7 +50,7 @@ class UIMessageStreamResponse(Response):
     ``keep_alive``: seconds of silence before a comment is sent; ``None`` for never.
     ``headers``: more headers, which win over the defaults.
 
-    Raises ``StreamProtocolError`` for a ``keep_alive`` that is not positive.
+    Raises ``TypeError`` for a content that is not asynchronous, and ``StreamProtocolError`` for other wrong values.
     """
 
     def __init__(
@@ -54,8 +60,9 @@ class UIMessageStreamResponse(Response):
         keep_alive: float | None = KEEP_ALIVE,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        if keep_alive is not None and not keep_alive > 0:
-            raise StreamProtocolError("`keep_alive` must be positive, or None.")
+        check_iterable("UIMessageStreamResponse", content, "bytes or chunks", is_async=True, otherwise=OF_EVENTS)
+        check_seconds("keep_alive", keep_alive, or_none=True)
+        check_mapping("headers", headers, of_texts=True, or_none=True)
         self.content = content
         self.keep_alive = keep_alive
         self.status_code = 200
@@ -126,6 +133,7 @@ async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[b
             if isinstance(item, bytes):
                 yield item
             else:
+                _check_chunk(item)
                 chunks = True
                 yield encode_sse(item)
     except Exception:
@@ -140,3 +148,8 @@ async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[b
             await iterator.aclose()
     if chunks:
         yield SSE_DONE
+
+
+def _check_chunk(item: object) -> None:
+    if not isinstance(item, dict):
+        raise TypeError(f"`UIMessageStreamResponse` sends bytes or chunks, not {shown(item)}: {OF_EVENTS}.")

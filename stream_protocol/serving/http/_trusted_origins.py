@@ -6,21 +6,10 @@ where the page is from. Only requests that change something are checked: of what
 nothing.
 """
 
-from collections.abc import Iterable
-from typing import Final
-
 from starlette.requests import Request
 
+from stream_protocol._origins import ANY_ORIGIN
 from stream_protocol.wire import ChatRequestError
-
-ANY_ORIGIN: Final = "*"
-
-_DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
-
-
-def trusted_origins(origins: Iterable[str]) -> frozenset[str]:
-    """The origins as browsers write them: in lower case, without a default port and a slash at the end."""
-    return frozenset(map(_as_sent, origins))
 
 
 def is_foreign(request: Request, trusted: frozenset[str]) -> bool:
@@ -43,9 +32,3 @@ def require_trusted_origin(request: Request, trusted: frozenset[str]) -> None:
             "--cors-origin.",
             status=403,
         )
-
-
-def _as_sent(origin: str) -> str:
-    origin = origin.strip().lower().removesuffix("/")
-    scheme = origin.partition(":")[0]
-    return origin.removesuffix(_DEFAULT_PORTS.get(scheme, ""))

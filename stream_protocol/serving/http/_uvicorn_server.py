@@ -18,13 +18,24 @@ from typing import Any, Final, Protocol
 import uvicorn
 from starlette.types import ASGIApp
 
+from stream_protocol.serving.http._allowed_hosts import check_listener
 from stream_protocol.serving.http._limited_http import WARNING_SECONDS, RareWarning, ServerLimits, limited_http
+from stream_protocol.wire import (
+    check_callable,
+    check_count,
+    check_instance,
+    check_interface,
+    check_seconds,
+    check_text,
+)
 
 if sys.platform != "win32":
     import resource
 
 BACKLOG = 100
 """Connections that may wait to be accepted: asyncio's own default. asyncio accepts as many in one go."""
+
+MAX_PORT = 65535
 
 OTHER_FILES = 50
 """Files that the process opens beside its connections: stores, connections to Redis and to models."""
@@ -124,6 +135,10 @@ BROKEN_OFF: Final = "ASGI callable returned without completing response."
 """uvicorn's error for a response that has no end."""
 
 
+CANCELLED: Final = "CancelledError"
+"""The end of the traceback that Starlette reports when a second signal ends the server: what it waited for is over."""
+
+
 class RareRecords(logging.Filter):
     """Lets each sentence of uvicorn's pass at most once in ``WARNING_SECONDS``; tracebacks pass always.
 
@@ -139,7 +154,7 @@ class RareRecords(logging.Filter):
         """Whether the record is logged."""
         if record.exc_info:
             return True
-        if record.msg == BROKEN_OFF:
+        if record.msg == BROKEN_OFF or str(record.msg).rstrip().endswith(CANCELLED):
             return False
         is_due = record.created >= self._not_before.get(record.msg, 0.0)
         if is_due:
@@ -153,12 +168,15 @@ class AddressError(OSError):
 
 def bind_socket(host: str, port: int) -> socket.socket:
     """Returns a listening socket; port 0 takes a free port. Raises ``AddressError``."""
+    check_text("host", host, empty=False, expected="an address or a host name")
+    check_count("port", port, minimum=0, maximum=MAX_PORT)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (")[0]  # Python appends the address again
-        raise AddressError(f"cannot listen on {host}:{port}: {reason}") from error
+        offer = "; --port 0 takes a free port" if error.errno == errno.EADDRINUSE else ""
+        raise AddressError(f"cannot listen on {host}:{port}: {reason}{offer}") from error
     # Its connections inherit it. asyncio sets it only where the socket names its protocol, which this one does not:
     # without it each chunk but the first waits until the client has acknowledged the one before, some 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -190,6 +208,13 @@ def run_server(
     ``drain``: seconds that runs go on after SIGTERM, while no new ones begin. SIGINT, SIGHUP, and any second
     signal, end them.
     """
+    check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
+    check_interface("service", service, StreamingService, "a ChatService")
+    check_listener(listener)
+    check_callable("announce", announce, ("url",), plain=True)
+    check_instance("limits", limits, ServerLimits, "a ServerLimits", or_none=True)
+    check_callable("before_accepting", before_accepting, (), or_none=True)
+    check_seconds("drain", drain, zero=True)
     limits = limits or ServerLimits()
     limits = replace(limits, connections=connections_within_files(limits.connections))
     config = uvicorn.Config(

@@ -1,6 +1,6 @@
 """A complete app around the chat endpoint: the page, CORS, headers for browsers, and a shutdown that stops the runs."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final, NotRequired, TypedDict
@@ -8,29 +8,27 @@ from typing import Final, NotRequired, TypedDict
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 import stream_protocol
+from stream_protocol._origins import check_origins
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.adk_runner import Target, model_names
+from stream_protocol.serving.http._cross_origin import CrossOrigin
 from stream_protocol.serving.http._hooks import Identify, Prepare, local_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, PAGE_HEADERS, ResponseHeaders
 from stream_protocol.serving.http._routes import chat_routes
-from stream_protocol.serving.http._trusted_origins import ANY_ORIGIN, trusted_origins
+from stream_protocol.wire import InvalidArgumentError, argument_error, check_flag, shown
 
 PAGE: Final = Path(stream_protocol.__file__).parent / "page"
 """The folder of the built page. It may be missing in a copy of the repository."""
 
 INSPECTOR: Final = "inspector"
 """The name of the Inspector's first route: the page of an app that has it offers the panel."""
-
-STREAM_HEADER: Final = "x-vercel-ai-ui-message-stream"
-"""Names the protocol of a response. CORS must expose it, or a page of another origin does not see it."""
 
 
 class Suggestion(TypedDict):
@@ -60,13 +58,16 @@ def create_app(
     """An ASGI app with the chat endpoint and, at ``/``, the built-in page.
 
     ``identify``, ``prepare``: as in ``chat_routes``.
-    ``allow_origins``: origins of other pages that may use the endpoint (``https://app.example``, or ``*``); those that
-    are named may send the user's cookies, too.
+    ``allow_origins``: as in ``chat_routes``.
     ``page``: whether the page is there. No other site may frame it, and it loads nothing from elsewhere.
     ``suggestions``: what the page offers to say first, as words or as ``{"title": …, "prompt": …}``.
 
+    Raises ``StreamProtocolError`` for a wrong value.
+
     When the server shuts down, the runs are stopped; the app waits for them some seconds.
     """
+    check_flag("page", page)
+    _check_suggestions(suggestions)
     service = target if isinstance(target, ChatService) else ChatService(target)
 
     @asynccontextmanager
@@ -88,8 +89,12 @@ def app_around(
     allow_origins: Sequence[str],
     page: PageInfo | None,
 ) -> Starlette:
-    """An app of these routes, with the page (unless ``page`` is ``None``) and CORS for ``allow_origins``."""
-    cors = [_cors(trusted_origins(allow_origins))] if allow_origins else []
+    """An app of these routes, with the page (unless ``page`` is ``None``) and CORS for ``allow_origins``.
+
+    CORS is the app's, and not only the routes': a page of another origin reads why a path was not found.
+    """
+    origins = check_origins("allow_origins", allow_origins)
+    cors = [Middleware(CrossOrigin, origins=origins)] if origins else []
     return Starlette(
         routes=[*routes, _page_info_route(page), _page_route()] if page is not None else routes,
         middleware=cors,
@@ -98,16 +103,15 @@ def app_around(
     )
 
 
-def _cors(origins: Collection[str]) -> Middleware:
-    return Middleware(
-        CORSMiddleware,
-        allow_origins=list(origins),
-        allow_credentials=ANY_ORIGIN not in origins,
-        allow_methods=["*"],
-        allow_headers=["*"],
-        expose_headers=[STREAM_HEADER, "retry-after"],
-        max_age=3600,
-    )
+def _check_suggestions(suggestions: object) -> None:
+    expected = "a list of texts, or of dictionaries with a `prompt` and a `title`"
+    if not isinstance(suggestions, Sequence) or isinstance(suggestions, str | bytes):
+        raise argument_error("suggestions", expected, suggestions)
+    for suggestion in suggestions:
+        words = suggestion if isinstance(suggestion, Mapping) else {"prompt": suggestion}
+        is_known = "prompt" in words and words.keys() <= {"title", "prompt"}
+        if not is_known or not all(isinstance(text, str) for text in words.values()):
+            raise InvalidArgumentError(f"`suggestions` must be {expected}: {shown(suggestion)} in it is neither.")
 
 
 def _page_info_route(info: PageInfo) -> BaseRoute:

@@ -16,7 +16,7 @@ from weakref import ref
 
 from stream_protocol.serving._byte_budget import ByteShare
 from stream_protocol.serving.telemetry import active_readers, count_cut_reader
-from stream_protocol.wire import JoinedStream, StreamProtocolError
+from stream_protocol.wire import JoinedStream, check_callable, check_count, check_instance
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ START: Final = b'data: {"type":"start"'
 class LogBounds:
     """How large the log of one response may become, and how many may read it. Sizes are bytes.
 
-    Raises ``StreamProtocolError`` for a ``max_readers`` below 1.
+    Raises ``StreamProtocolError`` for other values than whole numbers: from 0, and for ``max_readers`` from 1.
     """
 
     coalesce_above: int = 2**20
@@ -51,8 +51,15 @@ class LogBounds:
     to a server."""
 
     def __post_init__(self) -> None:
-        if self.max_readers < 1:
-            raise StreamProtocolError("`max_readers` must be 1 or more.")
+        check_count("coalesce_above", self.coalesce_above, minimum=0)
+        check_count("max_size", self.max_size, minimum=0)
+        check_count("max_backlog", self.max_backlog, minimum=0)
+        check_count("max_readers", self.max_readers)
+
+
+def check_bounds(bounds: object) -> None:
+    """Raises ``InvalidArgumentError`` unless these are the bounds of a log, or ``None``."""
+    check_instance("bounds", bounds, LogBounds, "a LogBounds", or_none=True)
 
 
 class EventBuffer:
@@ -65,6 +72,8 @@ class EventBuffer:
     """
 
     def __init__(self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] | None = None) -> None:
+        check_bounds(bounds)
+        check_callable("on_readers", on_readers, ("count",), plain=True, or_none=True)
         self._bounds = bounds or LogBounds()
         self.on_readers = on_readers
         self._past = b""
@@ -177,10 +186,12 @@ class EventBuffer:
         """Reads all events from the first on until the log is closed. A piece is one event, or several in up to
         ``PIECE_BYTES``.
 
-        ``rebuild``: for a page that has nothing of the message: ``past`` comes after the first event, ``start``.
+        ``rebuild``: for a page that has nothing of the message: ``past`` comes after the first event, ``start``. A
+        reader that is made before the first event gets the events as they were appended, whenever it begins to read.
         """
         cursor = _Cursor()
-        return RunReader(self._read(cursor, rebuild=rebuild), cursor.cut_off, partial(_kept_bytes, ref(self)))
+        stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
+        return RunReader(stream, cursor.cut_off, partial(_kept_bytes, ref(self)))
 
     async def changed(self, position: int) -> None:
         """Waits until there are more events than ``position``, or the log is closed."""
@@ -201,12 +212,12 @@ class EventBuffer:
             if future in self._waiting:
                 self._waiting.remove(future)
 
-    async def _read(self, cursor: "_Cursor", *, rebuild: bool) -> AsyncGenerator[bytes]:
+    async def _read(self, cursor: "_Cursor", *, rebuild: bool, late: bool) -> AsyncGenerator[bytes]:
         self._enter(cursor)
         try:
             if rebuild and not self.count:
                 await self.changed(0)
-            if self.count:
+            if self.count and (late or rebuild or self._joined_count):
                 async for piece in self._read_joined(cursor, self._past if rebuild else b""):
                     yield piece
             while not cursor.cut_off.is_set():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.wire import StreamProtocolError
+from stream_protocol.wire import StreamProtocolError, check_seconds, check_text
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
@@ -25,6 +25,9 @@ def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
     where no event loop runs. Raises ``RunLogError`` if the store cannot be written to, ``StreamProtocolError`` for an
     unusable URL or prefix, and ``ImportError`` if an extra is not installed.
     """
+    check_text("url", url, expected="a URL")
+    check_text("prefix", prefix, or_none=True)
+    check_seconds("lease", lease)
     asyncio.run(_probe(_make(url, prefix, lease)))
     return _make(url, prefix, lease)  # a new one: connections belong to the loop that made them
 

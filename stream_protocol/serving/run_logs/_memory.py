@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._event_buffer import LogBounds
+from stream_protocol.serving.run_logs._event_buffer import LogBounds, check_bounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class MemoryRunLog:
     """
 
     def __init__(self, bounds: LogBounds | None = None) -> None:
+        check_bounds(bounds)
         self.bounds = bounds or LogBounds()
         self.recovers = False
         self._leases: dict[str, _MemoryLease] = {}

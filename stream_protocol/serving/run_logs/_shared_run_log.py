@@ -6,17 +6,16 @@ import asyncio
 import logging
 from contextlib import suppress
 from contextvars import Context
-from math import inf
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
-from stream_protocol.serving.run_logs._event_buffer import LogBounds
+from stream_protocol.serving.run_logs._event_buffer import LogBounds, check_bounds
 from stream_protocol.serving.run_logs._follower import Follower, written_events
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
 from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, OtherRunError, RunIdentity
-from stream_protocol.wire import StreamProtocolError
+from stream_protocol.wire import check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -47,6 +46,7 @@ class SharedRunLog:
     """Keeps responses in ``store`` while they are written: every worker can resume and stop every run."""
 
     def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None) -> None:
+        check_bounds(bounds)
         self.bounds = bounds or LogBounds()
         self.recovers = False
         self._times = times
@@ -237,8 +237,8 @@ class SharedRunLog:
 
 def lease_times(lease: float, expiry: float) -> LeaseTimes:
     """The times of a run log's leases, from its options. Raises ``StreamProtocolError`` unless they are positive."""
-    if not (0 < lease < inf and 0 < expiry < inf):
-        raise StreamProtocolError("`lease` and `expiry` must be positive numbers of seconds.")
+    check_seconds("lease", lease)
+    check_seconds("expiry", expiry)
     return LeaseTimes(lease=lease, log_retention=expiry)
 
 

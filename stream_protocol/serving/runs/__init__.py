@@ -8,12 +8,13 @@ from stream_protocol.serving.runs._active_runs import (
     busy_refusal,
     chat_key,
     closing_refusal,
+    stopped_refusal,
     unreachable_refusal,
 )
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.serving.runs._late_response import late_response, refusal_as_events
 from stream_protocol.serving.runs._loop_guard import with_error, without_loop
-from stream_protocol.serving.runs._run import RUN_TIMEOUT, Run, RunLimits
+from stream_protocol.serving.runs._run import RUN_TIMEOUT, LeaseLostError, Run, RunLimits
 from stream_protocol.serving.runs._worker_check import warn_of_other_workers
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ActiveRuns",
     "ChatKey",
     "Job",
+    "LeaseLostError",
     "Run",
     "RunLimits",
     "busy_refusal",
@@ -30,6 +32,7 @@ __all__ = [
     "closing_refusal",
     "late_response",
     "refusal_as_events",
+    "stopped_refusal",
     "unreachable_refusal",
     "warn_of_other_workers",
     "with_error",

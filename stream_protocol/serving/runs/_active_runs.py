@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._run import Run, RunLimits
 from stream_protocol.serving.telemetry import observed_resume
-from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_id
+from stream_protocol.wire import ChatRequestError, check_text, parse_chat_id
 
 if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext
@@ -41,6 +41,7 @@ RETRY_AFTER: Final = 2
 
 def chat_key(user_id: str, chat_id: str) -> ChatKey:
     """The key of a user's chat. Raises ``ChatRequestError`` (400) for an id that no chat can have, as for a body's."""
+    check_text("user_id", user_id)
     return user_id, parse_chat_id(chat_id)
 
 
@@ -61,6 +62,11 @@ def unreachable_refusal(store: str) -> ChatRequestError:
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
 
 
+def stopped_refusal() -> ChatRequestError:
+    """The refusal of a request whose run was stopped before it had stored what the request says."""
+    return ChatRequestError("The chat was stopped before this was stored. Send it again.", status=409)
+
+
 def _not_ended_refusal() -> ChatRequestError:
     text = "The last answer of this chat has not stopped yet. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="still_stopping")
@@ -79,9 +85,8 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
 class ActiveRuns:
     """The runs of this worker, by chat; and through the run log those of other workers.
 
-    ``stopping_wait``: seconds that a request waits for a run that is stopping. Raises ``StreamProtocolError`` unless it
-    is 0 or more. ``chat_exists``: whether this deployment's session store has a chat. Methods raise
-    ``ChatRequestError`` (503) if the run log cannot be reached.
+    ``stopping_wait``: seconds that a request waits for a run that is stopping. ``chat_exists``: whether this
+    deployment's session store has a chat. Methods raise ``ChatRequestError`` (503) if the run log cannot be reached.
     """
 
     def __init__(
@@ -91,8 +96,6 @@ class ActiveRuns:
         stopping_wait: float,
         chat_exists: Callable[[ChatKey], Awaitable[bool]],
     ) -> None:
-        if not stopping_wait >= 0:  # refuses NaN, too
-            raise StreamProtocolError("`stopping_wait` must be 0 or more seconds.")
         self._app_name = app_name
         self._run_log = run_log
         self._stopping_wait = stopping_wait

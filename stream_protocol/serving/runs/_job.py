@@ -5,7 +5,8 @@ It gives the run its ADK events and the beginning of its response, and knows the
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import dataclass, replace
@@ -16,20 +17,24 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
-from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
-from stream_protocol.convert.calls import NO_IDS, CallIds
-from stream_protocol.serving.adk_runner import announces_user_message, with_cheap_telemetry
-from stream_protocol.serving.chats import title_delta
+from stream_protocol.convert import USER, ConverterOptions, Settings, sse_conversion
+from stream_protocol.convert.calls import NO_IDS, CallIds, raising_calls
+from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.adk_runner import RunPlugin, announces_user_message, with_cheap_telemetry, with_plugin
+from stream_protocol.serving.chats import WITHOUT_EVENTS, ObservedSessions, find_session, title_delta
 from stream_protocol.serving.runs._run import StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
     Transcript,
+    denial_events,
     responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
+    tool_failure_events,
     transcript_to_messages,
 )
+from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.wire import encode_sse
 from stream_protocol.wire.client import message_to_chunks
 
@@ -38,11 +43,17 @@ if TYPE_CHECKING:
 
     from google.adk.runners import Runner
     from google.adk.sessions import Session
-    from google.genai import types
 
     from stream_protocol.serving._overrides import RunOverrides
     from stream_protocol.serving._recorder_protocol import TurnRecorder
+    from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
+
+logger = logging.getLogger(__name__)
+
+
+class StoppedBeforeStoredError(Exception):
+    """A run was stopped before the answers that it was given are stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +69,9 @@ class Job:
     run_config: RunConfig
     options: ConverterOptions
     recorder: TurnRecorder
+    on_stored: Callable[[Sequence[CallAnswer]], None]
+    """Called when the session has the user's message, or the first answers, with the answers that hold from then on:
+    all of the turn, or only the denials of a run that was stopped before."""
     invocation_id: str | None = None
     """What ADK shall call the invocation of new words; ``None``: ADK names it."""
 
@@ -65,6 +79,11 @@ class Job:
     def transcript(self) -> Transcript:
         """The conversation before the run."""
         return Transcript(self.session.events)
+
+    @property
+    def answers(self) -> tuple[CallAnswer, ...]:
+        """The answers of the turn that its run is given."""
+        return self.turn.answers if isinstance(self.turn, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
         """The same turn, run by another runner for the same sessions."""
@@ -103,34 +122,49 @@ class Job:
         """Runs the agent and yields ADK's events. ``request``: the fingerprint of the request, which they keep.
 
         The user's own event is the first. It has the invocation id, from which the message gets its id. So the message
-        has its id before the model says anything. Words are stored even if the run was stopped before it began. Answers
-        are not: they would run nothing, so their calls stay open.
+        has its id before the model says anything. A message is stored even if the run was stopped before it began. Of
+        answers only the denials are: the others would run nothing, so their calls stay open.
         """
         # A copy: `messages_before_response` and `complete_session` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        for run_input in run_inputs(self.turn, request):
-            if abort_signal.is_set() and isinstance(self.turn, AnsweredCalls):
-                return
-            for event in run_input.before:
+        inputs = run_inputs(self.turn, request)
+        for number, run_input in enumerate(inputs):
+            if number:  # ADK has appended to the session since
+                session = await find_session(self.runner, session.user_id, session.id) or session
+            with suppress(StoppedBeforeStoredError):
+                if not self._is_stopped(abort_signal):
+                    for event in run_input.before:
+                        yield await self.runner.session_service.append_event(session, event)
+                    async with aclosing(self._run(run_input, session, abort_signal, request)) as events:
+                        async for event in events:
+                            yield event
+                    continue
+            left = [answer for each in inputs[number:] for answer in each.answers]
+            for event in denial_events(left, self.turn.reasons, request):
                 yield await self.runner.session_service.append_event(session, event)
-            async with aclosing(self._run(run_input.content, session, abort_signal, request)) as events:
-                async for event in events:
-                    yield event
+            self.on_stored([answer for answer in left if answer.is_denial])
+            return
 
     async def _run(
-        self, content: types.Content, session: Session, abort_signal: asyncio.Event, request: str
+        self, run_input: RunInput, session: Session, abort_signal: asyncio.Event, request: str
     ) -> AsyncGenerator[Event]:
+        content = run_input.content
         invocation_id = self._announced_invocation()
+        complete: list[Event] = []
         if invocation_id is not None:
-            yield Event(author="user", invocation_id=invocation_id, content=content)
+            complete.append(Event(author="user", invocation_id=invocation_id, content=content))
+            yield complete[0]
             if self._needs_event():
                 opening = Event(author="user", invocation_id=invocation_id)
                 await self.runner.session_service.append_event(session, opening)
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
         named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
-        events = self.runner.run_async(
+        plugin = RunPlugin()
+        # Answers are stored whole or not at all: not only those in `before`.
+        observed = self._observed_runner(request, None if run_input.before else abort_signal)
+        events = with_plugin(observed, plugin).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,
@@ -140,9 +174,70 @@ class Job:
             yield_user_message=True,
             abort_signal=abort_signal,
         )
-        async with aclosing(events):
-            async for event in events:
+        failure: Exception | None = None
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    if not event.partial:
+                        complete.append(event)
+                    yield event
+        except Exception as error:  # noqa: BLE001 - whatever the agent raises; raised again below
+            failure = error
+        if complete and not abort_signal.is_set():  # else tools may have failed because the run was stopped
+            for event in await self._store_tool_failures(plugin, [*session.events, *complete], failure):
                 yield event
+        if failure is not None:
+            raise failure
+
+    async def _store_tool_failures(
+        self, plugin: RunPlugin, events: Sequence[Event], failure: Exception | None
+    ) -> list[Event]:
+        """Appends errors for the calls whose tools raised and that nothing has answered, and returns these events.
+
+        ``events``: of the session, the run's last. ``failure``: what the run raised. If the store fails, the page is
+        told all the same.
+        """
+        call_ids = plugin.raised_in(events[-1].invocation_id) | (raising_calls(failure) if failure else frozenset())
+        if not call_ids:
+            return []
+        missing = await long_work(
+            lambda: tool_failure_events(Transcript(events), call_ids, run_failed=failure is not None), events=events
+        )
+        try:
+            key = (self.session.user_id, self.session.id)
+            if missing and (session := await find_session(self.runner, *key, config=WITHOUT_EVENTS)) is not None:
+                return [await self.runner.session_service.append_event(session, event) for event in missing]
+        except Exception:
+            logger.exception("That a tool failed could not be stored.")
+        return missing
+
+    def _observed_runner(self, request: str, abort_signal: asyncio.Event | None) -> Runner:
+        """The runner, which reports when it has stored the user's message or the answers that it was given.
+
+        ``abort_signal``: set before that, it makes the runner fail with ``StoppedBeforeStoredError``.
+        """
+        refusing = False
+
+        def is_input(event: Event) -> bool:
+            return event.author == USER and EventMetadata.of(event).request == request
+
+        def before_storing(event: Event) -> None:
+            nonlocal refusing
+            refusing = refusing or (abort_signal is not None and is_input(event) and self._is_stopped(abort_signal))
+            if refusing:  # ADK would also store that it closes the calls which wait
+                raise StoppedBeforeStoredError
+
+        def stored(event: Event) -> None:
+            if is_input(event):
+                self.on_stored(self.answers)
+
+        observed = copy(self.runner)
+        observed.session_service = ObservedSessions(self.runner.session_service, before_storing, stored)
+        return observed
+
+    def _is_stopped(self, abort_signal: asyncio.Event) -> bool:
+        """Whether nothing of the turn but denials is stored any more."""
+        return abort_signal.is_set() and isinstance(self.turn, AnsweredCalls)
 
     def _announced_invocation(self) -> str | None:
         """Returns the invocation id to give to ADK if ADK does not yield the user's event first; else ``None``."""

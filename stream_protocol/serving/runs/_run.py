@@ -24,9 +24,9 @@ from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecor
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._loop_guard import without_loop
-from stream_protocol.serving.telemetry import RunObserver, lease_losses
+from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
-from stream_protocol.wire import SSE_DONE, StreamProtocolError
+from stream_protocol.wire import SSE_DONE
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -76,10 +76,7 @@ class LeaseLostError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """How long a run may go on, and how much it may say; ``None`` is without limit.
-
-    Raises ``StreamProtocolError`` for negative times, and for a ``run_timeout`` of 0.
-    """
+    """How long a run may go on, and how much it may say; ``None`` is without limit."""
 
     disconnect_grace: float | None = None
     """Seconds that a run goes on without a reader; 0 stops it as soon as the last one leaves."""
@@ -88,17 +85,12 @@ class RunLimits:
     max_chunks: int | None = None
     """Chunks of the response. After that it ends in an error."""
 
-    def __post_init__(self) -> None:
-        if self.disconnect_grace is not None and not self.disconnect_grace >= 0:  # refuses NaN, too
-            raise StreamProtocolError("`disconnect_grace` must be 0 or more seconds, or None.")
-        if self.run_timeout is not None and not self.run_timeout > 0:
-            raise StreamProtocolError("`run_timeout` must be a positive number of seconds, or None.")
-
 
 class Run:
     """One run, from the request that claims the chat to the last event that ADK yields.
 
-    The order: ``claim``; ``open`` and ``run_agent`` if the request is accepted; ``release`` in any case.
+    The order: ``claim``; ``run_agent`` if the request can be run, and ``open`` as soon as what it says is stored;
+    ``release`` in any case.
 
     ``log``: the SSE events of the response. A ``RunLog`` lets other requests read it. ``chat_was_busy``: whether
     another run held the chat when the request came.
@@ -126,6 +118,9 @@ class Run:
         self.observer = RunObserver()
         self.can_be_taken_up = False
         """Whether another worker could go on with the run."""
+        self.opened = asyncio.Event()
+        """Set when the request is accepted: what it says is stored."""
+        self._given_up = False
         self._left = False
         self._task: asyncio.Task[object] | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -146,18 +141,29 @@ class Run:
         self.id = self._lease.run_id
 
     def open(self) -> None:
-        """Lets other requests read the response: the request was accepted."""
-        self._lease.open()
+        """Lets other requests read the response: the request was accepted. Later calls do nothing."""
+        if not self.is_open:
+            self.opened.set()
+            self._lease.open()
+            if not self.log.closed:
+                self._wait_for_reader()
+
+    def give_up(self) -> None:
+        """Stops a run whose request is refused. A run that has not begun yet stores nothing."""
+        self._given_up = True
+        self.stop()
 
     def release(self) -> None:
         """Frees the chat. Called once.
 
-        Run, lease and log refer to each other no more, so a response is freed with its run. A garbage collection
+        Run, lease, log and job refer to each other no more, so a response is freed with its run. A garbage collection
         would come late: it counts objects, and a response of many MB is a few.
         """
         self._released = True
+        self._cancel_timers()
         self._lease.release()
         del self._lease
+        self._response_factory = _empty_response
         self.log.on_readers = None
 
     async def run_agent(
@@ -168,7 +174,7 @@ class Run:
         A run that was stopped before has written its response. It reads the events all the same: ADK stores what the
         user said, and ends.
         """
-        if not await self.holds_lease():
+        if self._given_up or not await self.holds_lease():
             return
         self._response_factory = response_factory
         self._recorder = recorder if isinstance(recorder, NoRecorder) else FailsafeRecorder(recorder)
@@ -176,8 +182,6 @@ class Run:
         if self.log.closed:
             self._stop_agent()
         self._start_timer("time", self._limits.run_timeout, self._expire)
-        if self._limits.disconnect_grace is not None and not self.log.readers:
-            self._start_timer("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self._stop_unread)
         try:
             await self._read(events)
             self._end(self._finish)
@@ -186,8 +190,12 @@ class Run:
         finally:
             if not self._left:
                 self.stop()  # if this task was cancelled, the response is still open
-            for timer in self._timers.values():
-                timer.cancel()
+            self._cancel_timers()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the request was accepted."""
+        return self.opened.is_set()
 
     @property
     def was_left(self) -> bool:
@@ -222,6 +230,11 @@ class Run:
         self._end(partial(_fail, self.observer.error))
         self.abort_signal.set()
         self._cancel()
+
+    def _wait_for_reader(self) -> None:
+        """Stops the run if nobody reads it: its first reader is the HTTP response of its request."""
+        if self._limits.disconnect_grace is not None and not self.log.readers:
+            self._start_timer("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self._stop_unread)
 
     def _count_readers(self, readers: int) -> None:
         if readers:
@@ -292,10 +305,14 @@ class Run:
             return
         try:
             response = self._ended_response(write_end)
+            self.output.failed_calls = response.failed_calls
             written = response.take()
             ending = without_loop(written, before=self.log.events(), continued=self._continued)
             self._log(ending)
             self._recorder.end(response.outcome if ending is written else "error")
+            if response.outcome == "finish" and ending is written and not self.observer.has_shown:
+                text = "The run %s of the chat %s ended without an answer: it showed nothing and reported no error."
+                logger.warning(text, self.id, current_chat())
         finally:
             self.log.append(SSE_DONE)
             self.log.close()
@@ -344,6 +361,10 @@ class Run:
         timer = self._timers.pop(name, None)
         if timer is not None:
             timer.cancel()
+
+    def _cancel_timers(self) -> None:
+        for name in [*self._timers]:
+            self._cancel_timer(name)
 
 
 def _empty_response(_invocation_id: str | None) -> StartedResponse:

@@ -12,7 +12,7 @@ from stream_protocol.serving.telemetry._instruments import (
     interrupts,
     lease_losses,
 )
-from stream_protocol.serving.telemetry._log_ids import ID_NAMES, ChatIdFilter, add_run, note_chat
+from stream_protocol.serving.telemetry._log_ids import ID_NAMES, ChatIdFilter, add_run, current_chat, note_chat
 from stream_protocol.serving.telemetry._loop_lag import LoopLag
 from stream_protocol.serving.telemetry._recording import somebody_records
 from stream_protocol.serving.telemetry._requests import ObservedRoute
@@ -28,6 +28,7 @@ __all__ = [
     "add_run",
     "count_cut_reader",
     "count_refusal",
+    "current_chat",
     "export_as_environment_says",
     "export_for_prometheus",
     "flush_exports",

@@ -43,6 +43,11 @@ def add_run(run_id: str) -> None:
     _ids.set(replace(_ids.get(), run_id=run_id))
 
 
+def current_chat() -> str:
+    """Return the id of the chat that this task is about; empty if it is about none."""
+    return _ids.get().chat_id
+
+
 @contextmanager
 def ids_of_request() -> Iterator[None]:
     """What is logged in this block is about nobody, until the request says whose it is; after it, as before."""

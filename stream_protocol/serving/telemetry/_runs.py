@@ -53,6 +53,11 @@ class RunObserver:
         self._first_chunk: float | None = None
         """Seconds until something was shown."""
 
+    @property
+    def has_shown(self) -> bool:
+        """True once the run has written something that the page shows."""
+        return self._first_chunk is not None
+
     def written(self, events: Sequence[bytes]) -> None:
         """The run has written these SSE events, a chunk each."""
         self._chunks += len(events)

@@ -11,9 +11,9 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, TypeAlias
 
-from stream_protocol.convert.calls import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL
+from stream_protocol.convert.calls import CallKind, external_kind
 from stream_protocol.session.transcript._metadata import hidden_events, moved_before
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from google.adk.events import Event
 
-_QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL)
+_Speaker: TypeAlias = "tuple[str, str, str | None]"
+"""Invocation id, author and branch of an event."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +70,18 @@ class OmissionFinder:
     """Finds the omissions while the events are read.
 
     A rewind is resolved as ADK does for the model: it takes back the first event of its invocation and all that came
-    since, earlier rewinds among them. ADK asks for an approval or a credential before it says that the call waits, but
-    makes that event first: a store that sorts by time has the question after it.
+    since, earlier rewinds among them.
+
+    ADK creates the event with the responses of a model's calls, and then its questions for approvals and credentials.
+    It yields a question first, except for one kind: if some of the calls wait for no approval, it yields their results
+    before it asks for the approvals. A store that sorts by time has each question after the responses.
     """
 
     def __init__(self) -> None:
         self._hidden: set[str] = set()
         self._moved: dict[str, list[Event]] = {}
-        self._waiting: Event | None = None
-        """The newest event, but for questions, if it says that calls wait for an answer to a question."""
+        self._waiting: dict[_Speaker, Event] = {}
+        """Speaker -> its newest event, except for questions, if that event says that calls wait for an answer."""
         self._first_events: dict[str, int] = {}
         """Invocation id -> the number of its first event."""
         self._rewinds: list[tuple[int, str]] = []
@@ -89,16 +93,26 @@ class OmissionFinder:
             self._hidden.update(hidden_events(event))
             if (before := moved_before(event)) is not None:
                 self._moved.setdefault(before, []).append(event)
-            if self._waiting is not None and _asks_for(self._waiting, event):
-                self._moved.setdefault(self._waiting.id, []).append(event)
-            else:
-                asked = event.actions.requested_tool_confirmations or event.actions.requested_auth_configs
-                self._waiting = event if asked else None
+            self._note_question(event)
             if event.invocation_id:
                 self._first_events.setdefault(event.invocation_id, number)
             if event.actions.rewind_before_invocation_id:
                 self._rewinds.append((number, event.actions.rewind_before_invocation_id))
             yield event
+
+    def _note_question(self, event: Event) -> None:
+        """Moves a question that was asked before the responses which precede it. Notes responses that wait."""
+        speaker = (event.invocation_id, event.author, event.branch)
+        kinds = {external_kind(event, call) for call in event.get_function_calls()}
+        waiting = self._waiting.get(speaker)
+        if waiting is None or kinds.isdisjoint((CallKind.APPROVAL, CallKind.CREDENTIAL)):
+            asked = event.actions.requested_tool_confirmations or event.actions.requested_auth_configs
+            if asked:
+                self._waiting[speaker] = event
+            else:
+                self._waiting.pop(speaker, None)
+        elif CallKind.CREDENTIAL in kinds or not _has_settled_responses(waiting):
+            self._moved.setdefault(waiting.id, []).append(event)
 
     def found(self) -> Omissions:
         """What is omitted, when all events have been read."""
@@ -114,11 +128,8 @@ class OmissionFinder:
                 end = first
 
 
-def _asks_for(waiting: Event, event: Event) -> bool:
-    """Whether the event asks what the calls in the other one wait for."""
-    same_agent = (event.invocation_id, event.author, event.branch) == (
-        waiting.invocation_id,
-        waiting.author,
-        waiting.branch,
-    )
-    return same_agent and any(call.name in _QUESTIONS for call in event.get_function_calls())
+def _has_settled_responses(event: Event) -> bool:
+    """Whether some of its responses belong to calls that wait for no approval. Such a response may be a credential's
+    placeholder: so ADK counts."""
+    asked = event.actions.requested_tool_confirmations
+    return any(response.id not in asked for response in event.get_function_responses())

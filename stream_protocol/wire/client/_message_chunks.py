@@ -13,7 +13,8 @@ from typing import Any, cast
 
 import orjson
 
-from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk
+from stream_protocol.wire._arguments import check_choice, check_mapping
+from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk
 from stream_protocol.wire._errors import StreamProtocolError
 from stream_protocol.wire._json_values import json_value
 from stream_protocol.wire._messages import ToolPart, UIMessage, is_tool_part, tool_name
@@ -27,7 +28,9 @@ def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[A
     closed, parts that still stream are left open. Raises ``StreamProtocolError`` for a message that is not the
     assistant's.
     """
-    if message["role"] != "assistant":
+    check_mapping("message", message)
+    check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
+    if message.get("role") != "assistant":
         raise StreamProtocolError("Only a message of the assistant can be made from chunks.")
     plain: UIMessage = json_value(message, lossy=True)
     sink = ChunkSink()

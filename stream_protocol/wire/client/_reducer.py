@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, cast
 
-from stream_protocol.wire._chunks import AiSdkVersion, AnyChunk, DataChunk
+from stream_protocol.wire._arguments import check_choice, check_flag, check_iterable, check_mapping, check_text
+from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk, DataChunk
 from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_values import json_value, to_well_formed
 from stream_protocol.wire._messages import UIMessage
@@ -37,16 +38,45 @@ def reduce_chunks(
 
     The arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client does: for a chunk that
     it refuses, for an ``error`` chunk, and if ``chunks`` is a ``parse_sse`` that raises. Its ``message`` holds what had
-    been received.
+    been received. Raises ``TypeError`` for bytes: ``parse_sse`` makes chunks of them.
     """
+    _check_chunks(chunks)
+    check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
+    check_mapping("message", message, or_none=True)
+    check_text("message_id", message_id)
+    check_flag("replay", replay)
     reducer = MessageReducer(ai_sdk=ai_sdk, message=message, message_id=message_id, replay=replay)
     try:
         for chunk in chunks:
+            _check_json(chunk)
             reducer.apply(chunk)
     except ClientStreamError as error:
         error.message = reducer.message
         raise
     return reducer.message
+
+
+_JSON_TYPES: Final = (dict, list, str, int, float, type(None))
+"""The types of JSON values. A client refuses all of these but a dictionary."""
+
+
+def _check_chunks(chunks: object) -> None:
+    """Raises ``TypeError`` for anything but an iterable of chunks, such as the bytes of a response."""
+    if isinstance(chunks, str | bytes | bytearray):
+        raise _takes_chunks(chunks)
+    check_iterable("reduce_chunks", chunks, "chunks", otherwise="collect the chunks in a list first")
+
+
+def _check_json(chunk: object) -> None:
+    """Raises ``TypeError`` for what no stream can hold, and for a whole SSE event."""
+    if not isinstance(chunk, _JSON_TYPES) or (isinstance(chunk, str) and chunk.startswith("data:")):
+        raise _takes_chunks(chunk)
+
+
+def _takes_chunks(value: object) -> TypeError:
+    is_sse = isinstance(value, str | bytes | bytearray)
+    hint = ": `parse_sse` makes chunks of the bytes of a response" if is_sse else ""
+    return TypeError(f"`reduce_chunks` takes chunks, not {type(value).__name__}{hint}.")
 
 
 _KEYS_OF_WHOLE_PART: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(

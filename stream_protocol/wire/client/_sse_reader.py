@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, cast
 
+from stream_protocol.wire._arguments import check_iterable
 from stream_protocol.wire._chunks import AnyChunk
 from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_parsing import parse_client_json
@@ -47,12 +48,25 @@ class OverlongLineError(ValueError):
         self.number = number
 
 
-def parse_sse(body: bytes | Iterable[bytes]) -> Iterator[AnyChunk]:
-    """Yields the chunks of a response body, whole or in pieces split anywhere. They are JSON, not checked any further.
+def parse_sse(body: bytes | bytearray | Iterable[bytes]) -> Iterator[AnyChunk]:
+    """Returns the chunks of a response body, whole or in pieces split anywhere. They are JSON, not checked any further.
 
-    Raises ``ClientStreamError`` (``AI_JSONParseError``) at the event that the client would die of.
+    Raises ``ClientStreamError`` (``AI_JSONParseError``) at the event that the client would die of. Raises ``TypeError``
+    for a body that is not bytes.
     """
-    for event in sse_events(split_lines([body] if isinstance(body, bytes) else body)):
+    pieces = [bytes(body)] if isinstance(body, bytes | bytearray) else body
+    _check_pieces(pieces)
+    return _chunks(pieces)
+
+
+def _check_pieces(pieces: object) -> None:
+    if isinstance(pieces, str):
+        raise TypeError("`parse_sse` takes the bytes of a response, not text: encode it as UTF-8 first.")
+    check_iterable("parse_sse", pieces, "bytes", otherwise="collect the pieces in a list first")
+
+
+def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
+    for event in sse_events(split_lines(pieces)):
         if event.data == "[DONE]" or not event.complete:
             continue
         try:

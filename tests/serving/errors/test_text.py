@@ -1,5 +1,8 @@
+import traceback
+from contextlib import suppress
+
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stream_protocol.serving.errors._text import LIMIT, error_text, one_line, printable, without_secrets
 
@@ -78,7 +81,40 @@ def test_a_text_is_one_bounded_line_without_the_traceback_in_it() -> None:
     assert len(one_line("word " * 10**6)) <= LIMIT
 
 
+@pytest.mark.parametrize("space", [" ", "\n", "\t"])
+def test_a_text_that_is_too_long_ends_after_a_whole_word(space: str) -> None:
+    words = ("It", "raised", "something", "unusual")
+    for length in range(12, 5000, 487):
+        told = one_line(space.join(words * length), LIMIT)
+        assert len(told) <= LIMIT
+        assert told.removesuffix("…").split() == [*words * LIMIT][: len(told.split())]
+        assert told.endswith("…")
+
+
+def test_of_a_text_that_is_nearly_all_space_the_end_is_not_cut_in_a_word() -> None:
+    assert one_line("a" + " " * (20 * LIMIT - 4) + "whole") == "a…"
+    assert one_line("a" + " " * (20 * LIMIT - 10) + "whole") == "a whole"
+
+
+def test_a_word_that_is_longer_than_a_line_is_cut() -> None:
+    assert one_line("漢" * 1000) == "漢" * (LIMIT - 1) + "…"
+    assert one_line("see " + "漢" * 1000) == "see " + "漢" * (LIMIT - 5) + "…"
+
+
+def test_a_text_that_is_a_traceback_alone_becomes_its_exception() -> None:
+    cause, error = OSError("full"), ValueError("no\nroom")
+    for raised in (cause, error):
+        with suppress(OSError, ValueError):
+            raise raised
+    error.__cause__ = cause
+    assert one_line("".join(traceback.format_exception(error))) == "ValueError: no room"
+    assert one_line("Traceback (most recent call last)") == "Traceback (most recent call last)"
+    assert one_line("") == ""
+
+
 class Wish(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
     days: int
 
 
@@ -90,8 +126,12 @@ class UnspeakableError(Exception):
 def test_an_error_is_its_type_and_what_it_says() -> None:
     with pytest.raises(ValidationError) as refused:
         Wish(days="hunter2")  # type: ignore[arg-type]  # what is refused
-    assert error_text(refused.value).startswith("ValidationError: Wish days: Input should be a valid integer")
+    assert error_text(refused.value).startswith("ValidationError: Wish: `days`: Input should be a valid integer")
     assert "hunter2" not in error_text(refused.value)
+    with pytest.raises(ValidationError) as incomplete:
+        Wish(day=1, week=2, month=3)  # type: ignore[call-arg]  # what is refused
+    problems = "`days` is missing; `day` is not one of its fields; `week` is not one of its fields; 1 more problem"
+    assert error_text(incomplete.value) == f"ValidationError: Wish: {problems}"
     assert error_text(KeyError("city")) == "KeyError: 'city'"
     assert error_text(KeyError("Context variable not found: `a`.")) == "KeyError: Context variable not found: `a`."
     assert error_text(TimeoutError()) == "TimeoutError"

@@ -16,6 +16,7 @@ from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import ChatService, chat_routes, create_app
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
+from tests.serving.support import why
 
 REFUSED = {
     "%20x": "The chat id must not begin or end with a space.",
@@ -74,7 +75,7 @@ async def test_an_id_that_no_chat_can_have_is_refused_alike_on_every_route(asked
         for method, rest in ROUTES:
             json = {"title": "mine"} if method == "PATCH" else None
             answer = await asked.request(method, f"/api/chat/{chat_id}{rest}", json=json)
-            assert (answer.status_code, answer.text) == (400, sentence), (method, chat_id, rest)
+            assert (answer.status_code, why(answer)) == (400, sentence), (method, chat_id, rest)
     kept = (await asked.get("/api/chats")).json()["chats"]
     assert [(chat["id"], chat["title"]) for chat in kept] == [("x", "hi")]
 
@@ -103,7 +104,7 @@ async def test_a_replay_server_refuses_it_too(tmp_path: Path) -> None:
                 ("POST", f"/__replay/{chat_id}/step"),
             ]:
                 answer = await client.request(method, path)
-                assert (answer.status_code, answer.text) == (400, sentence), (method, path)
+                assert (answer.status_code, why(answer)) == (400, sentence), (method, path)
 
 
 @pytest.mark.parametrize("name", ["a" * 10_000, "user:" + "a" * 10_000, "%00", "a%00b", "%2E%2E%2Fx", "%ED%A0%80"])

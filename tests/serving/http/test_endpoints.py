@@ -21,7 +21,7 @@ from stream_protocol.serving import ChatEndpoints, ChatService, RunOverrides, UI
 from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.serving.run_logs import EventBuffer, LogBounds
 from stream_protocol.testing import Call, ScriptedLlm, Wait
-from tests.serving.support import HANG, JSON_TYPE, chat, chunks, client, said, text
+from tests.serving.support import HANG, JSON_TYPE, chat, chunks, client, said, text, why
 
 TOO_LARGE = (
     "The request is larger than 1000 bytes: "
@@ -96,7 +96,7 @@ async def test_path_operations_answer_whom_a_dependency_names() -> None:
         assert (await http.post("/talk/c1/halt", headers=ANN)).status_code == 202
         assert (await http.get("/talk/c1", headers={"x-user": "bob"})).status_code == 404
         assert (await http.delete("/talk/c1", headers=ANN)).status_code == 204
-        assert (await http.get("/talk/c1", headers=ANN)).text == "There is no such chat."
+        assert why(await http.get("/talk/c1", headers=ANN)) == "There is no such chat."
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from google.adk.events import Event
 from starlette.types import Message
 
 from stream_protocol import AnyChunk, stream_sse
@@ -259,6 +260,22 @@ async def test_content_that_raises_ends_in_one_masked_error(caplog: pytest.LogCa
     assert response.text.endswith('data: {"type":"error","errorText":"An error occurred."}\n\ndata: [DONE]\n\n')
     assert "the secret is 42" in caplog.text
     assert caplog.records[-1].levelno == logging.ERROR
+
+
+@pytest.mark.parametrize(
+    "item", [Event(author="root"), "data: {}", None, [START]], ids=lambda item: type(item).__name__
+)
+async def test_what_is_neither_bytes_nor_a_chunk_is_a_failure_and_the_log_says_what_to_do(
+    item: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def events() -> AsyncIterator[Any]:
+        yield item
+
+    async with client(UIMessageStreamResponse(events())) as http:
+        response = await http.get("/")
+    assert response.text == 'data: {"type":"error","errorText":"An error occurred."}\n\ndata: [DONE]\n\n'
+    assert "`UIMessageStreamResponse` sends bytes or chunks, not " in caplog.text
+    assert "`stream_sse(events)` makes them of the events of a run." in caplog.text
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])

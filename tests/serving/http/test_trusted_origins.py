@@ -17,7 +17,7 @@ from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import ChatEndpoints, ChatService, chat_routes, create_app
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
-from tests.serving.support import chat, client, said
+from tests.serving.support import chat, client, said, why
 
 PAGE: Final = "https://page.example"
 CROSS_SITE: Final = {"sec-fetch-site": "cross-site", "origin": "https://evil.example"}
@@ -77,7 +77,9 @@ async def changed(app: ASGIApp, headers: Mapping[str, str]) -> list[tuple[int, s
     """What each request that changes something is answered."""
     async with client(app) as http:
         done = [await http.request(method, path, json=body, headers=headers) for method, path, body in CHANGES]
-    return [(response.status_code, response.text) for response in done]
+    return [
+        (response.status_code, why(response)) if response.is_error else (response.status_code, "") for response in done
+    ]
 
 
 @pytest.mark.parametrize("kind", ["create_app", "chat_routes", "ChatEndpoints"])
@@ -120,16 +122,6 @@ async def test_all_others_do_what_they_may(kind: str) -> None:
         await begun(app)
         answers = await changed(app, headers)
         assert (name, [status for status, _ in answers]) == (name, [200, 202, 200, 204])
-
-
-@pytest.mark.parametrize("written", ["HTTPS://Page.Example/", "https://page.example:443", " https://page.example "])
-async def test_an_origin_may_be_written_as_people_write_it(written: str) -> None:
-    app = app_of("create_app", [written])
-    headers = {"sec-fetch-site": "cross-site", "origin": PAGE}
-    async with client(app) as http:
-        answer = await http.post("/api/chat", json=chat(said("hi")), headers=headers)
-    assert answer.headers["access-control-allow-origin"] == PAGE
-    assert answer.status_code == 200
 
 
 async def test_any_origin_means_pages_that_send_no_cookies() -> None:

@@ -1,12 +1,20 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
-from stream_protocol.serving import create_app, header_user
+from stream_protocol.serving import ChatEndpoints, ChatService, create_app, header_user
 from stream_protocol.testing import ScriptedLlm
-from tests.serving.support import chat, chunks, client, said, text
+from tests.serving.support import chat, chunks, client, post, said, text, why
+
+
+def service() -> ChatService:
+    return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Never."])))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +86,7 @@ async def test_an_id_that_a_session_store_may_refuse_is_nobodys_on_every_route(u
                 ("GET", "/api/chat/c1/artifacts/a.txt"),
             )
         ]
-    assert {(answer.status_code, answer.text) for answer in answers} == {(401, sentence)}
+    assert {(answer.status_code, why(answer)) for answer in answers} == {(401, sentence)}
 
 
 @pytest.mark.parametrize(
@@ -88,3 +96,44 @@ async def test_ids_as_directories_give_them_are_users(user: str) -> None:
     app = create_app(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."])), identify=lambda request: user)
     async with client(app) as http:
         assert (await http.post("/api/chat", json=chat(said("hi")))).status_code == 200
+
+
+@pytest.mark.parametrize(("found", "shown"), [(5, "5"), (b"ann", "bytes"), (object(), "object"), (True, "True")])
+async def test_a_user_id_that_is_no_text_is_told_in_the_log(
+    found: Any, shown: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As of a database, where it is a number."""
+    app = create_app(service(), identify=lambda request: found, page=False)
+    async with client(app) as http:
+        answer = await http.get("/api/chat/c1/stream")
+    assert (answer.status_code, answer.text) == (500, "An error occurred.")
+    assert f"`identify(request)` must be the user's id as text, not {shown}." in caplog.text
+
+
+@pytest.mark.parametrize("user_id", [5, b"ann"])
+async def test_so_is_that_of_an_app_with_routes_of_its_own(user_id: Any, caplog: pytest.LogCaptureFixture) -> None:
+    endpoints = ChatEndpoints(service())
+
+    async def resume(request: Request) -> Response:
+        return await endpoints.resume(request, "c1", user_id=user_id)
+
+    async with client(Starlette(routes=[Route("/", resume)])) as http:
+        assert (await http.get("/")).status_code == 500
+    assert "`user_id` must be text, not " in caplog.text
+
+
+async def test_nobody_is_refused_however_the_app_says_so() -> None:
+    answers: Iterator[Any] = iter(["", None])
+    app = create_app(service(), identify=lambda request: next(answers), page=False)
+    for _ in range(2):
+        async with client(app) as http:
+            assert (await http.get("/api/chat/c1/stream")).status_code == 401
+
+
+@pytest.mark.parametrize("prepared", [{"state_delta": {}}, None, "fast"])
+async def test_what_prepare_returns_is_told_in_the_log_if_it_is_none(
+    prepared: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = create_app(service(), prepare=lambda request, asked: prepared, page=False)
+    assert (await post(app, chat(said("hi")))).status_code == 500
+    assert "`prepare(request, chat_request)` must be a RunOverrides, not " in caplog.text

@@ -134,7 +134,7 @@ async def test_who_may_not_make_the_tables_is_told_in_one_line_and_may_use_those
         ({"prefix": 'a";DROP'}, "The prefix in PostgreSQL must be"),
         ({"prefix": "a" * 25}, "The prefix in PostgreSQL must be"),
         ({"prefix": "1a"}, "The prefix in PostgreSQL must be"),
-        ({"lease": 0}, "`lease` and `expiry` must be positive"),
+        ({"lease": 0}, "`lease` must be a positive number of seconds"),
         ({"url": "mysql://ann@db/chats"}, "The URL of PostgreSQL must be like"),
     ],
 )

@@ -8,8 +8,15 @@ export const chatPath = (id: string) => `api/chat/${encodeURIComponent(id)}`;
 export async function loadMessages(id: string): Promise<ChatMessage[] | undefined> {
   const response = await fetch(chatPath(id));
   if (response.status === 404) return undefined;
-  if (!response.ok) throw new Error((await response.text()) || `The server answers ${response.status}.`);
+  if (!response.ok) throw await refusal(response);
   return (await response.json()).messages;
+}
+
+/** Why the server refuses a request: routes that answer JSON say it as `error`, all others as text. */
+export async function refusal(response: Response): Promise<Error> {
+  const text = await response.text();
+  const isJson = response.headers.get("content-type") === "application/json";
+  return new Error((isJson ? JSON.parse(text).error : text) || `The server answers ${response.status}.`);
 }
 
 /** `stop()` of the client only leaves the stream, as a reload does; the server is told that the run shall end. */

@@ -1,4 +1,5 @@
 import type { Entry } from "./entries";
+import { refusal } from "../chat/chat-api";
 import type { ChatMessage } from "../chat/message-types";
 
 export type Finding = {
@@ -35,7 +36,7 @@ export type Source = { id: string } | OpenedFile;
 async function ask(path: string, init?: RequestInit): Promise<Response> {
   const response = await fetch(path, init).catch(() => undefined);
   if (response === undefined) throw new Error("The server does not answer.");
-  if (!response.ok) throw new Error((await response.text()) || `The server answers ${response.status}.`);
+  if (!response.ok) throw await refusal(response);
   return response;
 }
 

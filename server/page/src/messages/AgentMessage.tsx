@@ -1,10 +1,12 @@
 import { RefreshCw } from "lucide-react";
-import { textOf } from "../chat/message-types";
+import { type ChatPart, textOf } from "../chat/message-types";
+import { Json } from "../tools/Json";
 import { Boundary } from "../ui/boundary";
 import { IconButton } from "../ui/icon-button";
 import { Actions, CopyText } from "./Actions";
 import type { MessageProps } from "./Message";
 import { Part } from "./Part";
+import { PlainText } from "./PlainText";
 import { isSource, Sources } from "./Sources";
 import { Usage } from "./Usage";
 
@@ -13,7 +15,7 @@ export function AgentMessage({ message, root, live, busy, onEdit: _, onRegenerat
     <article aria-label="Agent" className="group/message flex min-w-0 flex-col gap-3">
       <h2 className="sr-only">Agent</h2>
       {message.parts.map((part, index) => (
-        <Boundary key={index} of={part} otherwise={<p className="text-muted-foreground text-sm">A part that cannot be shown.</p>}>
+        <Boundary key={index} of={part} otherwise={<PlainPart part={part} />}>
           <Part part={part} message={message} root={root} live={live} {...answers} />
         </Boundary>
       ))}
@@ -34,4 +36,10 @@ export function AgentMessage({ message, root, live, busy, onEdit: _, onRegenerat
       )}
     </article>
   );
+}
+
+/** A part without its own look: its text, or its JSON. */
+function PlainPart({ part }: { part: ChatPart }) {
+  if (part.type === "text" || part.type === "reasoning") return <PlainText text={part.text} />;
+  return <Json value={part} label={part.type} />;
 }

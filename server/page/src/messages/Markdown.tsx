@@ -1,13 +1,18 @@
 import "katex/dist/katex.min.css";
 import { createMathPlugin } from "@streamdown/math";
-import { memo, type ReactNode, useEffect, useRef } from "react";
-import { type Components, defaultRehypePlugins, Streamdown } from "streamdown";
+import { Children, type CSSProperties, isValidElement, memo, type ReactNode, useEffect, useRef } from "react";
+import { Block, type BlockProps, type Components, defaultRehypePlugins, defaultRemarkPlugins, Streamdown } from "streamdown";
+import { Boundary } from "../ui/boundary";
 import { Elsewhere, Picture } from "./Elsewhere";
 import { code } from "./highlighter";
+import { htmlAsText } from "./html-as-text";
+import { PlainText } from "./PlainText";
 
 const COMPONENTS: Components = {
+  p: ({ children }) => <p>{children}</p>,
   a: ({ href, children }) => <Elsewhere url={href}>{children}</Elsewhere>,
   img: ({ src, alt }) => <Picture url={typeof src === "string" ? src : undefined} alt={alt} />,
+  ol: ({ start, children }) => <Numbered start={start}>{children}</Numbered>,
   li: ({ className, children }) => <Item task={className?.includes("task-list-item") ?? false}>{children}</Item>,
 };
 
@@ -16,6 +21,10 @@ const PLUGINS = { code, math: createMathPlugin() };
 /** Streamdown's own but the one that makes HTML of what a model writes as such: that stays text. */
 const { raw: _, ...SAFE } = defaultRehypePlugins;
 const REHYPE = Object.values(SAFE);
+const REMARK = [...Object.values(defaultRemarkPlugins), htmlAsText];
+
+/** While it is written, a link shows its words alone until its URL is complete. */
+const UNFINISHED = { linkMode: "text-only" } as const;
 
 const CONTROLS = { code: { copy: true, download: false }, table: false, mermaid: false } as const;
 
@@ -25,25 +34,52 @@ export const Markdown = memo(function Markdown({ text, live = false }: { text: s
   useEffect(() => (box.current ? keepInTabOrder(box.current) : undefined), []);
   return (
     <div ref={box} className="wrap-anywhere">
-      <Streamdown
-        className="markdown"
-        dir="auto"
-        components={COMPONENTS}
-        rehypePlugins={REHYPE}
-        plugins={PLUGINS}
-        controls={CONTROLS}
-        lineNumbers={false}
-        isAnimating={live}
-      >
-        {text}
-      </Streamdown>
+      <Boundary of={text} otherwise={<PlainText text={text} />}>
+        <Streamdown
+          className="markdown"
+          dir="auto"
+          BlockComponent={SafeBlock}
+          components={COMPONENTS}
+          remarkPlugins={REMARK}
+          rehypePlugins={REHYPE}
+          plugins={PLUGINS}
+          controls={CONTROLS}
+          lineNumbers={false}
+          isAnimating={live}
+          parseIncompleteMarkdown={live} // the end of a finished text is what was written: `[0, 1)` is no link
+          remend={UNFINISHED}
+        >
+          {text}
+        </Streamdown>
+      </Boundary>
     </div>
   );
 });
 
+/** A paragraph, a list or a fence. If drawing it fails, it is shown as it was written, and the others are drawn. */
+function SafeBlock({ dir, ...block }: BlockProps) {
+  return (
+    <div dir={dir}>
+      <Boundary of={block.content} otherwise={<PlainText text={block.content} />}>
+        <Block {...block} />
+      </Boundary>
+    </div>
+  );
+}
+
+/** A numbered list, with as much room as its last number needs. */
+function Numbered({ start = 1, children }: { start?: number | undefined; children: ReactNode }) {
+  const last = start + Children.toArray(children).filter(isValidElement).length - 1;
+  return (
+    <ol start={start} className="list-decimal" style={{ "--digits": String(last).length } as CSSProperties}>
+      {children}
+    </ol>
+  );
+}
+
 /** The words of a task are the name of its box. */
 function Item({ task, children }: { task: boolean; children: ReactNode }) {
-  if (!task) return <li className="py-0.5 [&>p]:inline">{children}</li>;
+  if (!task) return <li className="py-0.5">{children}</li>;
   return (
     <li className="list-none py-0.5">
       <label>{children}</label>

@@ -1,7 +1,9 @@
 import { memo } from "react";
-import type { ChatMessage } from "../chat/message-types";
+import { type ChatMessage, textOf } from "../chat/message-types";
 import type { Answers } from "../tools/ToolCard";
+import { Boundary } from "../ui/boundary";
 import { AgentMessage } from "./AgentMessage";
+import { PlainText } from "./PlainText";
 import { UserMessage } from "./UserMessage";
 
 export type MessageProps = Answers & {
@@ -17,5 +19,10 @@ export type MessageProps = Answers & {
 };
 
 export const Message = memo(function Message(props: MessageProps) {
-  return props.message.role === "user" ? <UserMessage {...props} /> : <AgentMessage {...props} />;
+  const { message } = props;
+  return (
+    <Boundary of={message} otherwise={<PlainText text={textOf(message)} />}>
+      {message.role === "user" ? <UserMessage {...props} /> : <AgentMessage {...props} />}
+    </Boundary>
+  );
 });

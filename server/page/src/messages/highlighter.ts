@@ -32,11 +32,19 @@ export const code: CodeHighlighterPlugin = {
   getSupportedLanguages: () => lowlight.listLanguages(),
   supportsLanguage: (language) => lowlight.registered(language),
   getThemes: () => ["page", "page"],
-  highlight({ code, language }) {
-    const { children } = lowlight.highlight(language, code);
-    return { tokens: linesOf(children.flatMap((child) => tokensOf(child))) };
-  },
+  highlight: ({ code, language }) => ({ tokens: linesOf(coloured(code, language)) }),
 };
+
+/** Code in one colour where its language is unknown, or where colouring it fails: Streamdown asks for any language. */
+function coloured(code: string, language: string): Token[] {
+  if (!lowlight.registered(language)) return [{ content: code }];
+  try {
+    return lowlight.highlight(language, code).children.flatMap((child) => tokensOf(child));
+  } catch (error) {
+    console.error(`Code in ${language} is shown without colours:`, error);
+    return [{ content: code }];
+  }
+}
 
 /** The innermost scope that has a colour gives it. */
 function tokensOf(node: RootContent | ElementContent, color?: string): Token[] {

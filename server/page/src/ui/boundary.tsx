@@ -2,8 +2,8 @@ import { Component, type ReactNode } from "react";
 
 type BoundaryProps = { of: unknown; otherwise: ReactNode; children: ReactNode };
 
-/** `otherwise`, where drawing the children throws: what has another shape than its renderer's takes nothing else along.
- * With another `of` they are tried again. */
+/** Shows `otherwise` while drawing the children throws, so that a failure takes nothing else along. Another `of` tries
+ * the children again. */
 export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
   override state = { failed: false };
 

@@ -17,7 +17,7 @@ from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
 from stream_protocol.serving.run_logs.postgres import _statements as statements
-from stream_protocol.wire import StreamProtocolError
+from stream_protocol.wire import StreamProtocolError, check_text
 
 try:
     import asyncpg
@@ -87,6 +87,8 @@ class Connections:
         on_message: Callable[[str], None],
         on_gap: Callable[[], None],
     ) -> None:
+        check_text("url", url, expected="a URL")
+        check_text("prefix", prefix)
         if not _PREFIX.fullmatch(prefix):
             raise StreamProtocolError(
                 f"The prefix in PostgreSQL must be 1 to {MAX_PREFIX_LENGTH} of these: a to z, _ and, but first, digits"

@@ -28,7 +28,7 @@ from stream_protocol.serving.run_logs._run_store import (
     chat_key,
 )
 from stream_protocol.serving.run_logs.redis import _scripts as scripts
-from stream_protocol.wire import StreamProtocolError
+from stream_protocol.wire import StreamProtocolError, check_instance, check_text
 
 try:
     from redis.asyncio import Redis
@@ -114,6 +114,8 @@ class RedisStore:
     """
 
     def __init__(self, server: str | Client, *, prefix: str, patience: float, times: LeaseTimes) -> None:
+        check_instance("server", server, (str, Redis, RedisCluster), "a URL or a client of redis.asyncio")
+        check_text("prefix", prefix)
         if not _PREFIX.fullmatch(prefix):
             raise StreamProtocolError(
                 f"The prefix in Redis must be 1 to {MAX_PREFIX_LENGTH} of these: ASCII letters, digits, and . _ : / @ -"

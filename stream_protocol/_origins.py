@@ -1,0 +1,76 @@
+"""Checks the origins that an app allows. An origin that no browser sends would never match."""
+
+import re
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final
+from urllib.parse import urlsplit
+
+from stream_protocol.wire import InvalidArgumentError, argument_error, check_texts, shown
+
+ANY_ORIGIN: Final = "*"
+
+UNKNOWN_ORIGIN: Final = "null"
+"""The origin of a page in a sandboxed frame, or in a file."""
+
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*")
+_HOST: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_OF_SOCKETS: Final = {"ws": "http", "wss": "https"}
+"""Schemes of sockets -> those of the pages that open them."""
+
+_ON_THIS_MACHINE: Final = re.compile(r"(?i)localhost(?![\w.-])|[\d.]+(?::|/|\Z)|\[")
+"""The beginning of a host whose pages are usually served without TLS."""
+
+
+def check_origins(name: str, origins: object) -> frozenset[str]:
+    """Returns the origins. ``name``: the option, for errors.
+
+    Raises ``InvalidArgumentError`` for an origin that no browser sends. The error says what browsers send instead.
+    """
+    if isinstance(origins, str):
+        raise argument_error(name, "a list of origins", origins, f"write [{shown(_as_sent(origins) or origins)}]")
+    checked = frozenset(check_texts(name, origins, expected="a list of origins"))
+    for origin in sorted(checked):
+        sent = _as_sent(origin)
+        if sent is None:
+            raise InvalidArgumentError(f"`{name}` has {shown(origin)}, which is not an origin: {_way_out(origin)}.")
+        if sent != origin:
+            raise InvalidArgumentError(f"`{name}` has {shown(origin)}, which no browser sends: write {shown(sent)}.")
+    return checked
+
+
+def _way_out(origin: str) -> str:
+    if ANY_ORIGIN in origin:
+        return 'name each host, or write "*" for all'
+    if not origin.isascii():
+        return 'write the host in ASCII as browsers send it, such as "https://xn--bcher-kva.example"'
+    return 'write scheme, host and port, such as "https://app.example" or "http://localhost:3000"'
+
+
+def _as_sent(written: str) -> str | None:
+    """Returns the origin that a browser sends for this text; ``None`` if there is none."""
+    text = written.strip()
+    if text == ANY_ORIGIN or text.lower() == UNKNOWN_ORIGIN:
+        return text.lower()
+    if "://" not in text:
+        text = text.lstrip("/")
+        text = f"{'http' if _ON_THIS_MACHINE.match(text) else 'https'}://{text}"
+    try:
+        address = urlsplit(text)
+        scheme = _OF_SOCKETS.get(address.scheme, address.scheme)
+        host, port = _host_as_sent(address.hostname or ""), address.port
+    except ValueError:  # of a port or an address
+        return None
+    if host is None or not _SCHEME.fullmatch(scheme) or address.netloc.endswith(":"):
+        return None
+    return f"{scheme}://{host}" if port in (None, _DEFAULT_PORTS.get(scheme)) else f"{scheme}://{host}:{port}"
+
+
+def _host_as_sent(host: str) -> str | None:
+    """Returns the host as a browser writes it; ``None`` for a wrong name. Raises ``ValueError`` for a wrong address."""
+    if ":" in host:
+        address = IPv6Address(host)
+        return None if address.scope_id else f"[{address.compressed}]"
+    if not _HOST.fullmatch(host):
+        return None
+    return str(IPv4Address(host)) if host.rpartition(".")[2].isdigit() else host

@@ -1,0 +1,47 @@
+"""Loading the TARGET of a command. A module of its own, since importing it loads ADK."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Final
+
+from stream_protocol.cli._program import refuse
+from stream_protocol.recording import RecordingError, load_recording
+from stream_protocol.recording.read import is_expectation
+from stream_protocol.serving.adk_runner import Target, TargetError, load_target
+
+MAX_FILES: Final = 10
+"""Files of a folder that are looked at for a recording."""
+
+
+def load_or_refuse(target: str, command: str) -> Target:
+    """Load the agent, App or Runner. Ends the process with exit code 2 if it cannot be loaded.
+
+    ``command``: the command line in which another target is offered, with ``{}`` in its place.
+    """
+    try:
+        return load_target(target)
+    except TargetError as error:
+        text = str(error)
+        if error.example is not None:
+            text = f"{text} Try: adk-ui-stream {command.format(shlex.quote(error.example))}"
+        elif not error.can_be_mended and _has_recording(Path(target)):
+            text = f"{text} Recordings are in it. Try: adk-ui-stream serve --replay {shlex.quote(target)}"
+        refuse(text, can_be_mended=error.can_be_mended)
+
+
+def _has_recording(path: Path) -> bool:
+    """Return True for a recording, and for a folder that has one among its first files."""
+    files = [path] if path.is_file() else sorted(path.glob("*.json*"))[:MAX_FILES]
+    return any(map(_is_recording, files))
+
+
+def _is_recording(file: Path) -> bool:
+    if is_expectation(file):
+        return False
+    try:
+        load_recording(file)
+    except (OSError, RecordingError):
+        return False
+    return True

@@ -1,1 +1,0 @@
-export{o as Mermaid}from"./index-CZxjm447.js";

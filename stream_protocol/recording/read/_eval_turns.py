@@ -1,0 +1,56 @@
+"""The turns of an eval case, whatever the form of the case, as records of ADK events."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final
+
+from stream_protocol.recording.read._parsing import event_time, field
+from stream_protocol.recording.read._records import EventRecord
+from stream_protocol.recording.read._restored_marks import mark_questions
+
+AGENT: Final = "agent"
+"""The author of events that have none in the file."""
+
+
+@dataclass(frozen=True)
+class EvalTurn:
+    """One turn of an eval case."""
+
+    events: list[dict[str, Any]]
+    """Its events: at least author and content. An empty author stands for an agent."""
+    invocation_id: str | None = None
+    at: Any = None
+    """When it began, in seconds since 1970, for events without a time."""
+
+
+def as_content(value: Any, *, role: str = "model") -> Any:
+    """The content that people write as a content, as a text, or as a list of texts and parts; ``None`` for nothing."""
+    if isinstance(value, dict):
+        if isinstance(parts := value.get("parts"), list):
+            return {"role": role, **value, "parts": list(map(_as_part, parts))}
+        return (
+            {"role": role, "parts": [_as_part(value["text"])]} if isinstance(value.get("text"), str) else value or None
+        )
+    if isinstance(value, str | list) and value:
+        return {"role": role, "parts": list(map(_as_part, value if isinstance(value, list) else [value]))}
+    return None
+
+
+def _as_part(value: Any) -> Any:
+    return {"text": value} if isinstance(value, str) else value
+
+
+def eval_records(turns: Iterable[EvalTurn]) -> Iterator[EventRecord]:
+    """The records of a case's turns. An event without an id gets one that says where it stands."""
+    complete = list(turns)
+    mark_questions([event for turn in complete for event in turn.events])
+    numbers = count(1)
+    for index, turn in enumerate(complete, 1):
+        for event in turn.events:
+            number = next(numbers)
+            invocation_id = field(event, "invocation_id") or turn.invocation_id or f"invocation-{index}"
+            event.pop("invocationId", None)
+            made = {"id": f"{invocation_id}-{number}", "timestamp": turn.at or 0.0}
+            value = {**made, **event, "invocation_id": invocation_id, "author": event.get("author") or AGENT}
+            yield EventRecord(number, value, event_time(event), unit="event")

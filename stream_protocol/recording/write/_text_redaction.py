@@ -1,0 +1,169 @@
+"""``redact_texts``: an app's redaction of names, and of other texts that it knows beforehand.
+
+A text is found in each of its spellings: composed and decomposed, in upper and lower case, with other white space, with
+the escapes of JSON (a text can be JSON itself) and of URLs.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate, count, groupby
+from typing import Any, Final
+from unicodedata import combining, normalize
+from urllib.parse import quote
+
+from stream_protocol.recording.write._redaction import RecordedKind, Redact
+from stream_protocol.recording.write._secret_texts import REDACTED
+from stream_protocol.wire import StreamProtocolError, argument_error, check_text
+
+_SPACE: Final = r"(?:\s|%20|\+|\\+[nrt]|\\+u00a0)+"
+_NO_MARK: Final = "(?![\u0300-\u036f])"
+"""A letter with another mark after it is another letter."""
+
+_FREE: Final = frozenset(
+    {
+        *("args", "response", "input", "rawInput", "output", "data", "payload", "metadata", "messageMetadata"),
+        *("stateDelta", "agentState", "artifactDelta", "customMetadata", "requestedToolConfirmations"),
+        *("requestedAuthConfigs", "providerMetadata", "callProviderMetadata"),
+    }
+)
+"""Keys of values in which all keys are the app's, or ids and file names."""
+
+_WORDS: Final = frozenset({"type", "role", "state", "trigger", "finishReason", "mimeType", "mediaType"})
+"""Keys of values that are words of the protocol."""
+
+_REQUEST_KEYS: Final = frozenset({"id", "messages", "trigger", "messageId"})
+"""The keys of a request's body that are not the app's."""
+
+_SCHEMA_KEY: Final = re.compile(r"[a-z][A-Za-z0-9]*")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
+"""A file or a signature, in which a short text may stand by accident."""
+
+
+def redact_texts(*texts: str) -> Redact:
+    """Returns a ``redact`` that writes ``[redacted]`` in place of these texts, such as names.
+
+    Each occurrence counts, also within a word, in values and in keys, and in each spelling: upper and lower case,
+    composed and decomposed letters, any white space. Files and signatures stay as they are.
+
+    What streams is left out: a name may lie across two pieces. The complete event repeats the text. So such a recording
+    replays without the typing, and without what only streamed, as the half text of a run that was stopped.
+
+    Raises ``StreamProtocolError`` for a text that is empty, or no text.
+    """
+    return _TextRedaction(re.compile("|".join(map(_pattern, _longest_first(texts))), re.IGNORECASE))
+
+
+def _longest_first(texts: tuple[str, ...]) -> list[str]:
+    if not texts:
+        raise StreamProtocolError("`texts` must be one or more texts, not nothing.")
+    for text in texts:
+        check_text("texts", text, empty=False)
+        if not text.strip():
+            raise argument_error("texts", "texts that are more than white space", text)
+    return sorted(texts, key=len, reverse=True)
+
+
+class _TextRedaction:
+    """A ``Redact`` that replaces what a pattern finds."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+
+    def __call__(self, kind: RecordedKind, value: dict[str, Any]) -> dict[str, Any] | None:
+        if kind == "chunk" or (kind == "event" and value.get("partial")):
+            return None
+        own = [key for key in value if kind == "request" and key not in _REQUEST_KEYS]
+        of_the_app = {key: value.pop(key) for key in own}
+        return {**self._object(value, is_free=False), **self._object(of_the_app, is_free=True)}
+
+    def _value(self, value: Any, *, is_free: bool) -> Any:
+        match value:
+            case str():
+                before, base64, payload = value.rpartition(";base64,")
+                is_file = base64 and value.startswith("data:") and _BASE64.fullmatch(payload)
+                return self._text(before) + base64 + payload if is_file else self._text(value)
+            case list():
+                return [self._value(item, is_free=is_free) for item in self._with_joined_texts(value)]
+            case dict():
+                return self._object(value, is_free=is_free)
+        return value
+
+    def _with_joined_texts(self, items: list[Any]) -> Iterator[Any]:
+        """The items of a list. A text may lie across parts that follow each other: the first of them gets the mark."""
+        for is_text, group in groupby(items, _kind_of_text):
+            parts = list(group)
+            if not is_text or len(parts) == 1:
+                yield from parts
+                continue
+            texts = self._redact_joined([part["text"] for part in parts])
+            yield from ({**part, "text": text} for part, text in zip(parts, texts, strict=True))
+
+    def _redact_joined(self, texts: list[str]) -> list[str]:
+        ends = list(accumulate(map(len, texts)))
+        pieces: list[list[str]] = [[] for _ in texts]
+        joined, begin = "".join(texts), 0
+        for found in [*self._pattern.finditer(joined), None]:
+            end = len(joined) if found is None else found.start()
+            while begin < end:
+                index = bisect_right(ends, begin)
+                pieces[index].append(joined[begin : min(end, ends[index])])
+                begin = min(end, ends[index])
+            if found is not None:
+                pieces[bisect_right(ends, found.start())].append(REDACTED)
+                begin = found.end()
+        return ["".join(own) for own in pieces]
+
+    def _object(self, value: dict[str, Any], *, is_free: bool) -> dict[str, Any]:
+        encoded = {"thoughtSignature"} | ({"data"} if value.keys() & {"mimeType", "mediaType"} else set())
+        cleaned: dict[str, Any] = {}
+        for key, item in value.items():
+            is_schema = not is_free and _SCHEMA_KEY.fullmatch(key) is not None
+            is_file = key in encoded and isinstance(item, str) and _BASE64.fullmatch(item)
+            stays = is_file or (is_schema and key in _WORDS)
+            written = key if is_schema else _free_key(self._text(key), cleaned)
+            cleaned[written] = item if stays else self._value(item, is_free=is_free or key in _FREE)
+        return cleaned
+
+    def _text(self, text: str) -> str:
+        return self._pattern.sub(REDACTED, text)
+
+
+def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
+    """The kind of a part that has a text; ``None`` for another item."""
+    is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
+    return (item.get("type"), bool(item.get("thought"))) if is_text else None
+
+
+def _free_key(key: str, taken: dict[str, Any]) -> str:
+    """The key; with a number if another key has become the same."""
+    return next(name for number in count(1) if (name := key if number == 1 else f"{key}.{number}") not in taken)
+
+
+def _pattern(text: str) -> str:
+    """A pattern of all spellings of a text."""
+    parts = (_SPACE if letter.isspace() else _spellings(letter) for letter in _letters(normalize("NFD", text.strip())))
+    return re.sub(f"(?:{re.escape(_SPACE)})+", lambda _: _SPACE, "".join(parts)) + _NO_MARK
+
+
+def _letters(text: str) -> Iterator[str]:
+    """The letters of a decomposed text, each with its marks."""
+    letter = ""
+    for character in text:
+        if letter and not combining(character):
+            yield letter
+            letter = ""
+        letter += character
+    yield letter
+
+
+def _spellings(letter: str) -> str:
+    cases = {letter, letter.lower(), letter.upper(), letter.casefold()}
+    plain = {normalize(form, one) for one in cases for form in ("NFC", "NFD")}
+    spellings = {re.escape(one) for one in plain}
+    for one in plain:
+        if not one.isascii():
+            spellings.add(re.escape(json.dumps(one)[1:-1]).replace(r"\\", r"\\+"))
+        spellings.add(re.escape(quote(one, safe="", errors="surrogatepass")))
+    return "(?:" + "|".join(sorted(spellings, key=lambda one: (-len(one), one))) + ")"

@@ -1,0 +1,330 @@
+"""Finds the agents that Python files define by reading their source. Code that nobody named does not run for advice."""
+
+import ast
+import importlib
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from google.adk.apps import App
+from google.adk.runners import Runner
+from google.adk.workflow import BaseNode
+
+from stream_protocol.serving.errors import located_text
+
+TARGETS: Final = (BaseNode, App, Runner)
+"""The classes of targets."""
+
+AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
+"""For ``adk web``, a folder with one of these is an agent. So is a package with ``root_agent`` in ``__init__.py``."""
+
+USUAL_NAMES: Final = ("root_agent", "app")
+"""The names under which ADK looks for an agent and for an App."""
+
+FOLDER_NAME: Final = re.compile(r"(?!user$)[A-Za-z][A-Za-z0-9_]*")
+"""The names of folders that ADK loads as an agent, and takes as the name of an app."""
+
+_IGNORED: Final = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
+_MAX_FOLDERS: Final = 300
+"""Folders, and files, that are looked at for one piece of advice."""
+
+_BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
+_PLAIN_VALUES: Final = (ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.Lambda, ast.JoinedStr, ast.ListComp)
+
+Binding = ast.expr | ast.stmt | str
+"""The value of a name, its definition, or the dotted name of what is imported."""
+
+
+class SourceError(ValueError):
+    """The file cannot be imported. ``str(error)`` says why."""
+
+
+def source_targets(file: Path, root: Path) -> dict[str, type]:
+    """Return the names in a Python file that would be targets, each with its kind: one of ``TARGETS``.
+
+    ``root_agent`` comes first, then ``app``. A file that cannot be imported has none.
+    ``root``: the folder from which its modules are imported.
+    """
+    try:
+        return read_targets(file, root)
+    except SourceError:
+        return {}
+
+
+def read_targets(file: Path, root: Path) -> dict[str, type]:
+    """Return the same as ``source_targets``. Raises ``SourceError`` for a file that cannot be imported."""
+    targets = _read_scope(file, root, frozenset()).targets()
+    return {name: targets[name] for name in sorted(targets, key=lambda name: (name != "root_agent", name != "app"))}
+
+
+def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
+    """Read a file. ``importing``: the files that import it, to end in a circle."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(file.read_bytes(), file)
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise SourceError(located_text(error)) from None
+    for module in _imported_modules(tree):
+        if not _is_installed(module, file, root):
+            raise SourceError(f"it imports {module}, which is not installed")
+    for statement in tree.body:
+        if isinstance(statement, ast.Raise):
+            raise SourceError(f"it raises an error ({file.name}, line {statement.lineno})")
+    return _Scope(tree, file, root, importing | {file.resolve()})
+
+
+def is_agent_folder(folder: Path) -> bool:
+    """Return True for a folder that would be loaded as an agent, as far as its source says."""
+    if not FOLDER_NAME.fullmatch(folder.name) or other_module(folder.name, folder) is not None:
+        return False
+    for file in (folder / "__init__.py", folder / "agent.py"):
+        if file.is_file():
+            try:
+                targets = read_targets(file, folder.parent)
+            except SourceError:
+                return False
+            if targets.get("root_agent") is BaseNode or targets.get("app") is App:
+                return True
+    return _is_agent_config(folder / "root_agent.yaml")
+
+
+def other_module(name: str, place: Path) -> str | None:
+    """Return the place of a module that Python has loaded under this name, if it is not this file or folder."""
+    module = sys.modules.get(name)
+    if module is None:
+        return None
+    places = [*getattr(module, "__path__", [])] or [getattr(module, "__file__", None) or "built in"]
+    return None if any(Path(each).resolve().is_relative_to(place.resolve()) for each in places) else places[0]
+
+
+def agent_folders(folder: Path) -> list[Path]:
+    """Return the folders in this one, at most three levels below it, that look like agents. Some may be broken."""
+    return [path for path in _folders(folder, levels=3) if _looks_like_agent(path)]
+
+
+def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
+    """Return the targets, as ``module:attribute``, of the Python files in this working directory and its packages.
+
+    ``of_agents``: also those in folders that are agents themselves.
+    """
+    packages = [path for path in _folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]
+    files = (file for path in (folder, *packages) for file in sorted(path.glob("*.py")))
+    return [
+        f"{module}:{name}"
+        for file in islice(files, _MAX_FOLDERS)
+        if (module := module_name(file, folder)) is not None
+        for name in source_targets(file, folder)
+    ]
+
+
+def module_name(file: Path, root: Path) -> str | None:
+    """Return the name by which Python imports the file from this folder; ``None`` if it cannot."""
+    try:
+        parts = file.resolve().relative_to(root.resolve()).with_suffix("").parts
+    except ValueError:
+        return None
+    parts = parts[:-1] if parts[-1] == "__init__" else parts
+    if not parts or any({*part} & {*". :"} for part in parts):
+        return None
+    first = root / parts[0]
+    place = first if first.is_dir() else first.with_suffix(".py")
+    return ".".join(parts) if other_module(parts[0], place) is None else None
+
+
+def source_of(module: str, root: Path) -> Path | None:
+    """Return the file of a module, in this folder or installed, without importing it; ``None`` if there is none."""
+    first, *others = module.split(".")
+    places = [root / first]
+    try:
+        spec = find_spec(first) if first else None
+    except (ImportError, ValueError):
+        spec = None
+    if spec is not None:
+        places += [
+            Path(place) for place in spec.submodule_search_locations or [(spec.origin or "").removesuffix(".py")]
+        ]
+    for place in places:
+        for file in _files_of_module(place.joinpath(*others)):
+            if file.is_file():
+                return file
+    return None
+
+
+def _files_of_module(path: Path) -> tuple[Path, Path]:
+    """Return where the module of this path is: in a file, or in a package."""
+    return path.with_name(f"{path.name}.py"), path / "__init__.py"
+
+
+def _folders(folder: Path, levels: int) -> Iterator[Path]:
+    waiting = [(folder, levels)]
+    for _ in range(_MAX_FOLDERS):
+        if not waiting:
+            return
+        parent, left = waiting.pop(0)
+        try:
+            inner = sorted(path for path in parent.iterdir() if path.is_dir())
+        except OSError:
+            continue
+        kept = [path for path in inner if not path.name.startswith(".") and path.name not in _IGNORED]
+        yield from kept
+        waiting += [(path, left - 1) for path in kept if left > 1 and not _looks_like_agent(path)]
+
+
+def _looks_like_agent(folder: Path) -> bool:
+    return any((folder / file).is_file() for file in AGENT_FILES) or is_agent_folder(folder)
+
+
+def _is_agent_config(file: Path) -> bool:
+    try:
+        config = yaml.safe_load(file.read_bytes())
+    except (OSError, yaml.YAMLError, ValueError, RecursionError):
+        return False
+    return isinstance(config, dict) and "name" in config
+
+
+def _imported_modules(tree: ast.Module) -> Iterator[str]:
+    """The modules without which the file cannot be imported; relative ones begin with dots."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            yield "." * statement.level + (statement.module or "")
+
+
+def _is_installed(module: str, file: Path, root: Path) -> bool:
+    name = module.lstrip(".")
+    first = name.partition(".")[0]
+    level = len(module) - len(name)
+    folders = [file.parents[level - 1]] if level else [root, Path()]
+    if not first or any((folder / first).is_dir() or (folder / f"{first}.py").is_file() for folder in folders):
+        return True
+    try:
+        return not level and find_spec(first) is not None
+    except (ImportError, ValueError):  # a module without a specification is loaded
+        return first in sys.modules
+
+
+class _Scope:
+    """The names that a module's source binds at its top level."""
+
+    def __init__(self, tree: ast.Module, file: Path, root: Path, importing: frozenset[Path]) -> None:
+        self._file = file
+        self._root = root
+        self._importing = importing
+        self._bindings: dict[str, Binding] = {}
+        for statement in _statements(tree.body):
+            self._read(statement)
+
+    def targets(self) -> dict[str, type]:
+        """Return the targets by name, in the order of the source. Of those that it imports only the usual names."""
+        own = [name for name, binding in self._bindings.items() if not isinstance(binding, str) or name in USUAL_NAMES]
+        kinds = {name: self.kind(name) for name in own}
+        return {name: kind for name, kind in kinds.items() if kind is not None}
+
+    def _read(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.Import(names=names):
+                for alias in names:
+                    first = alias.name.partition(".")[0]
+                    self._bindings[alias.asname or first] = alias.name if alias.asname else first
+            case ast.ImportFrom(names=names, module=module, level=level):
+                for alias in names:
+                    self._bindings[alias.asname or alias.name] = f"{'.' * level}{module or ''}.{alias.name}"
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                self._bindings[name] = statement
+            case ast.Assign(targets=targets, value=value):
+                self._bindings |= {target.id: value for target in targets if isinstance(target, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                self._bindings[name] = value
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
+
+    def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
+        """The kind of target that the name is. Where the source does not tell, ``root_agent`` is believed to be one."""
+        binding = self._bindings.get(name)
+        match binding:
+            case ast.Call(func=function) if (made := self._class_of(function)) is not None:
+                return self._kind_of_class(made) if _is_complete(binding, made) else None
+            case ast.Name(id=other) if other not in seen:
+                return self.kind(other, seen | {name})
+            case str() if (imported := _adk_object(binding)) is not None:
+                return next((kind for kind in TARGETS if isinstance(imported, kind)), None)
+            case str() if (source := self._own_file(binding)) is not None:
+                if source in self._importing:
+                    return None
+                return _read_scope(source, self._root, self._importing).kind(binding.rpartition(".")[2])
+        is_open = isinstance(binding, str | ast.expr) and not isinstance(binding, _PLAIN_VALUES)
+        return BaseNode if name == "root_agent" and is_open else None
+
+    def _own_file(self, dotted: str) -> Path | None:
+        """Return the file of the module from which this name is imported, unless it is an installed one."""
+        module = dotted.rpartition(".")[0]
+        name = module.lstrip(".")
+        level = len(module) - len(name)
+        folder = self._file.parents[level - 1] if level else self._root
+        files = _files_of_module(folder.joinpath(*name.split("."))) if name else (folder / "__init__.py",)
+        return next((file.resolve() for file in files if file.is_file()), None)
+
+    def _class_of(self, function: ast.expr) -> object:
+        """The class that the expression names: an ADK class or a definition in this file; ``None`` if unknown."""
+        match function:
+            case ast.Name(id=name):
+                binding = self._bindings.get(name)
+                if isinstance(binding, str):
+                    return _adk_object(binding)
+                return binding if isinstance(binding, ast.ClassDef) else None
+            case ast.Attribute():
+                name, _, rest = ast.unparse(function).partition(".")
+                binding = self._bindings.get(name)
+                return _adk_object(f"{binding}.{rest}") if isinstance(binding, str) else None
+        return None
+
+    def _kind_of_class(self, found: object) -> type | None:
+        if isinstance(found, ast.ClassDef):
+            kinds = (self._kind_of_class(self._class_of(base)) for base in found.bases)
+            return next((kind for kind in kinds if kind is not None), None)
+        return next((kind for kind in TARGETS if isinstance(found, type) and issubclass(found, kind)), None)
+
+
+def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
+    """The statements of a module, also those in ``if``, ``try`` and ``with``; not those of functions and classes."""
+    for node in body:
+        if isinstance(node, ast.stmt):
+            yield node
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for block in _BLOCKS:
+                yield from _statements(getattr(node, block, []))
+
+
+def _adk_object(dotted: str) -> Any:
+    """Return the object of this name in ADK, which is imported anyway; ``None`` for other names."""
+    module, _, attribute = dotted.rpartition(".")
+    if not module.startswith("google.adk"):
+        return None
+    try:
+        return getattr(importlib.import_module(module), attribute, None)
+    except ImportError:
+        return None
+
+
+def _is_complete(call: ast.Call, made: object) -> bool:
+    """Return True if the call gives all that the class requires, and an agent a name that ADK takes."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    if not isinstance(made, type) or issubclass(made, Runner) or None in given:
+        return True
+    name = given.get("name")
+    if issubclass(made, BaseNode) and isinstance(name, ast.Constant) and not _is_agent_name(name.value):
+        return False
+    fields = made.model_fields if issubclass(made, BaseNode | App) else {}
+    return all(name in given for name, field in fields.items() if field.is_required())
+
+
+def _is_agent_name(name: object) -> bool:
+    return isinstance(name, str) and name.isidentifier() and name != "user"

@@ -1,0 +1,113 @@
+"""CORS: answers to preflights, and the headers that let pages of other origins read responses."""
+
+import logging
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from stream_protocol._origins import ANY_ORIGIN
+from stream_protocol.serving.http._limited_http import RareWarning
+from stream_protocol.wire import shown
+
+logger = logging.getLogger(__name__)
+
+ALL_METHODS: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+
+EXPOSED_HEADERS: Final = "x-vercel-ai-ui-message-stream, retry-after"
+"""Headers of a response that a page of another origin may read: which protocol it has, and when to try again."""
+
+REMEMBERED_SECONDS: Final = 3600
+"""Seconds for which a browser may reuse the answer to a preflight. Chromium allows up to two hours."""
+
+ANSWERED: Final = "adk_ui_stream_cors"
+"""The key of a request's scope that says that CORS is answered already, for the whole app."""
+
+REFUSAL: Final = "A page of this origin may not use this server unless allow_origins, or --cors-origin, names it."
+
+
+class CrossOrigin:
+    """ASGI middleware that lets pages of these origins send requests and read responses. Others are told nothing.
+
+    Pages of an origin that is named may send the user's cookies; those that only ``*`` stands for may not.
+    Starlette's ``CORSMiddleware`` tells every page that cookies are taken: beside another middleware of an app, which
+    allows other pages, that would be wrong. ``methods``: those that the path has.
+    """
+
+    def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:
+        self._app = app
+        self._origins = origins
+        self._methods = methods
+        self._warning = RareWarning()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or ANSWERED in scope:
+            await self._app(scope, receive, send)
+            return
+        scope[ANSWERED] = True
+        request = Headers(scope=scope)
+        origin = request.get("origin")
+        allowing = self._allowing(origin)
+
+        async def send_allowing(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                _add_vary(headers)
+                headers.update(allowing)
+            await send(message)
+
+        if origin is not None and scope["method"] == "OPTIONS" and "access-control-request-method" in request:
+            await self._preflight(origin, request, allowed=bool(allowing))(scope, receive, send_allowing)
+        else:
+            await self._app(scope, receive, send_allowing)
+
+    def _allowing(self, origin: str | None) -> dict[str, str]:
+        """The headers that allow a page of this origin to read a response; none if it may not."""
+        if origin is not None and origin in self._origins:
+            return {
+                "access-control-allow-origin": origin,
+                "access-control-allow-credentials": "true",
+                "access-control-expose-headers": EXPOSED_HEADERS,
+            }
+        if origin is not None and ANY_ORIGIN in self._origins:
+            return {"access-control-allow-origin": ANY_ORIGIN, "access-control-expose-headers": EXPOSED_HEADERS}
+        return {}
+
+    def _preflight(self, origin: str, request: Headers, *, allowed: bool) -> Response:
+        if not allowed:
+            self._warning.log("A page at %s was refused: `allow_origins` does not name its origin.", shown(origin))
+            return PlainTextResponse(REFUSAL, 400)
+        headers = {"access-control-allow-methods": ", ".join(self._methods)}
+        headers["access-control-max-age"] = str(REMEMBERED_SECONDS)
+        if (wanted := request.get("access-control-request-headers")) is not None:
+            headers["access-control-allow-headers"] = wanted
+        return PlainTextResponse("OK", headers=headers)
+
+
+def _add_vary(headers: MutableHeaders) -> None:
+    """Adds ``Vary: Origin``, so that a cache does not give the response to pages of other origins."""
+    named = [name.strip() for line in headers.getlist("vary") for name in line.split(",")]
+    if "origin" not in map(str.lower, named):
+        headers["vary"] = ", ".join([*named, "Origin"])
+
+
+def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> list[BaseRoute]:
+    """Returns the routes, open to pages of these origins, and for each path a route that answers preflights.
+
+    Without origins the routes stay as they are.
+    """
+    if not origins:
+        return [*routes]
+    methods: dict[str, set[str]] = {}
+    for route in routes:
+        route.app = CrossOrigin(route.app, origins)
+        methods.setdefault(route.path, set()).update(route.methods or ())
+    return [*routes, *(_options_route(path, sorted(methods[path]), origins) for path in methods)]
+
+
+def _options_route(path: str, methods: Sequence[str], origins: Collection[str]) -> Route:
+    answer = Response(status_code=204, headers={"allow": ", ".join([*methods, "OPTIONS"])})
+    return Route(path, CrossOrigin(answer, origins, methods), methods=["OPTIONS"], name="options")

@@ -1,0 +1,245 @@
+"""Checks of what a program gives this library: options, services, callables, names. Each raises one plain sentence.
+
+Public functions and constructors call them before they do anything else. So a wrong value is an error where it is
+given, and not when it is first used. The checks know nothing of ADK or of a server.
+"""
+
+import inspect
+import json
+import math
+import os
+import re
+from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from stream_protocol.wire._errors import InvalidArgumentError
+
+MAX_SHOWN: Final = 60
+"""Characters of a wrong text that an error shows."""
+
+_USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
+"""The user of a URL, before its host. A password may be in it."""
+
+
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""A token of HTTP."""
+
+
+def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
+    """Returns the error "`name` must be EXPECTED, not VALUE: HINT.", with a hint for a class or a coroutine."""
+    if inspect.iscoroutine(value):
+        value.close()  # else Python warns that nobody has awaited it
+    hint = hint or _hint(value)
+    return InvalidArgumentError(f"`{name}` must be {expected}, not {shown(value)}{f': {hint}' if hint else ''}.")
+
+
+def _hint(value: object) -> str:
+    if isinstance(value, type):
+        return f"give an instance, {value.__name__}(…)"
+    return "await it first" if inspect.iscoroutine(value) else ""
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: a short text or a number as it is, anything else by its type."""
+    match value:
+        case None | bool() | int() | float():
+            return repr(value)[:MAX_SHOWN]
+        case str():
+            text = _USER_OF_URL.sub("//…@", value)
+            return json.dumps(text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…", ensure_ascii=False)
+        case type():
+            return f"the class {value.__name__}"
+    if inspect.iscoroutine(value):
+        return f"the coroutine {value.__name__}"
+    if inspect.isroutine(value):
+        return f"the function {value.__name__}"
+    return type(value).__name__
+
+
+def check_choice(name: str, value: object, choices: Sequence[str | int]) -> None:
+    """Raises ``InvalidArgumentError`` unless the value is one of these."""
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        *others, last = map(shown, choices)
+        raise argument_error(name, f"{', '.join(others)} or {last}", value)
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raises ``InvalidArgumentError`` unless the value is ``True`` or ``False``."""
+    if not isinstance(value, bool):
+        raise argument_error(name, "True or False", value)
+
+
+def check_text(name: str, value: object, *, or_none: bool = False, expected: str = "text", empty: bool = True) -> None:
+    """Raises ``InvalidArgumentError`` unless the value is text. ``empty``: it may be empty."""
+    if or_none and value is None:
+        return
+    if not isinstance(value, str) or not (value or empty):
+        raise argument_error(name, _or_none(expected, or_none=or_none), value)
+
+
+def check_pattern(name: str, value: object, pattern: re.Pattern[str], expected: str) -> None:
+    """Raises ``InvalidArgumentError`` unless the value is a text of this pattern, which ``expected`` describes."""
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise argument_error(name, expected, value)
+
+
+def check_header_name(name: str, value: object) -> None:
+    """Raises ``InvalidArgumentError`` unless the value can be the name of a header."""
+    check_pattern(name, value, _HEADER, 'the name of a header, such as "X-User"')
+
+
+def check_count(
+    name: str, value: object, *, minimum: int = 1, maximum: int | None = None, or_none: bool = False
+) -> None:
+    """Raises ``InvalidArgumentError`` unless the value is a whole number from ``minimum`` up to ``maximum``."""
+    if or_none and value is None:
+        return
+    highest = math.inf if maximum is None else maximum
+    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= highest:
+        limits = f"from {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+        raise argument_error(name, _or_none(f"a whole number {limits}", or_none=or_none), value)
+
+
+def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool = False) -> None:
+    """Raises ``InvalidArgumentError`` unless the value is a positive and finite number. ``zero``: it may be 0."""
+    if or_none and value is None:
+        return
+    expected = "0 or more seconds" if zero else "a positive number of seconds"
+    check_number(
+        name,
+        value,
+        lambda seconds: (seconds > 0 or (zero and seconds == 0)) and seconds < math.inf,
+        _or_none(expected, or_none=or_none),
+    )
+
+
+def check_number(name: str, value: object, accepts: Callable[[float], bool], expected: str) -> None:
+    """Raises ``InvalidArgumentError`` unless the value is a number that ``accepts``. ``expected`` describes these."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not accepts(value):
+        raise argument_error(name, expected, value)
+
+
+def check_callable(
+    name: str,
+    value: object,
+    arguments: Sequence[str],
+    *,
+    or_none: bool = False,
+    plain: bool = False,
+    expected: str = "a function",
+) -> None:
+    """Raises ``InvalidArgumentError`` unless the value can be called with arguments of these names, by position.
+
+    ``plain``: what it returns is not awaited, so it must not be an ``async def``.
+    """
+    if or_none and value is None:
+        return
+    if not callable(value):
+        hint = "give the function itself, without calling it" if inspect.iscoroutine(value) else ""
+        raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)
+    call = f"`{name}` is called as {name}({', '.join(arguments)})"
+    if plain and (inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(type(value).__call__)):
+        raise InvalidArgumentError(f"{call} and not awaited: it must be a plain def, not an async def.")
+    try:
+        inspect.signature(value).bind(*arguments)
+    except TypeError:
+        raise InvalidArgumentError(f"{call}: {shown(value)} does not take these arguments.") from None
+    except ValueError:  # of a builtin without a signature
+        return
+
+
+def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> Collection[str]:
+    """Returns a list of texts, or another collection of them. Raises ``InvalidArgumentError`` for anything else."""
+    if isinstance(value, str):
+        raise argument_error(name, expected, value, f"write [{shown(value)}]")
+    if not isinstance(value, Collection) or isinstance(value, bytes | bytearray):
+        raise argument_error(name, expected, value)
+    _check_items(name, value, expected)
+    return value
+
+
+def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
+    """Raises ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
+
+    ``of_texts``: and its values, too.
+    """
+    if or_none and value is None:
+        return
+    expected = "a dictionary of texts" if of_texts else "a dictionary"
+    if not isinstance(value, Mapping):
+        raise argument_error(name, _or_none(expected, or_none=or_none), value)
+    _check_items(name, (*value, *(value.values() if of_texts else ())), expected)
+
+
+def _check_items(name: str, items: Iterable[object], expected: str) -> None:
+    for item in items:
+        if not isinstance(item, str):
+            raise InvalidArgumentError(f"`{name}` must be {expected}, and {shown(item)} in it is not text.")
+
+
+def check_path(name: str, value: object) -> None:
+    """Raises ``InvalidArgumentError`` unless the value can be the path of a file: a text or a ``Path``, not empty."""
+    path = os.fspath(value) if isinstance(value, os.PathLike) and not isinstance(value, type) else value
+    if not isinstance(path, str) or not path:
+        raise argument_error(name, "the path of a file or folder", value)
+
+
+def check_instance(
+    name: str, value: object, kind: type | tuple[type, ...], expected: str, *, or_none: bool = False, hint: str = ""
+) -> None:
+    """Raises ``InvalidArgumentError`` unless the value is of one of these types. ``expected`` describes them."""
+    if not isinstance(value, kind) and not (or_none and value is None):
+        raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)
+
+
+def check_interface(
+    name: str, value: object, interface: type, expected: str, *, or_none: bool = False, hint: str = ""
+) -> None:
+    """Raises ``InvalidArgumentError`` unless the value is an object with all that this ``Protocol`` declares.
+
+    ``hint``: which objects the library has for it.
+    """
+    if or_none and value is None:
+        return
+    members = list(_members(interface))
+    missing = [member for member in members if not hasattr(value, member)]
+    if missing or isinstance(value, type):
+        is_one = len(missing) < len(members) and not isinstance(value, type)
+        hint = f"it has no `{missing[0]}`" if is_one else "" if isinstance(value, type) else hint
+        raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)
+
+
+def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
+    """Raises ``TypeError`` unless ``function`` can iterate over the value.
+
+    ``items``: what it holds. ``is_async``: with ``async for``. ``otherwise``: what to do with an iterable of the other
+    kind.
+    """
+    if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
+        return
+    hint = ""
+    if inspect.iscoroutine(value):
+        value.close()
+        hint = "await it first"
+    elif inspect.isroutine(value):
+        hint = "call it"
+    elif isinstance(value, Iterable if is_async else AsyncIterable) and not _is_one_value(value):
+        hint = otherwise
+    kind = "an asynchronous iterator" if is_async else "a list or another synchronous iterable"
+    raise TypeError(f"`{function}` takes {kind} of {items}, not {shown(value)}{f': {hint}' if hint else ''}.")
+
+
+def _is_one_value(value: object) -> bool:
+    """Returns True for one item over which Python iterates all the same: a text, a dictionary, a model of pydantic."""
+    return isinstance(value, str | bytes | bytearray | Mapping) or hasattr(type(value), "model_fields")
+
+
+def _members(interface: type) -> Iterator[str]:
+    """The public names that a ``Protocol`` declares."""
+    for name in {**vars(interface), **inspect.get_annotations(interface)}:
+        if not name.startswith("_"):
+            yield name
+
+
+def _or_none(expected: str, *, or_none: bool) -> str:
+    return f"{expected}, or None" if or_none else expected

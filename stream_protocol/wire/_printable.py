@@ -1,0 +1,20 @@
+"""Text that is safe to print on a terminal, whoever wrote it."""
+
+import re
+from typing import Final
+
+_CONTROLS: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""Characters that control a terminal, change the direction of a text, break a line, or are not seen. Joiners stay:
+letters and emoji are made with them."""
+
+
+def printable(text: str) -> str:
+    r"""Returns the text with such characters as JSON escapes them: ``\u202e``. JSON on one line keeps its meaning."""
+    return _CONTROLS.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be")
+    return "".join(f"\\u{units[index]:02x}{units[index + 1]:02x}" for index in range(0, len(units), 2))

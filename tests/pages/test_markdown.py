@@ -1,0 +1,277 @@
+"""Markdown that agents write: all of it is shown, also if its end is missing or a part of it cannot be drawn."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+from google.adk.agents import LlmAgent
+from playwright.sync_api import Browser, Locator, Page, expect
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+
+from stream_protocol import SSE_HEADERS, encode_sse
+from stream_protocol.serving import create_app
+from stream_protocol.testing import ScriptedLlm
+from tests.batch import batch
+from tests.chromium import opened_tab
+from tests.demo_page import STREAMING_TEXT, WHOLE_TEXT, answers, expect_status, field, say, texts
+from tests.pages.scenes import GROWING, Scenes
+from tests.served import served
+
+pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
+
+TAGS: Final = (Path(__file__).parent / "fence_tags.txt").read_text(encoding="utf-8").splitlines()
+"""What models write behind a fence, and what nobody should; some with attributes."""
+
+FENCES: Final = {
+    "without a tag": ("```\nx = 1\n```", "x = 1"),
+    "with a space as its tag": ("``` \nx = 1\n```", "x = 1"),
+    "with spaces around its tag": ("```   zig   \nx = 1\n```", "x = 1"),
+    "not closed": ("```zig\nx = 1", "x = 1"),
+    "not closed and without a tag": ("```\nx = 1", "x = 1"),
+    "of tildes": ("~~~zig\nx = 1\n~~~", "x = 1"),
+    "of tildes without a tag": ("~~~\nx = 1\n~~~", "x = 1"),
+    "in a fence": ("````markdown\n```zig\nx = 1\n```\n````", "```zigx = 1```"),
+    "in a fence of tildes": ("~~~\n```zig\nx = 1\n```\n~~~", "```zigx = 1```"),
+    "in a list": ("- one\n\n  ```zig\n  x = 1\n  ```\n- two", "x = 1"),
+    "as an item": ("- ```\n  x = 1\n  ```\n- two", "x = 1"),
+    "in a numbered list": ("1. one\n\n   ~~~kotlin\n   x = 1\n   ~~~", "x = 1"),
+    "in a quotation": ("> ```zig\n> x = 1\n> ```", "x = 1"),
+    "of indented lines": ("    x = 1", "x = 1"),
+    "beside a note": ("Noted[^1].\n\n```zig\nx = 1\n```\n\n[^1]: A note.", "x = 1"),
+    "with HTML in it": ("```\n<b>x</b> <script>y</script>\n```", "<b>x</b> <script>y</script>"),
+    "with a line of 20,000 characters": (f"```\n{'x' * 20_000}\n```", "x" * 20_000),
+}
+"""Blocks of code, and what must be seen of each."""
+
+UNFINISHED: Final = """Before **it** [all](https://x.example/a_b).
+
+```zig title="a"
+const a = 1;
+```
+
+| a | b |
+|---|---|
+| 1 | `2` |
+
+- one
+  ~~~
+  two_three
+  ~~~
+
+$$x^2$$
+
+After."""
+"""A text that is cut after each of its characters."""
+
+WORDS: Final = ("Before", "it", "all", "const a = 1;", "1", "2", "one", "two_three", "After.")
+"""What a reader sees of it."""
+
+CODE: Final = "[data-streamdown=code-block-body]"
+PLAIN: Final = "[data-plain]"
+"""What could not be drawn."""
+
+NO_BOOM: Final = """
+const { canParse } = URL;
+URL.canParse = (url, base) => {
+    if (url.endsWith("/boom")) throw new Error("This link cannot be drawn.");
+    return canParse.call(URL, url, base);
+};
+"""
+"""Fails where a link to this URL is drawn."""
+
+NO_TABLE: Final = """
+const { replaceAll } = String.prototype;
+String.prototype.replaceAll = function (...given) {
+    if (String(this) === "leaves_at") throw new Error("This table cannot be drawn.");
+    return replaceAll.apply(this, given);
+};
+"""
+NO_USAGE: Final = "Number.prototype.toLocaleString = () => { throw new Error('This number cannot be drawn.'); };"
+
+
+@contextmanager
+def an_error(page: Page, expected_errors: list[str], text: str) -> Iterator[None]:
+    """Waits until the page's console has an error with this text."""
+    expected_errors.append(text)
+    with page.expect_console_message(lambda message: message.type == "error" and text in message.text):
+        yield
+
+
+def write(page: Page, markdown: str) -> Locator:
+    """Has the agent write this, and returns its text once it is complete."""
+    earlier = texts(page).count()
+    say(page, f"write\n{markdown}")
+    expect(page.locator(WHOLE_TEXT)).to_have_count(earlier + 1)
+    expect_status(page, "ready")
+    return texts(page).last
+
+
+def test_a_fence_with_any_tag_shows_its_code_and_the_prose_around_it(page: Page) -> None:
+    fences = [f"Before {index}.\n\n```{tag}\ncode {index}\n```\n\nAfter {index}." for index, tag in enumerate(TAGS)]
+    text = write(page, "\n\n".join(fences))
+    expect(text.locator(CODE)).to_have_count(len(TAGS))
+    assert text.locator(CODE).all_text_contents() == [f"code {index}" for index in range(len(TAGS))]
+    prose = [f"{side} {index}." for index in range(len(TAGS)) for side in ("Before", "After")]
+    assert text.locator("p").all_text_contents() == prose
+
+
+@batch(fence=FENCES)
+def test_a_block_of_code_shows_its_code_and_the_prose_before_it(page: Page, fence: tuple[str, str]) -> None:
+    markdown, code = fence
+    text = write(page, f"**Before.**\n\n{markdown}")
+    expect(text.locator(CODE)).to_have_text(code, use_inner_text=False)
+    expect(text.locator("p").first).to_have_text("Before.")
+    expect(page.locator(PLAIN)).to_have_count(0)
+
+
+def test_code_whose_colouring_fails_has_one_colour(page: Page, expected_errors: list[str]) -> None:
+    with an_error(page, expected_errors, "Code in js is shown without colours: RangeError"):
+        text = write(page, f"**Before.**\n\n```js\n{'`${' * 3000}\n```")
+    expect(text.locator(CODE)).to_have_text("`${" * 3000, use_inner_text=False)
+    expect(text.locator("p")).to_have_text("Before.")
+
+
+def test_a_fence_is_shown_in_thoughts_and_in_what_a_tool_returns(page: Page) -> None:
+    say(page, "ponder\nBefore.\n\n```zig\nx = 1\n```\n\n```\nno tag\n```\n\nAfter.")
+    page.get_by_role("button", name=re.compile("^Thought")).click()
+    expect(page.locator("[data-reasoning]").locator(CODE)).to_have_text(["x = 1", "no tag"])
+    expect(page.locator("[data-reasoning]").locator("p")).to_have_text(["Before.", "After."])
+    expect_status(page, "ready")
+    say(page, "manual")
+    expect(answers(page).last).to_contain_text("Read it.")
+    expect(page.locator("[data-json=output]")).to_contain_text(r"```zig\nconst a = 1;\n```")
+
+
+def test_mathematics_in_a_fence_are_drawn(page: Page) -> None:
+    text = write(page, "Before.\n\n```math\n\\frac{a}{b}\n```\n\nAfter.")
+    expect(text.locator(".katex")).to_have_count(1)
+    expect(text.locator("p")).to_have_text(["Before.", "After."])
+
+
+@pytest.fixture
+def beginnings(browser: Browser) -> Iterator[Page]:
+    """A page whose one answer is still being written: it has each beginning of `UNFINISHED` as a text of its own. Fails
+    the test if the page has an error on its console."""
+    over = asyncio.Event()
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield encode_sse({"type": "start", "messageId": "m1"})
+        for length in range(1, len(UNFINISHED) + 1):
+            yield encode_sse({"type": "text-start", "id": str(length)})
+            yield encode_sse({"type": "text-delta", "id": str(length), "delta": UNFINISHED[:length]})
+        await over.wait()
+
+    async def answer(_request: Request) -> StreamingResponse:
+        loops.append(asyncio.get_running_loop())
+        return StreamingResponse(stream(), headers=SSE_HEADERS)
+
+    loops: list[asyncio.AbstractEventLoop] = []
+    errors: list[str] = []
+    app = create_app(LlmAgent(name="guide", model=ScriptedLlm(respond=lambda _: [])))
+    app.routes.insert(0, Route("/api/chat", answer, methods=["POST"]))
+    with served(app) as address, opened_tab(browser) as page:
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.goto(address)
+        say(page, "hello")
+        yield page
+        loops[0].call_soon_threadsafe(over.set)
+    assert errors == []
+
+
+def test_every_beginning_of_a_text_shows_all_of_its_words(beginnings: Page) -> None:
+    written = beginnings.locator(STREAMING_TEXT)
+    expect(written).to_have_count(len(UNFINISHED))
+    for length, text in enumerate(written.evaluate_all("texts => texts.map(text => text.textContent)"), 1):
+        beginning = UNFINISHED[:length]
+        assert [word for word in WORDS if word in beginning and word not in text] == [], beginning
+    expect(beginnings.locator(PLAIN)).to_have_count(0)
+
+
+def test_a_block_that_cannot_be_drawn_is_shown_as_it_was_written_until_it_grows(
+    page: Page, scenes: Scenes, expected_errors: list[str]
+) -> None:
+    page.add_init_script(NO_BOOM)
+    page.reload()
+    with an_error(page, expected_errors, "Error: This link cannot be drawn."):
+        say(page, "grow")
+    text = page.locator(STREAMING_TEXT)
+    expect(text.locator(PLAIN)).to_have_text("https://rivers.example/boom")
+    expect(text.locator("p").first.locator("[data-streamdown=strong]")).to_have_text("Before.")
+    scenes.go_on()
+    expect(texts(page).get_by_role("link")).to_have_attribute("href", "https://rivers.example/boomerang")
+    expect(page.locator(PLAIN)).to_have_count(0)
+    assert texts(page).locator("p").all_text_contents() == ["Before.", "".join(GROWING).split()[-1]]
+
+
+def test_a_text_that_cannot_be_split_into_blocks_is_shown_as_it_was_written(
+    page: Page, expected_errors: list[str]
+) -> None:
+    markdown = f"Before.\n\n{'>' * 5000} deep\n\nAfter."
+    with an_error(page, expected_errors, "RangeError"):
+        text = write(page, markdown)
+    expect(text.locator(PLAIN)).to_have_text(markdown)
+
+
+def test_a_call_that_cannot_be_drawn_is_json_and_the_text_beside_it_is_drawn(
+    page: Page, expected_errors: list[str]
+) -> None:
+    page.add_init_script(NO_TABLE)
+    page.reload()
+    with an_error(page, expected_errors, "Error: This table cannot be drawn."):
+        say(page, "list")
+    expect(page.locator("[data-json=tool-trains]")).to_contain_text('"leaves_at": "07:45"')
+    expect(texts(page)).to_have_text("Two trains.")
+
+
+def test_a_message_that_cannot_be_drawn_is_its_text_and_the_chat_goes_on(
+    page: Page, expected_errors: list[str]
+) -> None:
+    page.add_init_script(NO_USAGE)
+    page.reload()
+    with an_error(page, expected_errors, "Error: This number cannot be drawn."):
+        say(page, "hello")
+    expect(page.locator(PLAIN)).to_have_text("You said: hello")
+    expect_status(page, "ready")
+    say(page, "again")
+    expect(page.locator(PLAIN)).to_have_text(["You said: hello", "You said: again"])
+    expect(field(page)).to_be_focused()
+
+
+@batch(
+    formula=[
+        r"\frac{1}{0",
+        r"\nothing{x}",
+        r"\begin{matrix} 1 & 2",
+        r"\def\a{\a\a}\a",
+        "{" * 5000,
+        "é 日本",
+        r"\text{",
+    ],
+)
+def test_a_formula_that_is_wrong_is_shown_as_it_was_written(
+    page: Page, expected_errors: list[str], formula: str
+) -> None:
+    expected_errors.append("LaTeX-incompatible input")  # a warning of KaTeX
+    text = write(page, f"Before.\n\n$$\n{formula}\n$$\n\nAfter.")
+    expect(text.locator(".katex, .katex-error").first).to_be_visible()
+    expect(text.locator("p").first).to_have_text("Before.")
+    expect(text.locator("p").last).to_have_text("After.")
+
+
+@batch(text=["The interval [0, 1) is half-open.", "About ~~5 of 2 ** 3.", "Call __init", "See `this", "![a"])
+def test_a_finished_text_ends_as_it_was_written(page: Page, text: str) -> None:
+    assert write(page, f"Before.\n\n{text}").locator("p").all_text_contents() == ["Before.", text]
+
+
+def test_html_is_text_with_its_lines_and_a_line_break_breaks_the_line(page: Page) -> None:
+    paragraphs = "Before.\n\n<details>\n<summary>Sum</summary>\n\n<b>in</b> it\n\n</details>\n\n<!-- x -->"
+    text = write(page, f"{paragraphs}\n\n|a<br>b|\n|-|\n|c<BR/>d|")
+    shown = ["Before.", "<details>\n<summary>Sum</summary>", "<b>in</b> it", "</details>", "<!-- x -->"]
+    assert text.locator("p").all_inner_texts() == shown
+    assert text.locator("th, td").all_inner_texts() == ["a\nb", "c\nd"]
