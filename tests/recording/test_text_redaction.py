@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, Callable
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 from unicodedata import normalize
@@ -266,3 +267,19 @@ async def test_a_run_that_is_stopped_in_mid_name_leaves_nothing_of_it(tmp_path: 
     assert "Zo" not in (tmp_path / "file").read_text()
     (turn,) = load_recording(tmp_path / "file").turns()
     assert (len(turn.events), turn.end) == (1, "error")
+
+
+@pytest.mark.parametrize("texts", [("Élodie",), ("Ada é",), ("\\ é",), ("山 田",)])
+@pytest.mark.parametrize("piece", ["\\", "Ada ", "É\\", "é ", "山\\", "\\n", "%", "+"])
+def test_the_search_for_a_name_looks_at_each_character_a_few_times(piece: str, texts: tuple[str, ...]) -> None:
+    # In quadratic time this takes ten minutes: the test would end at the limit of all tests.
+    redacted({"k": piece * (300_000 // len(piece))}, *texts)
+
+
+def test_keys_that_become_equal_are_numbered_in_linear_time() -> None:
+    spellings = ["".join(("Ada", *spaces, "Bell")) for spaces in product(" +", repeat=17)]
+    keys = [*spellings[:3], f"{REDACTED}.2", *spellings[3:]]
+    # In quadratic time this takes fifteen minutes: the test would end at the limit of all tests.
+    shown = list(redacted({"data": dict.fromkeys(keys)}, "Ada Bell")["data"])
+    assert shown[:5] == [REDACTED, *(f"{REDACTED}.{end}" for end in ("2", "3", "2.2", "4"))]
+    assert shown[-1] == f"{REDACTED}.{len(spellings)}"

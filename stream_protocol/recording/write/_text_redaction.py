@@ -7,8 +7,9 @@ the escapes of JSON (a text can be JSON itself) and of URLs.
 import json
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
-from itertools import accumulate, count, groupby
+from itertools import accumulate, groupby
 from typing import Any, Final
 from unicodedata import combining, normalize
 from urllib.parse import quote
@@ -17,7 +18,11 @@ from stream_protocol.recording.write._redaction import RecordedKind, Redact
 from stream_protocol.recording.write._secret_texts import REDACTED
 from stream_protocol.wire import StreamProtocolError, argument_error, check_text
 
-_SPACE: Final = r"(?:\s|%20|\+|\\+[nrt]|\\+u00a0)+"
+_ESCAPES: Final = r"\\{1,64}"
+"""The backslashes of an escape in JSON: more of them are in no text. Without a bound, a long row of backslashes takes
+time in the square of its length."""
+
+_SPACE: Final = rf"(?:\s|%20|\+|{_ESCAPES}(?:[nrt]|u00a0))+"
 _NO_MARK: Final = "(?![\u0300-\u036f])"
 """A letter with another mark after it is another letter."""
 
@@ -118,11 +123,12 @@ class _TextRedaction:
     def _object(self, value: dict[str, Any], *, is_free: bool) -> dict[str, Any]:
         encoded = {"thoughtSignature"} | ({"data"} if value.keys() & {"mimeType", "mediaType"} else set())
         cleaned: dict[str, Any] = {}
+        numbers = Counter[str]()
         for key, item in value.items():
             is_schema = not is_free and _SCHEMA_KEY.fullmatch(key) is not None
             is_file = key in encoded and isinstance(item, str) and _BASE64.fullmatch(item)
             stays = is_file or (is_schema and key in _WORDS)
-            written = key if is_schema else _free_key(self._text(key), cleaned)
+            written = key if is_schema else _free_key(self._text(key), cleaned, numbers)
             cleaned[written] = item if stays else self._value(item, is_free=is_free or key in _FREE)
         return cleaned
 
@@ -136,9 +142,13 @@ def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 
 
-def _free_key(key: str, taken: dict[str, Any]) -> str:
-    """The key; with a number if another key has become the same."""
-    return next(name for number in count(1) if (name := key if number == 1 else f"{key}.{number}") not in taken)
+def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
+    """The key; with a number if another key has become the same. ``numbers``: the last one that each key was given."""
+    free = key
+    while free in taken:
+        numbers[key] += 1
+        free = f"{key}.{numbers[key] + 1}"
+    return free
 
 
 def _pattern(text: str) -> str:
@@ -164,6 +174,6 @@ def _spellings(letter: str) -> str:
     spellings = {re.escape(one) for one in plain}
     for one in plain:
         if not one.isascii():
-            spellings.add(re.escape(json.dumps(one)[1:-1]).replace(r"\\", r"\\+"))
+            spellings.add(re.escape(json.dumps(one)[1:-1]).replace(r"\\", _ESCAPES))
         spellings.add(re.escape(quote(one, safe="", errors="surrogatepass")))
     return "(?:" + "|".join(sorted(spellings, key=lambda one: (-len(one), one))) + ")"
