@@ -4,10 +4,11 @@ import re
 from typing import Final
 
 _CONTROLS: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Characters that control a terminal, change the direction of a text, break a line, or are not seen. Joiners stay:
-letters and emoji are made with them."""
+"""Characters that control a terminal, change the direction of a text, break a line, or are not seen, and halves of
+characters, which no file takes. Joiners stay: letters and emoji are made with them."""
 
 
 def printable(text: str) -> str:
@@ -16,5 +17,5 @@ def printable(text: str) -> str:
 
 
 def _escape(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be")
+    units = found[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[index]:02x}{units[index + 1]:02x}" for index in range(0, len(units), 2))

@@ -9,13 +9,13 @@ CONTROLS = [
     *map(chr, range(0x20)),
     *map(chr, range(0x7F, 0xA0)),
     *("\xad", "\u061c", "\u200b", "\u200e", "\u200f", "\u2028", "\u2029", "\u202a", "\u202e", "\u2066", "\u2069"),
-    *("\ufeff", "\U000e0001", "\U000e0041"),
+    *("\ufeff", "\U000e0001", "\U000e0041", "\ud83d", "\udfff"),
 ]
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=ascii)
 def test_what_controls_a_terminal_is_an_escape_of_json(control: str) -> None:
-    assert unicodedata.category(control) in {"Cc", "Cf", "Zl", "Zp", "Cn"}
+    assert unicodedata.category(control) in {"Cc", "Cf", "Zl", "Zp", "Cn", "Cs"}
     shown = printable(f"a{control}b")
     assert shown.isascii()
     assert shown.isprintable()

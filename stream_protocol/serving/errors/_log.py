@@ -7,9 +7,9 @@ from typing import Final, Literal
 from stream_protocol.serving.errors._json_lines import OURS, JsonLines, Quoting, is_ours
 from stream_protocol.serving.errors._lost_errors import log_lost_errors
 from stream_protocol.serving.errors._sentences import explain_error
-from stream_protocol.serving.errors._text import one_line, printable, said
+from stream_protocol.serving.errors._text import one_line, said
 from stream_protocol.serving.telemetry import ChatIdFilter
-from stream_protocol.wire import check_choice, check_flag, check_texts
+from stream_protocol.wire import check_choice, check_flag, check_texts, printable
 
 LINE_LIMIT: Final = 600
 """Characters of a line in the terminal."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from stream_protocol.wire import whole_words
+from stream_protocol.wire import printable, whole_words
 
 LIMIT: Final = 300
 """Characters of foreign text in a sentence."""
@@ -45,17 +45,6 @@ _SHAPES: Final = re.compile(
 )
 """Keys as the well-known providers write them, JSON web tokens, and any long word of letters and digits."""
 
-_HARMFUL: Final = {
-    character: repr(chr(character))[1:-1]
-    for first, last in (
-        *((0x00, 0x1F), (0x7F, 0x9F)),  # controls, ESC and BEL among them
-        *((0x61C, 0x61C), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x2069)),  # turns of the direction
-        *((0x2028, 0x2029), (0xD800, 0xDFFF), (0xFFF9, 0xFFFB)),  # breaks of lines, halves of characters, annotations
-    )
-    for character in range(first, last + 1)
-}
-"""Characters that change what a terminal or an editor shows, each with its escape in Python."""
-
 _SECRET_VARIABLE: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET: Final = 8
 """A shorter value of such a variable may be an ordinary word."""
@@ -83,14 +72,6 @@ def _raised(traceback: str) -> str:
     *_, frame = frames.split('  File "')
     found = _RAISED.search(frame.partition("\n")[2])
     return found[0] if found else traceback
-
-
-def printable(text: str) -> str:
-    """The text with an escape for each line break, control character and turn of the direction.
-
-    So foreign text in a log cannot begin a line, steer the terminal, or change the order of what is read.
-    """
-    return text if text.isascii() and text.isprintable() else text.translate(_HARMFUL)
 
 
 def without_secrets(text: str, *, known: Collection[str] = ()) -> str:

@@ -149,7 +149,7 @@ def test_a_foreign_text_steers_no_terminal_and_forges_no_line(verbose: bool, pri
     assert len([line for line in lines if line[0] != " "]) == 4
     assert not [line for line in lines if line.startswith("ERROR: forged")]
     assert {character for character in text if not character.isprintable()} <= {"\n"}
-    assert "a\\x1b[2Jb\\x07c\\x9bd\\u202ee\\u2066f" in lines[0]
+    assert "a\\u001b[2Jb\\u0007c\\u009bd\\u202ee\\u2066f" in lines[0]
 
 
 def test_a_text_in_any_script_is_printed_as_it_is(printed: Callable[[], str]) -> None:
