@@ -34,9 +34,10 @@ IDS: Final = (
 
 
 NO_TEXT: Final = ("%ff", "%ed%a0%80")
+"""Ids of bytes that are no UTF-8: for the server each is one character that no chat's id holds."""
 
 FOREIGN_REQUESTS: Final = 1500
-"""Ids of bytes that are no UTF-8: for the server each is one character that no chat's id holds."""
+"""More than the requests of a user in a minute."""
 
 
 @attack("other names of this machine, which DNS can give to any page", ["loopback", "replay"])
