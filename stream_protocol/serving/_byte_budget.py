@@ -98,13 +98,16 @@ class ByteShare:
         self._size += count
         self._budget.count(self._user_id, self._counted - counted)
 
-    async def take_in_time(self, count: int, seconds: float) -> None:
-        """``take``, which waits up to so many seconds for room."""
+    def has_room(self, count: int) -> bool:
+        """Tell whether ``take`` would count so many bytes more."""
+        return self._refusal(count) is None
+
+    async def wait_for_room(self, count: int, seconds: float) -> None:
+        """Wait until there is room for so many bytes more, but no longer than so many seconds. Takes nothing."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self._refusal(count) is not None:
+                while not self.has_room(count):
                     await self._budget.wait_for_less()
-        self.take(count)
 
     def handed_over(self) -> ByteShare:
         """Return a new share with all bytes of this one, which is empty then: for a response that outlives a block."""

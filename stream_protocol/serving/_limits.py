@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -44,6 +44,12 @@ other."""
 
 READS_PER_USER: Final = 2
 """A page that opens asks for its list of chats and a history."""
+
+HISTORIES_AT_ONCE: Final = 8
+"""Sessions of all users that are read whole at once: their size is known when they are in memory."""
+
+ARTIFACTS_AT_ONCE: Final = 16
+"""Artifacts of all users that are read at once, for the same reason. Their stores may be far away."""
 
 RUN_RETRY_AFTER: Final = 5
 """Seconds after which a request may be sent again that found too many runs: nobody knows when one ends."""
@@ -129,21 +135,22 @@ class RequestRates:
 
 
 class UserReads:
-    """Lets so many requests of one user read the session store at once; the others wait, in their order.
+    """Lets so many requests of one user, and of all users, read a store at once; the others wait, in their order.
 
     The event loop turns to whoever is ready: a thousand lists of chats that one user asks for at once would be a
     thousand steps between two of everybody else.
     """
 
-    def __init__(self, per_user: int = READS_PER_USER) -> None:
+    def __init__(self, per_user: int = READS_PER_USER, per_worker: int | None = None) -> None:
         self._per_user = per_user
+        self._of_all = nullcontext() if per_worker is None else asyncio.Semaphore(per_worker)
         self._semaphores = WeakValueDictionary[str, asyncio.Semaphore]()
 
     @asynccontextmanager
     async def turn(self, user_id: str) -> AsyncIterator[None]:
         """Waits until it is this request's turn."""
         semaphore = self._semaphores.setdefault(user_id, asyncio.Semaphore(self._per_user))
-        async with semaphore:
+        async with semaphore, self._of_all:
             await asyncio.sleep(0)  # a store in memory never waits: so nobody else would have a turn
             yield
 

@@ -18,6 +18,8 @@ from stream_protocol.serving._byte_budget import ByteShare
 from stream_protocol.serving._held_size import held_size
 from stream_protocol.serving._in_progress import InProgress, in_progress
 from stream_protocol.serving._limits import (
+    ARTIFACTS_AT_ONCE,
+    HISTORIES_AT_ONCE,
     RESPONSE_PATIENCE,
     RequestRates,
     RunSlot,
@@ -258,7 +260,8 @@ class ChatService:
         self._rates = RequestRates(limits.max_requests_per_minute)
         self._foreign_rates = RequestRates(limits.max_requests_per_minute)
         self._reads = UserReads()
-        self._histories = UserReads()
+        self._histories = UserReads(per_worker=HISTORIES_AT_ONCE)
+        self._artifacts = UserReads(per_worker=ARTIFACTS_AT_ONCE)
         self._max_response_bytes = limits.max_response_bytes
         self._responses = response_budget(limits.max_response_bytes)
         self._options = hide_tools(delegation_tools(self.runner.agent), options)
@@ -457,32 +460,40 @@ class ChatService:
         check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
         key = chat_key(user_id, chat_id)
         until = time.monotonic() + RESPONSE_PATIENCE
-        request = await self._runs.wait_until_settled(key)
-        async with self._histories.turn(user_id):
+        while True:
+            request = await self._runs.wait_until_settled(key)
+            async with self._histories.turn(user_id):
+                session, request = await self._settled_session(key, request)
+                if session is None:
+                    return None
+                size = 0 if memory is None else await self._size_of(session.events)
+                left = until - time.monotonic()
+                if memory is None or memory.has_room(size) or left <= 0:
+                    if memory is not None:
+                        memory.take(size)
+                    options = self._options_for(chat_id, artifact_base)
+                    return await long_work(partial(_history, session, request, options), events=session.events)
+                del session  # what waits for memory takes none
+            await memory.wait_for_room(size, left)
+
+    async def _settled_session(self, key: ChatKey, request: str | None) -> tuple[Session | None, str | None]:
+        """Returns the session with all that was accepted, and the fingerprint of the request that a run answers.
+
+        ``request``: the request that a run answered a moment ago, if any.
+        """
+        session = await self._in_time(self._find_session(key))
+        if (
+            request is None
+            and session is not None
+            and self._left_runs is not None
+            and await self._left_runs.wait_until_stored(key, session, self._stopping_wait)
+        ):
+            request = await self._runs.wait_until_settled(key)
             session = await self._in_time(self._find_session(key))
-            if (
-                request is None
-                and session is not None
-                and self._left_runs is not None
-                and await self._left_runs.wait_until_stored(key, session, self._stopping_wait)
-            ):
-                request = await self._runs.wait_until_settled(key)
-                session = await self._in_time(self._find_session(key))
-            while request is not None and (now := await self._runs.wait_until_settled(key)) != request:
-                # That run has ended while the session was read, and its end is stored since.
-                request, session = now, await self._in_time(self._find_session(key))
-            if session is None:
-                return None
-            events, options = session.events, self._options_for(chat_id, artifact_base)
-            if memory is not None:
-                await memory.take_in_time(await self._size_of(events), until - time.monotonic())
-
-            def messages() -> list[UIMessage]:
-                transcript = Transcript(events)
-                running = request is not None and transcript.is_answering(request)
-                return transcript_to_messages(transcript, running=running, **options)
-
-            return await long_work(messages, events=events)
+        while request is not None and (now := await self._runs.wait_until_settled(key)) != request:
+            # That run has ended while the session was read, and its end is stored since.
+            request, session = now, await self._in_time(self._find_session(key))
+        return session, request
 
     async def _size_of(self, events: Sequence[Event]) -> int:
         """The bytes of memory that these stored events take in a response; 0 if nobody counts them."""
@@ -507,7 +518,7 @@ class ChatService:
         session = await self._in_time(self._read(user_id, find))
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
-        async with self._histories.turn(user_id):
+        async with self._artifacts.turn(user_id):
             return await load_artifact(self.runner, session, name, version)
 
     @in_progress
@@ -994,6 +1005,13 @@ async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
     finally:
         if isinstance(events, AsyncGenerator):
             await events.aclose()
+
+
+def _history(session: Session, request: str | None, options: ConverterOptions) -> list[UIMessage]:
+    """The messages of a session. ``request``: that of the run which goes on; ``None`` for none."""
+    transcript = Transcript(session.events)
+    running = request is not None and transcript.is_answering(request)
+    return transcript_to_messages(transcript, running=running, **options)
 
 
 async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:

@@ -99,6 +99,5 @@ def test_a_run_of_another_version_of_the_module_is_ended(tmp_path: Path, target:
     write_agent(folder, version="2")
     with serving(target, *FILES, cwd=tmp_path) as (_, url):
         assert OTHER_VERSION_TEXT in httpx.post(f"{url}/api/chat", json=body, timeout=HANG).text
-        question, answer = httpx.get(f"{url}/api/chat/c1", timeout=HANG).json()["messages"]
+        (question,) = httpx.get(f"{url}/api/chat/c1", timeout=HANG).json()["messages"]
     assert question["parts"] == said["parts"]
-    assert answer["role"] == "assistant"

@@ -102,32 +102,19 @@ def test_a_share_that_nobody_refers_to_is_given_back_without_a_collection() -> N
 
 async def test_a_request_waits_for_room_until_its_time_is_over() -> None:
     bytes_ = budget()
-    with bytes_.share("ann") as first, bytes_.share("ann") as second, bytes_.share("ann") as third:
-        first.take(4 * MIB)
-        waiting = [asyncio.create_task(one.take_in_time(4 * MIB, 60)) for one in (second, third)]
-        await asyncio.sleep(0)
-        assert not any(task.done() for task in waiting)
-        first.release()
-        await waiting[0]
-        await asyncio.sleep(0)
-        assert not waiting[1].done()  # there is room for one
-        second.release()
-        await waiting[1]
-        with pytest.raises(ChatRequestError, match="yours"):
-            await second.take_in_time(4 * MIB, 0.01)
-        with pytest.raises(ChatRequestError, match="yours"):
-            await second.take_in_time(4 * MIB, -1)
-        await second.take_in_time(MIB, -1)  # there is room: no time is needed
-    assert bytes_.taken == 0
-
-
-async def test_a_request_that_is_cancelled_while_it_waits_takes_nothing() -> None:
-    bytes_ = budget()
     with bytes_.share("ann") as first, bytes_.share("ann") as second:
         first.take(4 * MIB)
-        waiting = asyncio.create_task(second.take_in_time(4 * MIB, 60))
+        waiting = asyncio.create_task(second.wait_for_room(4 * MIB, 60))
         await asyncio.sleep(0)
-        waiting.cancel()
-        await asyncio.wait({waiting})
+        assert (waiting.done(), second.has_room(4 * MIB)) == (False, False)
         first.release()
-        assert bytes_.taken == 0
+        await waiting
+        assert second.has_room(4 * MIB)
+        first.take(4 * MIB)
+        for seconds in (0.01, -1):
+            await second.wait_for_room(4 * MIB, seconds)
+            with pytest.raises(ChatRequestError, match="yours"):
+                second.take(4 * MIB)
+        first.release()
+        await second.wait_for_room(4 * MIB, -1)  # there is room: no time is needed
+    assert bytes_.taken == 0

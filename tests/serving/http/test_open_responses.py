@@ -19,9 +19,10 @@ import pytest
 import uvicorn
 from google.adk.agents import LlmAgent
 from google.adk.artifacts import InMemoryArtifactService
+from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
-from google.adk.sessions import InMemorySessionService
+from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools import ToolContext
 from google.genai import types
 from starlette.applications import Starlette
@@ -32,7 +33,8 @@ from starlette.types import ASGIApp, Message
 from uvicorn.server import ServerState
 
 from stream_protocol.serving import ChatService, ServerLimits, ServiceLimits, chat_routes
-from stream_protocol.serving._limits import response_budget
+from stream_protocol.serving._byte_budget import UNCOUNTED_BYTES
+from stream_protocol.serving._limits import HISTORIES_AT_ONCE, response_budget
 from stream_protocol.serving.http._limited_http import limited_http
 from stream_protocol.serving.http._sliced_response import SlicedResponse, history_json
 from stream_protocol.serving.http._stream_response import UIMessageStreamResponse
@@ -471,3 +473,54 @@ async def test_a_reader_drops_the_response_of_an_ended_run_without_a_collection(
         await asyncio.wait({reading})
         del reading
         assert dropped() is None
+
+
+class WatchedSessions(InMemorySessionService):
+    """Knows which of the sessions that it has returned are in memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.returned: list[ref[Session]] = []
+        self.most = 0
+
+    @property
+    def in_memory(self) -> int:
+        return sum(session() is not None for session in self.returned)
+
+    async def get_session(self, **which: Any) -> Session | None:
+        session = await super().get_session(**which)
+        assert session is not None
+        self.returned.append(ref(session))
+        self.most = max(self.most, self.in_memory)
+        return session
+
+
+async def test_histories_that_wait_for_memory_hold_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_protocol.serving._service.RESPONSE_PATIENCE", HANG)
+    users, sessions = [f"user{number}" for number in range(3 * HISTORIES_AT_ONCE)], WatchedSessions()
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Seen."]))
+    limits = ServiceLimits(max_response_bytes=MIB)
+    service = ChatService(agent, session_service=sessions, limits=limits)
+    file = types.Part(inline_data=types.Blob(data=bytes(MIB // 4), mime_type="image/png"))
+    for user in users:
+        session = await sessions.create_session(app_name="root", user_id=user, session_id="c1")
+        content = types.Content(role="user", parts=[file])
+        await sessions.append_event(session, Event(author="user", invocation_id="i", content=content))
+    del session
+
+    async def opened_by(user: str) -> int:
+        with service.hold_memory(user) as memory:
+            messages = await service.history("c1", user_id=user, memory=memory)
+        return len(messages or [])
+
+    with service.hold_memory("other") as other:
+        other.take(MIB + UNCOUNTED_BYTES)
+        opening = [asyncio.create_task(opened_by(user)) for user in users]
+        for _ in range(100_000):
+            if len(sessions.returned) >= len(users) and not sessions.in_memory:
+                break
+            await asyncio.sleep(0)
+        assert (len(sessions.returned), sessions.in_memory) == (len(users), 0)
+        assert sessions.most <= HISTORIES_AT_ONCE
+    assert await asyncio.gather(*opening) == [1] * len(users)
+    assert sessions.most < 2 * HISTORIES_AT_ONCE  # the result of a thread may live a little longer
