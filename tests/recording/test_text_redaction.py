@@ -19,7 +19,6 @@ from stream_protocol.recording import ChatRecorder, load_recording, record, reda
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Thought
 from tests.batch import batch
-from tests.convert.counting import calls_made
 from tests.recording.recordings import drained, files, said, source
 from tests.serving.chat_client import Page
 
