@@ -31,6 +31,7 @@ from stream_protocol.serving import (
 )
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
+    TargetError,
     agent_tree,
     is_in_memory,
     load_session_service,
@@ -140,7 +141,7 @@ class AgentServer:
             )
         except OSError as error:
             refuse(f"cannot record into {self.record_folder}: {error.strerror}")
-        except (SessionServiceError, StreamProtocolError) as error:
+        except (SessionServiceError, StreamProtocolError, TargetError) as error:
             refuse(str(error))
         if self.workers > 1 and self._each_process_has_its_own_chats(service):
             refuse("--workers needs chats that all of them have: --session-service-uri, a file or a database")
