@@ -166,7 +166,7 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
     fail_response(conversion, error)
 
 
-def fail_response(conversion: Conversion[T], error: Exception, *, stopped: bool = False) -> None:
+def fail_response(conversion: Conversion[T], error: BaseException, *, stopped: bool = False) -> None:
     """Ends the response with its one ``error`` chunk, even if the app's hook raises for that."""
     try:
         conversion.fail(error, stopped=stopped)

@@ -269,6 +269,26 @@ def test_a_finished_text_ends_as_it_was_written(page: Page, text: str) -> None:
     assert write(page, f"Before.\n\n{text}").locator("p").all_text_contents() == ["Before.", text]
 
 
+DEFINITIONS: Final = {
+    "a word that looks like a link": ("[Answer]: 42", ["[Answer]: 42"]),
+    "a title": ('[Sum]: 42 "of all"', ['[Sum]: 42 "of all"']),
+    "sources": ("[1]: https://x.example/a\n[2]: /b", ["[1]: https://x.example/a", "[2]: /b"]),
+    "a note": ("[^1]: A *note*.", ["[^1]: A note."]),
+    "a note of paragraphs": ("[^n]: One.\n\n    Two.", ["[^n]: One.", "Two."]),
+    "a note of code": ("[^n]:\n    ```\n    x = 1\n    ```", ["[^n]: "]),
+    "one in a quotation": ("> [Answer]: 42", ["[Answer]: 42"]),
+    "one beside another that is used": ("See [A].\n\n[a]: https://x.example\n[b]: c", ["See A.", "[b]: c"]),
+}
+"""Definitions of links and footnotes to which nothing refers, and the paragraphs that are seen."""
+
+
+@batch(definition=DEFINITIONS)
+def test_a_definition_to_which_nothing_refers_is_shown(page: Page, definition: tuple[str, list[str]]) -> None:
+    markdown, shown = definition
+    text = write(page, f"Before.\n\n{markdown}")
+    assert text.locator("p").all_text_contents() == ["Before.", *shown]
+
+
 def test_html_is_text_with_its_lines_and_a_line_break_breaks_the_line(page: Page) -> None:
     paragraphs = "Before.\n\n<details>\n<summary>Sum</summary>\n\n<b>in</b> it\n\n</details>\n\n<!-- x -->"
     text = write(page, f"{paragraphs}\n\n|a<br>b|\n|-|\n|c<BR/>d|")

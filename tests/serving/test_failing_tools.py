@@ -70,6 +70,20 @@ def add(a: int = 1) -> int:
     return a + 1
 
 
+class Panic(BaseException):
+    """Not an ``Exception``: a library in Rust raises such a one, when it panics."""
+
+
+def panic() -> None:
+    """Raises it in a thread."""
+    raise Panic("the key is hunter2")
+
+
+async def panic_at_once() -> None:
+    """Raises it."""
+    raise Panic("the key is hunter2")
+
+
 class Lost(BaseTool):
     """A tool of an app's own class, as that of an MCP server that has gone."""
 
@@ -91,6 +105,8 @@ TOOLS: list[Any] = [
     explode,
     explode_at_once,
     explode_later,
+    panic,
+    panic_at_once,
     wait,
     count_down,
     add,
@@ -153,6 +169,8 @@ def _chunks(sse: Any) -> Any:
 CALLS: dict[str, tuple[Any, dict[str, str]]] = {
     "a plain function in a thread": (Call("explode"), {"explode": FAILED}),
     "a coroutine": (Call("explode_at_once"), {"explode_at_once": FAILED}),
+    "a plain function that raises no Exception": (Call("panic"), {"panic": FAILED}),
+    "a coroutine that raises no Exception": (Call("panic_at_once"), {"panic_at_once": FAILED}),
     "a tool of an app's class": (Call("lost"), {"lost": FAILED}),
     "a long-running tool": (Call("no_where"), {"no_where": FAILED}),
     "one beside a tool that runs": (

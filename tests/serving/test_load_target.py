@@ -69,6 +69,8 @@ BAD: dict[str, tuple[str, str]] = {
     "an agent that ADK refuses": ("refused_target:agent", "LlmAgent cannot be created: its name cannot be 'user': "),
     "an error that tells a secret": ("telling_target:agent", "RuntimeError: cannot log in at https://host/ (telling"),
     "an exit in it": ("exiting_target:agent", "SystemExit: 7"),
+    "an error that is not an Exception": ("panicking_target:agent", "Panic: the index is out of range (panicking"),
+    "an error that has no text": ("mute_target:agent", "Mute (mute_target.py, line 3)"),
     "no such folder": ("nowhere_at_all", "there is no such folder"),
     "a folder without an agent": ("empty", "the folder is empty"),
 }
@@ -86,6 +88,10 @@ def test_a_target_that_is_none_is_refused_in_one_line(folder: Path, name: str) -
         "raise RuntimeError('cannot log in\\nat https://u:hunter2@host/?key=x')\n"
     )
     (folder / "exiting_target.py").write_text("raise SystemExit(7)\n")
+    (folder / "panicking_target.py").write_text(
+        "class Panic(BaseException): ...\nraise Panic('the index is out of range')\n"
+    )
+    (folder / "mute_target.py").write_text("class Mute(Exception):\n    def __str__(self): 1 / 0\nraise Mute\n")
     (folder / "empty").mkdir()
     target, reason = BAD[name]
     with pytest.raises(TargetError) as refused:
@@ -93,6 +99,11 @@ def test_a_target_that_is_none_is_refused_in_one_line(folder: Path, name: str) -
     assert reason in str(refused.value)
     assert "\n" not in str(refused.value)
     assert target in str(refused.value)
+
+
+def test_the_root_of_all_folders_is_refused_in_one_line() -> None:
+    with pytest.raises(TargetError, match=r"\Acannot load /: (it has|it is in|there is) .*\Z"):
+        load_target("/")
 
 
 LIVE = [

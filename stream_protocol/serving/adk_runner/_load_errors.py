@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from stream_protocol.serving.errors import MAX_PROBLEMS, located_text, own_line, problem_text
+from stream_protocol.serving.errors import MAX_PROBLEMS, located_text, own_line, problem_text, said
 from stream_protocol.wire import whole_words
 
 _ADK_PREFIX: Final = re.compile(r"Fail to load '([^']*)' (module|config)\. ?")
@@ -23,7 +23,7 @@ _NAME_LENGTH: Final = 60
 
 def load_problem(error: BaseException) -> str:
     """Return one line that says what an agent's code has raised, with its file and line if known."""
-    prefix = _ADK_PREFIX.search(str(error))
+    prefix = _ADK_PREFIX.search(said(error))
     if type(error).__name__ == "_AgentLoadError" and error.__cause__ is not None:  # ADK wraps each ValueError
         error = error.__cause__
     if not isinstance(error, ValidationError):

@@ -63,7 +63,9 @@ def load_target(name: str) -> Target:
         raise TargetError(
             f"cannot load {name}: {advice.text}", example=advice.example, can_be_mended=advice.can_be_mended
         ) from error.__cause__
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise TargetError(f"cannot load {name}: {load_problem(error)}") from error
     root = _root(target)
     if root is not None and (found := live_model(root)) is not None:
@@ -192,4 +194,4 @@ def _is_raised_by_loader(error: BaseException) -> bool:
 def _may_be_agent(folder: Path) -> bool:
     """Return True if ADK's loader may find an agent in the folder. It takes the module ``agent`` in any form."""
     inner = ("root_agent.yaml", "__init__.py", "agent.py", "agent")
-    return any((folder / file).exists() for file in inner) or folder.with_name(f"{folder.name}.py").is_file()
+    return any((folder / file).exists() for file in inner) or (folder.parent / f"{folder.name}.py").is_file()

@@ -5,7 +5,7 @@ from stream_protocol.serving.errors._log import log_error, log_to_terminal
 from stream_protocol.serving.errors._origin import is_of_session_store, own_line
 from stream_protocol.serving.errors._sentences import explain_error, located_text
 from stream_protocol.serving.errors._store_errors import is_unreachable
-from stream_protocol.serving.errors._text import MAX_PROBLEMS, error_text, one_line, problem_text
+from stream_protocol.serving.errors._text import MAX_PROBLEMS, error_text, one_line, problem_text, said
 
 __all__ = [
     "MAX_PROBLEMS",
@@ -20,4 +20,5 @@ __all__ = [
     "one_line",
     "own_line",
     "problem_text",
+    "said",
 ]

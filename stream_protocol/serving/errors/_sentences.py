@@ -10,12 +10,13 @@ from typing import Final
 
 from google.adk.models import BaseLlm
 from google.adk.tools.base_tool import BaseTool
+from pydantic import ValidationError
 
 from stream_protocol.convert import FINISH_REASONS, NO_CONTENT, UNEXPLAINED, AgentRunError, RunLimitError
 from stream_protocol.serving.errors._origin import find_origin, own_line, stated_problem
 from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer, words_of
 from stream_protocol.serving.errors._text import error_text, one_line, said
-from stream_protocol.wire import check_flag, check_instance
+from stream_protocol.wire import check_flag, check_instance, shown
 
 _TIMEOUTS: Final = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})
 _UNREACHABLE: Final = frozenset(
@@ -73,6 +74,8 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
         return str(error)
     origin = find_origin(error)
     if isinstance(origin, BaseTool):
+        if (problem := _key_problem(error, quoting=quoting)) is not None:
+            return f"The result of the tool {origin.name} is not JSON. {problem} Return plain values."
         return f"The tool {origin.name} raised {_told(error, quoting=quoting)}."
     if isinstance(origin, BaseLlm) or _is_of_provider(error):
         sentence = _explain_model(error, origin if isinstance(origin, BaseLlm) else None, quoting=quoting)
@@ -90,6 +93,16 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
         name = origin.model if isinstance(origin, BaseLlm) else origin.name
         return f"The {kind} {name} raised {_told(error, quoting=quoting)}."
     return f"{_told(error, quoting=quoting)}."
+
+
+def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
+    """Return what is wrong with the keys of a result of which ADK can make no response; ``None`` for other errors."""
+    if not isinstance(error, ValidationError) or error.title != "FunctionResponse":
+        return None
+    keys = [problem["input"] for problem in error.errors(include_url=False) if problem["loc"][-1:] == ("[key]",)]
+    if not keys:
+        return None
+    return f"A key of it is not text: {shown(keys[0])}." if quoting else "A key of it is not text."
 
 
 def _explain_event(error: AgentRunError, *, quoting: bool) -> str:

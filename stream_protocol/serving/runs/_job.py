@@ -22,7 +22,7 @@ from stream_protocol.convert.calls import NO_IDS, CallIds, raising_calls
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import RunPlugin, announces_user_message, with_cheap_telemetry, with_plugin
 from stream_protocol.serving.chats import WITHOUT_EVENTS, ObservedSessions, find_session, title_delta
-from stream_protocol.serving.runs._run import StartedResponse
+from stream_protocol.serving.runs._run import NOT_FAILURES, StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
@@ -174,14 +174,16 @@ class Job:
             yield_user_message=True,
             abort_signal=abort_signal,
         )
-        failure: Exception | None = None
+        failure: BaseException | None = None
         try:
             async with aclosing(events):
                 async for event in events:
                     if not event.partial:
                         complete.append(event)
                     yield event
-        except Exception as error:  # noqa: BLE001 - whatever the agent raises; raised again below
+        except NOT_FAILURES:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever the agent raises; raised again below
             failure = error
         if complete and not abort_signal.is_set():  # else tools may have failed because the run was stopped
             for event in await self._store_tool_failures(plugin, [*session.events, *complete], failure):
@@ -190,7 +192,7 @@ class Job:
             raise failure
 
     async def _store_tool_failures(
-        self, plugin: RunPlugin, events: Sequence[Event], failure: Exception | None
+        self, plugin: RunPlugin, events: Sequence[Event], failure: BaseException | None
     ) -> list[Event]:
         """Appends errors for the calls whose tools raised and that nothing has answered, and returns these events.
 

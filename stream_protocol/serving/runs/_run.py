@@ -40,6 +40,10 @@ logger = logging.getLogger(__name__)
 FIRST_READER_SECONDS: Final = 5.0
 """The least seconds that a run waits for its first reader: the HTTP response of the request that started it."""
 
+NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
+"""Exceptions that end a task or the process. Any other is a failure of the agent, also one that is not an
+``Exception``, such as the panic of a library in Rust."""
+
 RUN_TIMEOUT: Final = 3600.0
 """Seconds that a run may take by default: enough for deep research; a stuck run frees its chat in the end."""
 
@@ -189,7 +193,9 @@ class Run:
         try:
             await self._read(events)
             self._end(self._finish)
-        except Exception as error:  # noqa: BLE001 - whatever the agent raises
+        except NOT_FAILURES:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever the agent raises
             if self._can_be_recovered_after(error):
                 logger.error("The session store is away: the run is left, and goes on when the store is back.")  # noqa: TRY400 - the next line has the reason
                 log_error(logger, error)
@@ -212,7 +218,7 @@ class Run:
         """Whether the run is left to another worker."""
         return self._left
 
-    def _can_be_recovered_after(self, error: Exception) -> bool:
+    def _can_be_recovered_after(self, error: BaseException) -> bool:
         """Return True if only the session store failed, and the run can go on when the store is back.
 
         A run whose request is not accepted is refused instead.
@@ -311,7 +317,7 @@ class Run:
             self._task.cancel()
             self._start_timer("stop", STOP_TIMEOUT, self._cancel)
 
-    def _end_failed(self, error: Exception) -> None:
+    def _end_failed(self, error: BaseException) -> None:
         """Makes a failure of the agent, or of an app's hook, the response's one error."""
         self._note_failure(error)
         self._end(partial(_fail, _as_limit(error)))
@@ -394,10 +400,10 @@ def _empty_response(_invocation_id: str | None) -> StartedResponse:
     return StartedResponse(sse_conversion((), None, Settings()))
 
 
-def _as_limit(error: Exception) -> Exception:
+def _as_limit(error: BaseException) -> BaseException:
     """The failure of a run as a limit, if it is one of ADK's own: so many calls of models, and no more."""
     return RunLimitError(TOO_MANY_CALLS_TEXT) if isinstance(error, LlmCallsLimitExceededError) else error
 
 
-def _fail(error: Exception, response: Conversion[bytes]) -> None:
+def _fail(error: BaseException, response: Conversion[bytes]) -> None:
     fail_response(response, error)

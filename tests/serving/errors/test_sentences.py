@@ -215,6 +215,17 @@ async def test_a_tool_that_raised_is_named(tool: Any, told: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # AgentTool's own
+@pytest.mark.parametrize(("key", "told"), [(2024, "2024"), (None, "None"), ((1, 2), "tuple")])
+async def test_a_result_with_keys_that_are_not_text_is_not_what_its_tool_raised(key: Any, told: str) -> None:
+    def count(city: str) -> dict[Any, int]:
+        """Counts."""
+        return {"good": 1, key: 2}
+
+    model = ScriptedLlm(turns=[[Call("count", {"city": "Oslo"})]])
+    text = await shown(LlmAgent(name="assistant", model=model, tools=[count]))
+    assert text == f"The result of the tool count is not JSON. A key of it is not text: {told}. Return plain values."
+
+
 async def test_of_agents_in_tools_the_innermost_failure_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)

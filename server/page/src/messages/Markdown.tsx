@@ -7,6 +7,7 @@ import { Elsewhere, Picture } from "./Elsewhere";
 import { code } from "./highlighter";
 import { htmlAsText } from "./html-as-text";
 import { PlainText } from "./PlainText";
+import { unusedDefinitions } from "./unused-definitions";
 
 const COMPONENTS: Components = {
   p: ({ children }) => <p>{children}</p>,
@@ -21,7 +22,7 @@ const PLUGINS = { code, math: createMathPlugin() };
 /** Streamdown's own but the one that makes HTML of what a model writes as such: that stays text. */
 const { raw: _, ...SAFE } = defaultRehypePlugins;
 const REHYPE = Object.values(SAFE);
-const REMARK = [...Object.values(defaultRemarkPlugins), htmlAsText];
+const REMARK = [...Object.values(defaultRemarkPlugins), htmlAsText, unusedDefinitions];
 
 /** While it is written, a link shows its words alone until its URL is complete. */
 const UNFINISHED = { linkMode: "text-only" } as const;

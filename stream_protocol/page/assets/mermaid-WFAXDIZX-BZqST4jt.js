@@ -1,0 +1,1 @@
+export{s as Mermaid}from"./index-u3cszSAb.js";
