@@ -126,9 +126,11 @@ class AgentServer:
             self.set_up_log()
             service = ChatService(
                 target,
-                session_service=load_session_service(self.session_service_uri) if self.session_service_uri else None,
-                run_log=self._run_log(self.run_log_url) if self.run_log_url else None,
-                engine=self._engine(self.durable_url) if self.durable_url else None,
+                session_service=load_session_service(self.session_service_uri)
+                if self.session_service_uri is not None
+                else None,
+                run_log=self._run_log(self.run_log_url) if self.run_log_url is not None else None,
+                engine=self._engine(self.durable_url) if self.durable_url is not None else None,
                 disconnect_grace=self.disconnect_grace,
                 limits=self.limits,
                 history_cut=self.history_cut,
@@ -172,6 +174,8 @@ class AgentServer:
             refuse(str(error))
 
     def _engine(self, url: str) -> Engine:
+        if "://" not in url:
+            refuse("--durable must be a URL such as postgresql://user@host/db or sqlite:///runs.db")
         try:
             from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - an extra
         except ImportError:

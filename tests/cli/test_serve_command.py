@@ -379,6 +379,15 @@ def test_chats_are_kept_where_the_uri_says(database: str, tmp_path: Path, reques
     assert (kept["id"], kept["title"]) == ("c1", "hi")
 
 
+@pytest.mark.parametrize("url", ["", "chats"])
+@pytest.mark.parametrize("option", ["--session-service-uri", "--run-log", "--durable"])
+def test_a_url_of_a_store_that_is_none_is_refused_in_one_line(tmp_path: Path, option: str, url: str) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
+    done = cli("serve", "agent:root_agent", "--port", "0", option, url, cwd=tmp_path)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_session_service_that_cannot_be_had_is_one_line_on_stderr(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     done = cli("serve", "agent:root_agent", "--session-service-uri", "sqlite:///no/such/chat.db", cwd=tmp_path)
