@@ -379,10 +379,11 @@ def test_chats_are_kept_where_the_uri_says(database: str, tmp_path: Path, reques
     assert (kept["id"], kept["title"]) == ("c1", "hi")
 
 
+@pytest.mark.parametrize("url", ["", "chats"])
 @pytest.mark.parametrize("option", ["--session-service-uri", "--run-log", "--durable"])
-def test_an_empty_url_of_a_store_is_refused_and_not_taken_for_memory(tmp_path: Path, option: str) -> None:
+def test_a_url_of_a_store_that_is_none_is_refused_in_one_line(tmp_path: Path, option: str, url: str) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    done = cli("serve", "agent:root_agent", "--port", "0", option, "", cwd=tmp_path)
+    done = cli("serve", "agent:root_agent", "--port", "0", option, url, cwd=tmp_path)
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
 

@@ -214,7 +214,6 @@ async def test_a_tool_that_raised_is_named(tool: Any, told: str) -> None:
     assert text.startswith(f"The tool {name} raised {told} (test_sentences.py, line ")
 
 
-@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # AgentTool's own
 @pytest.mark.parametrize(("key", "told"), [(2024, "2024"), (None, "None"), ((1, 2), "tuple")])
 async def test_a_result_with_keys_that_are_not_text_is_not_what_its_tool_raised(key: Any, told: str) -> None:
     def count(city: str) -> dict[Any, int]:
@@ -226,6 +225,7 @@ async def test_a_result_with_keys_that_are_not_text_is_not_what_its_tool_raised(
     assert text == f"The result of the tool count is not JSON. A key of it is not text: {told}. Return plain values."
 
 
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # AgentTool's own
 async def test_of_agents_in_tools_the_innermost_failure_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)
