@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from tests.conformance.test_resume_against_client import without_approvals
 from tests.kills.house import AFTERMATH, House, moment
-from tests.kills.kinds import KINDS, unlike
-from tests.kills.visitor import SETTLING, TERMINALS, Reading, Said, Visitor
+from tests.kills.kinds import KINDS, SAME_ID, unlike
+from tests.kills.visitor import TERMINALS, Reading, Said, Visitor
 
 ONCE: Final = frozenset({"book", "pay", "draw"})
 """Tools that are not declared idempotent."""
@@ -36,6 +36,7 @@ class Checker:
             *self._answers(),
             *self._pages(),
             *self._tools(),
+            *self._approved(),
             *self._stopped(),
         ):
             yield f"{self._visitor.id}: {found}"
@@ -60,8 +61,7 @@ class Checker:
                 yield f"ends: without a terminal: {reading.told()}"
             elif not reading.has_left and not self._excused(reading.begun, reading.ended or reading.begun):
                 yield f"cut without a fault: {reading.told()}"
-            excused = self._house.schedule.breaks_stores or self._was_stopped(reading)
-            if reading.ends_in == "error" and not excused:
+            if reading.ends_in == "error" and not self._misses_a_store(reading.begun, reading.ended or reading.begun):
                 yield f"error: {reading.told()}"
             if reading.ends_in == "abort" and not self._was_stopped(reading):
                 yield f"abort: {reading.told()}"
@@ -69,11 +69,10 @@ class Checker:
     def _reloads(self) -> Iterator[str]:
         """A page that is reloaded shows what was answered with 200."""
         asked = [each for each in self._readings if each.is_post and each.status == 200]
-        if self._visitor.deletions or any(
-            each.said["messageId"] for each in asked if each.said["message"]["role"] == "user"
-        ):
-            return
+        expected, is_sure = self._expected()
         for said in self._visitor.said:
+            if self._visitor.deletions or not is_sure or said.words not in expected:
+                continue
             answered = min((each.answered or 0 for each in asked if self._says(each, said)), default=float("inf"))
             for reading in self._readings:
                 is_whole = reading.is_history and reading.status in {200, 404} and reading.cut is None
@@ -83,6 +82,12 @@ class Checker:
     def _excused(self, begun: float, ended: float) -> bool:
         """Whether a fault can be felt in this time."""
         return any(trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles)
+
+    def _misses_a_store(self, begun: float, ended: float) -> bool:
+        return any(
+            trouble.worker is None and trouble.begun <= ended and begun <= trouble.ended + AFTERMATH
+            for trouble in self._house.troubles
+        )
 
     def _was_stopped(self, reading: Reading) -> bool:
         """Whether the user asked for something else before it ended. A repeated request stops no later one."""
@@ -141,7 +146,7 @@ class Checker:
                 yield f"file: {said.words!r} has no file any more: {message['parts']}"
             answers = self._stored[index + 1 :]
             answer = answers[0] if answers and answers[0]["role"] == "assistant" else {"parts": []}
-            whole = not said.disturbed and not self._house.schedule.breaks_stores
+            whole = not said.disturbed and not any(each.ends_in == "error" for each in self._readings)
             found = unlike(KINDS[said.kind], said.key, answer, whole=whole)
             if found is not None:
                 errors = [part.get("errorText") for part in answer["parts"] if "errorText" in part]
@@ -213,11 +218,10 @@ class Checker:
             stored = kept.get(message["id"])
             if later or message["role"] != "assistant" or self._visitor.deletions:
                 continue
-            if not parts(message) and not (stored and parts(stored)):
+            if stored is None and not without_approvals([message]):
                 continue  # only calls whose arguments never completed, which no history has
             if stored is None:
-                if any(part["type"] != "step-start" for part in message["parts"]):
-                    yield f"not stored: {message}: {last.told()}"
+                yield f"not stored: {message}: {last.told()}"
             elif without_approvals([stored]) != without_approvals([message]):
                 mark = "live" if last.ends_in == "finish" else f"live ({last.ends_in})"
                 yield f"{mark}: shown {parts(message)}\n   stored {parts(stored)}\n   {last.told()}"
@@ -225,20 +229,38 @@ class Checker:
     def _tools(self) -> Iterator[str]:
         begun = [each for each in self._house.begun() if each["chat"] == self._visitor.id]
         for (tool, call), times in Counter((each["tool"], each["call"]) for each in begun).items():
-            if tool in ONCE and times > 1:
+            if tool in ONCE and call != SAME_ID and times > 1:
                 yield f"ran twice: {tool} of call {call} began {times} times"
         again = len({each.body for each in self._readings if each.is_post and each.said["trigger"] != "submit-message"})
         for (tool, key), times in Counter((each["tool"], each["key"]) for each in begun).items():
             if tool in ONCE and times > 1 + again:
                 yield f"ran twice: {tool} {key} began {times} times"
 
+    def _approved(self) -> Iterator[str]:
+        """Nothing is paid that was not approved before."""
+        approved: dict[str, float] = {}
+        for reading in self._readings:
+            message = reading.said["message"] if reading.is_post else {"parts": ()}
+            for part in message["parts"]:
+                if part.get("approval", {}).get("approved"):
+                    key = part["input"]["key"]
+                    approved[key] = min(reading.begun, approved.get(key, reading.begun))
+        for each in self._house.begun():
+            mine = each["chat"] == self._visitor.id and each["tool"] == "pay"
+            if mine and each["at"] < approved.get(each["key"], float("inf")):
+                yield f"bypassed: {each} began without an approval"
+
     def _stopped(self) -> Iterator[str]:
+        """No tool begins once a stop was answered, unless something was asked for the first time since."""
         for stop in self._visitor.stops:
             if stop.status != 202:
                 continue
+            accepted = {each.body for each in self._readings if each.status == 200 and (each.answered or 0) < stop.sent}
+            posts = [
+                each for each in self._readings if each.is_post and each.begun > stop.sent and each.body not in accepted
+            ]
             for each in self._house.begun():
-                later = each["at"] > stop.answered + SETTLING and each["key"].startswith(f"{stop.said.key}.")
-                posts = [post for post in self._readings if post.is_post and post.begun > stop.sent]
+                later = each["at"] > stop.answered and each["key"].startswith(f"{stop.said.key}.")
                 if later and not posts:
                     yield f"stopped: {each} began {each['at'] - stop.answered:.2f} s after the stop was answered"
 
@@ -260,7 +282,8 @@ def errors_logged(house: House) -> Iterator[str]:
     for record in house.logged():
         at = moment(record)
         explained = any(
-            trouble.harm != "kill" and (at is None or trouble.begun - 1 <= at <= trouble.ended + AFTERMATH)
+            trouble.harm != "kill"
+            and (trouble.worker is None if at is None else trouble.begun - 1 <= at <= trouble.ended + AFTERMATH)
             for trouble in house.troubles
         )
         if not explained:
