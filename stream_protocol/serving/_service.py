@@ -389,7 +389,7 @@ class ChatService:
                 if isinstance(claimed, RunReader):
                     return claimed
                 turn = await self._plan_beside(key, request, digest, overrides, attempt)
-                if isinstance(turn, NothingToRun) and turn.repeats == "words":
+                if isinstance(turn, NothingToRun) and (turn.repeats == "words" or turn.is_superseded):
                     return await self._stored_response(key, turn, request, overrides)
                 await waiting.take()
                 if isinstance(turn, NewUserTurn):
@@ -655,7 +655,7 @@ class ChatService:
             raise busy_refusal()
         planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=True)
         turn = (await self._in_time(planning)).turn
-        if isinstance(turn, NothingToRun) and turn.repeats == "answers":
+        if isinstance(turn, NothingToRun) and turn.repeats == "answers" and not turn.is_superseded:
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         return turn
 
