@@ -3,8 +3,10 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Any, Final
 
+from stream_protocol.serving._service import INTERRUPTED_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
 from tests.kills.house import AFTERMATH, House, moment
 from tests.kills.kinds import KINDS, SAME_ID, unlike
@@ -45,6 +47,8 @@ class Checker:
         """Each has one end, or was cut off by a fault; what ends in ``abort`` was stopped."""
         for reading in self._readings:
             allowed = {200, 204, 202, 404, 503, 0} if not reading.is_post else {200, 503, 0}
+            if reading.status == 409 and reading.is_post and self._was_stopped(reading):
+                allowed.add(409)
             if reading.status not in allowed:
                 yield f"status: {reading.told()}"
             if reading.answered is not None and reading.answered - reading.begun > LONG:
@@ -61,7 +65,8 @@ class Checker:
                 yield f"ends: without a terminal: {reading.told()}"
             elif not reading.has_left and not self._excused(reading.begun, reading.ended or reading.begun):
                 yield f"cut without a fault: {reading.told()}"
-            if reading.ends_in == "error" and not self._misses_a_store(reading.begun, reading.ended or reading.begun):
+            excused = self._misses_a_store(reading.begun, reading.ended or reading.begun)
+            if reading.ends_in == "error" and not excused and not self._was_superseded(reading):
                 yield f"error: {reading.told()}"
             if reading.ends_in == "abort" and not self._was_stopped(reading):
                 yield f"abort: {reading.told()}"
@@ -73,7 +78,7 @@ class Checker:
         for said in self._visitor.said:
             if self._visitor.deletions or not is_sure or said.words not in expected:
                 continue
-            answered = min((each.answered or 0 for each in asked if self._says(each, said)), default=float("inf"))
+            answered = min((each.answered or 0 for each in asked if self._says(each, said)), default=inf)
             for reading in self._readings:
                 is_whole = reading.is_history and reading.status in {200, 404} and reading.cut is None
                 if is_whole and reading.begun > answered and f'"{said.words}"' not in reading.text:
@@ -83,6 +88,19 @@ class Checker:
         """Whether a fault can be felt in this time."""
         return any(trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles)
 
+    def _was_superseded(self, reading: Reading) -> bool:
+        """Whether it repeats a request whose run was interrupted, before it had shown anything, by another one."""
+        errors = [chunk["errorText"] for chunk in reading.chunks if chunk["type"] == "error"]
+        first = next(each for each in self._readings if each.body == reading.body)
+        return (
+            reading.is_post
+            and errors == [INTERRUPTED_TEXT]
+            and any(
+                each.is_post and each.body != reading.body and first.begun < each.begun < reading.begun
+                for each in self._readings
+            )
+        )
+
     def _misses_a_store(self, begun: float, ended: float) -> bool:
         return any(
             trouble.worker is None and trouble.begun <= ended and begun <= trouble.ended + AFTERMATH
@@ -90,12 +108,12 @@ class Checker:
         )
 
     def _was_stopped(self, reading: Reading) -> bool:
-        """Whether the user asked for something else before it ended. A repeated request stops no later one."""
+        """Whether the user asked for something else before it ended. What was accepted before stops nothing again."""
         assert reading.ended is not None
-        first: dict[str | None, float] = {}
+        accepted: dict[str | None, float] = {}
         for each in self._readings:
-            if each.is_post:
-                first.setdefault(each.body, each.begun)
+            if each.is_post and each.status == 200 and each.answered is not None:
+                accepted.setdefault(each.body, each.answered)
         others = [
             each
             for each in self._readings
@@ -103,7 +121,7 @@ class Checker:
             and (
                 each.method == "DELETE"
                 or each.path.endswith("/stop")
-                or (each.is_post and first[each.body] > first.get(reading.body, -1.0))
+                or (each.is_post and each.body != reading.body and accepted.get(each.body, inf) > each.begun)
             )
         ]
         if reading.is_resume:
@@ -146,7 +164,7 @@ class Checker:
                 yield f"file: {said.words!r} has no file any more: {message['parts']}"
             answers = self._stored[index + 1 :]
             answer = answers[0] if answers and answers[0]["role"] == "assistant" else {"parts": []}
-            whole = not said.disturbed and not any(each.ends_in == "error" for each in self._readings)
+            whole = not said.disturbed and not any(each.ends_in in {"error", "abort"} for each in self._readings)
             found = unlike(KINDS[said.kind], said.key, answer, whole=whole)
             if found is not None:
                 errors = [part.get("errorText") for part in answer["parts"] if "errorText" in part]
@@ -247,7 +265,7 @@ class Checker:
                     approved[key] = min(reading.begun, approved.get(key, reading.begun))
         for each in self._house.begun():
             mine = each["chat"] == self._visitor.id and each["tool"] == "pay"
-            if mine and each["at"] < approved.get(each["key"], float("inf")):
+            if mine and each["at"] < approved.get(each["key"], inf):
                 yield f"bypassed: {each} began without an approval"
 
     def _stopped(self) -> Iterator[str]:
