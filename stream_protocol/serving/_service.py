@@ -384,6 +384,7 @@ class ChatService:
             slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
             held.callback(slot.free)
             held.callback(waiting.free)
+            stopped = held.enter_context(self._runs.waiting(key))
             claim = partial(self._runs.claim, key, digest, self._run_limits, waiting.take, begins_run=begins_run)
             while not isinstance(claimed := await claim(), Run):
                 if isinstance(claimed, RunReader):
@@ -402,6 +403,8 @@ class ChatService:
                 was_busy = True
             waiting.free()
             held.callback(self._runs.release, claimed)
+            if stopped.is_set():  # while the request waited: its run stores what it says, and ends
+                claimed.stop()
             if self._left_runs is not None and await self._in_time(
                 self._left_runs.settle(key, digest, claimed, held), of=ENGINE
             ):
