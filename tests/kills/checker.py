@@ -96,7 +96,7 @@ class Checker:
             reading.is_post
             and errors == [INTERRUPTED_TEXT]
             and any(
-                each.is_post and each.body != reading.body and first.begun < each.begun < reading.begun
+                each.is_post and each.body != reading.body and first.begun < each.begun < (reading.ended or inf)
                 for each in self._readings
             )
         )
