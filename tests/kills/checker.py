@@ -7,8 +7,9 @@ from math import inf
 from typing import Any, Final
 
 from stream_protocol.serving._service import INTERRUPTED_TEXT
+from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
-from tests.kills.house import AFTERMATH, House, moment
+from tests.kills.house import AFTERMATH, GIVEN_UP, House, moment
 from tests.kills.kinds import KINDS, SAME_ID, unlike
 from tests.kills.visitor import TERMINALS, Reading, Said, Visitor
 
@@ -65,10 +66,15 @@ class Checker:
                 yield f"ends: without a terminal: {reading.told()}"
             elif not reading.has_left and not self._excused(reading.begun, reading.ended or reading.begun):
                 yield f"cut without a fault: {reading.told()}"
-            excused = self._misses_a_store(reading.begun, reading.ended or reading.begun)
-            if reading.ends_in == "error" and not excused and not self._was_superseded(reading):
+            errors = [chunk["errorText"] for chunk in reading.chunks if chunk["type"] == "error"]
+            excused = (
+                self._misses_a_store(reading.begun, reading.ended or reading.begun)
+                or (errors == [INTERRUPTED_TEXT] and self._was_superseded(reading))
+                or (errors == [CRASHES_TEXT] and self._house.is_given_up(self._visitor.id))
+            )
+            if reading.ends_in == "error" and not excused:
                 yield f"error: {reading.told()}"
-            if reading.ends_in == "abort" and not self._was_stopped(reading):
+            if reading.ends_in == "abort" and not self._was_stopped(reading) and not self._was_superseded(reading):
                 yield f"abort: {reading.told()}"
 
     def _reloads(self) -> Iterator[str]:
@@ -89,16 +95,11 @@ class Checker:
         return any(trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles)
 
     def _was_superseded(self, reading: Reading) -> bool:
-        """Whether it repeats a request whose run was interrupted, before it had shown anything, by another one."""
-        errors = [chunk["errorText"] for chunk in reading.chunks if chunk["type"] == "error"]
+        """Whether it repeats a request that another one has interrupted: it ends as that did."""
         first = next(each for each in self._readings if each.body == reading.body)
-        return (
-            reading.is_post
-            and errors == [INTERRUPTED_TEXT]
-            and any(
-                each.is_post and each.body != reading.body and first.begun < each.begun < (reading.ended or inf)
-                for each in self._readings
-            )
+        return reading.is_post and any(
+            each.is_post and each.body != reading.body and first.begun < each.begun < (reading.ended or inf)
+            for each in self._readings
         )
 
     def _misses_a_store(self, begun: float, ended: float) -> bool:
@@ -164,7 +165,9 @@ class Checker:
                 yield f"file: {said.words!r} has no file any more: {message['parts']}"
             answers = self._stored[index + 1 :]
             answer = answers[0] if answers and answers[0]["role"] == "assistant" else {"parts": []}
-            whole = not said.disturbed and not any(each.ends_in in {"error", "abort"} for each in self._readings)
+            is_given_up = self._house.is_given_up(self._visitor.id)
+            is_ended = any(each.ends_in in {"error", "abort"} for each in self._readings)
+            whole = not said.disturbed and not is_ended and not is_given_up
             found = unlike(KINDS[said.kind], said.key, answer, whole=whole)
             if found is not None:
                 errors = [part.get("errorText") for part in answer["parts"] if "errorText" in part]
@@ -299,6 +302,9 @@ def errors_logged(house: House) -> Iterator[str]:
     """What no fault explains."""
     for record in house.logged():
         at = moment(record)
+        is_of_crashes = GIVEN_UP in record["message"] or record["message"] == CRASHES_TEXT
+        if is_of_crashes and house.is_given_up(record["chat_id"]):
+            continue
         explained = any(
             trouble.harm != "kill"
             and (trouble.worker is None if at is None else trouble.begun - 1 <= at <= trouble.ended + AFTERMATH)

@@ -20,6 +20,7 @@ from sqlalchemy import NullPool, create_engine, text
 
 from stream_protocol.durable._runs import RUN, run_of_call
 from stream_protocol.durable._workflows import CALL
+from stream_protocol.serving.engine._engine import MAX_CRASHES
 from tests.fleet.workers import Worker
 from tests.kills.kinds import BEGUN, SESSIONS
 from tests.kills.schedule import LEASE, LOOK, Fault, Harm, Schedule
@@ -45,6 +46,9 @@ MORE: Final = (
     "stream_protocol.serving.run_logs.postgres",
 )
 """What these workers import besides others: they start again and again."""
+
+GIVEN_UP: Final = "is given up"
+"""What a worker logs of a run that has crashed too many workers."""
 
 AFTERMATH: Final = 2 * LEASE + LOOK + 2.0
 """Seconds for which a fault that is over may still be felt."""
@@ -157,6 +161,12 @@ class House:
             at = moment(record)
             if at is not None and "The lease of run" in record["message"]:
                 self.troubles.append(Trouble("busy", record["worker"], at - LEASE, at))
+
+    def is_given_up(self, chat: str) -> bool:
+        """Whether a run of this chat has ended because as many workers were killed as a run may crash."""
+        killed = sorted(trouble.begun for trouble in self.troubles if trouble.harm == "kill")
+        ends = [moment(each) for each in self.logged() if each.get("chat_id") == chat and GIVEN_UP in each["message"]]
+        return any(end is not None and sum(each < end for each in killed) >= MAX_CRASHES for end in ends)
 
     def begun(self) -> list[dict[str, Any]]:
         """What tools have written."""
