@@ -384,12 +384,13 @@ class ChatService:
             slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
             held.callback(slot.free)
             held.callback(waiting.free)
+            stopped = held.enter_context(self._runs.waiting(key))
             claim = partial(self._runs.claim, key, digest, self._run_limits, waiting.take, begins_run=begins_run)
             while not isinstance(claimed := await claim(), Run):
                 if isinstance(claimed, RunReader):
                     return claimed
                 turn = await self._plan_beside(key, request, digest, overrides, attempt)
-                if isinstance(turn, NothingToRun) and turn.repeats == "words":
+                if isinstance(turn, NothingToRun) and (turn.repeats == "words" or turn.is_superseded):
                     return await self._stored_response(key, turn, request, overrides)
                 await waiting.take()
                 if isinstance(turn, NewUserTurn):
@@ -402,6 +403,8 @@ class ChatService:
                 was_busy = True
             waiting.free()
             held.callback(self._runs.release, claimed)
+            if stopped.is_set():  # while the request waited: its run stores what it says, and ends
+                claimed.stop()
             if self._left_runs is not None and await self._in_time(
                 self._left_runs.settle(key, digest, claimed, held), of=ENGINE
             ):
@@ -655,7 +658,7 @@ class ChatService:
             raise busy_refusal()
         planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=True)
         turn = (await self._in_time(planning)).turn
-        if isinstance(turn, NothingToRun) and turn.repeats == "answers":
+        if isinstance(turn, NothingToRun) and turn.repeats == "answers" and not turn.is_superseded:
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         return turn
 

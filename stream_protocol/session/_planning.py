@@ -6,12 +6,12 @@ carries answers to calls of the assistant message that it continues. An answer c
 the *stored* events of the current exchange: neither arguments nor earlier outputs are read from a client.
 
 A request that was answered before is no error: the client may have lost the response. The response then repeats
-what followed from it.
+what followed from it, also if the user has said something else since.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from stream_protocol.convert import is_user_event
@@ -126,6 +126,8 @@ class NothingToRun:
     repeats: Literal["words", "answers"] | None = field(default=None, compare=False)
     """What the request repeats of what was said before; ``None`` while answers are still missing. Says why there is
     nothing to run, not what the response is."""
+    is_superseded: bool = field(default=False, compare=False)
+    """Whether the user has said something else since."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
     """The ids under which the page knows the calls of earlier messages."""
 
@@ -171,7 +173,8 @@ def plan(
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
-            return _plan_continuation(request, target, transcript.current, resumed_agent or _caller)
+            superseded = _superseded_answers(request, target, transcript, digest)
+            return superseded or _plan_continuation(request, target, transcript.current, resumed_agent or _caller)
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
 
@@ -356,6 +359,26 @@ def _agent_waits_for(call: ExternalCall, answered: Iterable[ExternalCall], resum
         or (through != call.event.author and through == resumed[other.page_id])
         for other in answered
     )
+
+
+def _superseded_answers(
+    request: ChatRequest, message: UIMessage, transcript: Transcript, digest: str | None
+) -> NothingToRun | None:
+    """The stored response to an equal request whose message other words of the user follow; ``None`` if there is none.
+
+    A page that lost its connection repeats a request that was accepted, whatever the user has said elsewhere since.
+    """
+    digest = digest or fingerprint(request)
+    for exchange in transcript.exchanges:
+        is_equal = any(EventMetadata.of(event).request == digest for event in exchange.stored if is_user_event(event))
+        if exchange is transcript.current or not is_equal:
+            continue
+        calls = calls_by_page_id(exchange)
+        matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, exchange)]
+        if matched:
+            stored = _answered_before(message["id"] or exchange.message_id, matched, exchange)
+            return replace(stored, is_superseded=True)
+    return None
 
 
 def _answered_before(

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -38,7 +38,7 @@ from pydantic import BaseModel, TypeAdapter
 from stream_protocol.serving import emit_data
 from stream_protocol.serving.adk_runner import load_session_service
 from stream_protocol.testing import Call, ScriptedLlm, Wait
-from tests.kills.kinds import BEGUN, SESSIONS
+from tests.kills.kinds import BEGUN, SAME_ID, SESSIONS
 
 FOLDER: Final = Path(os.environ["FLEET_FOLDER"])
 
@@ -185,8 +185,13 @@ def picture(key: str) -> types.Part:
     return types.Part.from_bytes(data=f"picture {key} {uuid4()}".encode(), mime_type="image/png")
 
 
-def call(name: str, key: str, **more: Any) -> Call:
-    return Call(name, {"key": key, **more})
+def call(name: str, key: str, *, id: str | None = None) -> Call:  # noqa: A002 - as the argument of `Call`
+    return Call(name, {"key": key}, id=id)
+
+
+def same_id(name: str, end: str) -> Callable[[str], Call]:
+    """A call of a provider that numbers the calls of each answer from 0, or that has one id for all."""
+    return lambda key: call(name, f"{key}.{end}", id=SAME_ID)
 
 
 def done(told: Asked) -> Turn:
@@ -211,6 +216,13 @@ def in_turn(told: Asked) -> Turn:
         return done(told)
     text, tool, end = opening[told.answered]
     return [*words(f"{text} {told.key}. "), call(tool, f"{told.key}.{end}")]
+
+
+def numbered(told: Asked) -> Turn:
+    opening = (("note", "a"), ("book", "b"), ("book", "c"), ("note", "a"))
+    if told.answered >= len(opening):
+        return done(told)
+    return [Wait(PACE), same_id(*opening[told.answered])(told.key)]
 
 
 def expert(told: Asked) -> Turn:
@@ -253,6 +265,9 @@ TURNS: Final[Mapping[str, Callable[[Asked], Turn]]] = {
     "form": after_answer("Well {key}. ", lambda key: Call("adk_request_input", {"message": f"Who {key}?"})),
     "args": after_answer("So {key}. ", lambda key: streamed(f"{key}.a")),
     "loop": loop,
+    "numbered": numbered,
+    "alike": after_answer(same_id("note", "a"), same_id("book", "b"), same_id("note", "c")),
+    "grants": after_answer(same_id("pay", "a"), same_id("pay", "a")),
     "calls": after_answer("Hear {key}. ", lambda key: call("tell", f"{key}.a")),
     "shape": lambda told: (
         [Call("set_model_response", {"city": f"Oslo {told.key}"})]
@@ -268,10 +283,24 @@ TURNS: Final[Mapping[str, Callable[[Asked], Turn]]] = {
 
 ALL: Final = frozenset(TURNS)
 
+WHOLE: Final = frozenset({"alike", "grants"})
+"""The kinds whose models do not stream."""
+
 
 def respond(request: LlmRequest) -> Turn:
     told = asked(request)
     return [each for step in TURNS[told.kind](told) for each in (step if isinstance(step, list) else [step])]
+
+
+class KillsLlm(ScriptedLlm):
+    """Gives some answers whole: of a streamed one ADK drops a call that has the id of another."""
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        is_streamed = stream and asked(llm_request).kind not in WHOLE
+        async for response in super().generate_content_async(llm_request, stream=is_streamed):
+            yield response
 
 
 def saying(turn: Callable[[Asked], Turn]) -> ScriptedLlm:
@@ -279,7 +308,7 @@ def saying(turn: Callable[[Asked], Turn]) -> ScriptedLlm:
 
 
 def agent(name: str, model: ScriptedLlm | None = None, tools: Sequence[Any] = (note,), **more: Any) -> LlmAgent:
-    return LlmAgent(name=name, model=model or ScriptedLlm(respond=respond), tools=list(tools), **more)
+    return LlmAgent(name=name, model=model or KillsLlm(respond=respond), tools=list(tools), **more)
 
 
 async def linger(callback_context: CallbackContext) -> None:
@@ -289,7 +318,8 @@ async def linger(callback_context: CallbackContext) -> None:
 
 def welcome(callback_context: CallbackContext) -> None:
     emit_data(callback_context, "greeting", {"words": "Welcome."})
-    callback_context.state["visits"] = callback_context.state.get("visits", 0) + 1
+    # A rewind sets what was not there to None.
+    callback_context.state["visits"] = (callback_context.state.get("visits") or 0) + 1
 
 
 async def farewell(callback_context: CallbackContext) -> types.Content:

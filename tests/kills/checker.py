@@ -3,12 +3,15 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Any, Final
 
+from stream_protocol.serving._service import INTERRUPTED_TEXT
+from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
-from tests.kills.house import AFTERMATH, House, moment
-from tests.kills.kinds import KINDS, unlike
-from tests.kills.visitor import SETTLING, TERMINALS, Reading, Said, Visitor
+from tests.kills.house import AFTERMATH, GIVEN_UP, House, moment
+from tests.kills.kinds import KINDS, SAME_ID, unlike
+from tests.kills.visitor import TERMINALS, Reading, Said, Visitor
 
 ONCE: Final = frozenset({"book", "pay", "draw"})
 """Tools that are not declared idempotent."""
@@ -36,6 +39,7 @@ class Checker:
             *self._answers(),
             *self._pages(),
             *self._tools(),
+            *self._approved(),
             *self._stopped(),
         ):
             yield f"{self._visitor.id}: {found}"
@@ -44,6 +48,8 @@ class Checker:
         """Each has one end, or was cut off by a fault; what ends in ``abort`` was stopped."""
         for reading in self._readings:
             allowed = {200, 204, 202, 404, 503, 0} if not reading.is_post else {200, 503, 0}
+            if reading.status == 409 and reading.is_post and self._was_stopped(reading):
+                allowed.add(409)
             if reading.status not in allowed:
                 yield f"status: {reading.told()}"
             if reading.answered is not None and reading.answered - reading.begun > LONG:
@@ -60,21 +66,25 @@ class Checker:
                 yield f"ends: without a terminal: {reading.told()}"
             elif not reading.has_left and not self._excused(reading.begun, reading.ended or reading.begun):
                 yield f"cut without a fault: {reading.told()}"
-            excused = self._house.schedule.breaks_stores or self._was_stopped(reading)
+            errors = [chunk["errorText"] for chunk in reading.chunks if chunk["type"] == "error"]
+            excused = (
+                self._misses_a_store(reading.begun, reading.ended or reading.begun)
+                or (errors == [INTERRUPTED_TEXT] and self._was_superseded(reading))
+                or (errors == [CRASHES_TEXT] and self._house.is_given_up(self._visitor.id))
+            )
             if reading.ends_in == "error" and not excused:
                 yield f"error: {reading.told()}"
-            if reading.ends_in == "abort" and not self._was_stopped(reading):
+            if reading.ends_in == "abort" and not self._was_stopped(reading) and not self._was_superseded(reading):
                 yield f"abort: {reading.told()}"
 
     def _reloads(self) -> Iterator[str]:
         """A page that is reloaded shows what was answered with 200."""
         asked = [each for each in self._readings if each.is_post and each.status == 200]
-        if self._visitor.deletions or any(
-            each.said["messageId"] for each in asked if each.said["message"]["role"] == "user"
-        ):
-            return
+        expected, is_sure = self._expected()
         for said in self._visitor.said:
-            answered = min((each.answered or 0 for each in asked if self._says(each, said)), default=float("inf"))
+            if self._visitor.deletions or not is_sure or said.words not in expected:
+                continue
+            answered = min((each.answered or 0 for each in asked if self._says(each, said)), default=inf)
             for reading in self._readings:
                 is_whole = reading.is_history and reading.status in {200, 404} and reading.cut is None
                 if is_whole and reading.begun > answered and f'"{said.words}"' not in reading.text:
@@ -84,13 +94,27 @@ class Checker:
         """Whether a fault can be felt in this time."""
         return any(trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles)
 
+    def _was_superseded(self, reading: Reading) -> bool:
+        """Whether it repeats a request that another one has interrupted: it ends as that did."""
+        first = next(each for each in self._readings if each.body == reading.body)
+        return reading.is_post and any(
+            each.is_post and each.body != reading.body and first.begun < each.begun < (reading.ended or inf)
+            for each in self._readings
+        )
+
+    def _misses_a_store(self, begun: float, ended: float) -> bool:
+        return any(
+            trouble.worker is None and trouble.begun <= ended and begun <= trouble.ended + AFTERMATH
+            for trouble in self._house.troubles
+        )
+
     def _was_stopped(self, reading: Reading) -> bool:
-        """Whether the user asked for something else before it ended. A repeated request stops no later one."""
+        """Whether the user asked for something else before it ended. What was accepted before stops nothing again."""
         assert reading.ended is not None
-        first: dict[str | None, float] = {}
+        accepted: dict[str | None, float] = {}
         for each in self._readings:
-            if each.is_post:
-                first.setdefault(each.body, each.begun)
+            if each.is_post and each.status == 200 and each.answered is not None:
+                accepted.setdefault(each.body, each.answered)
         others = [
             each
             for each in self._readings
@@ -98,7 +122,7 @@ class Checker:
             and (
                 each.method == "DELETE"
                 or each.path.endswith("/stop")
-                or (each.is_post and first[each.body] > first.get(reading.body, -1.0))
+                or (each.is_post and each.body != reading.body and accepted.get(each.body, inf) > each.begun)
             )
         ]
         if reading.is_resume:
@@ -141,7 +165,9 @@ class Checker:
                 yield f"file: {said.words!r} has no file any more: {message['parts']}"
             answers = self._stored[index + 1 :]
             answer = answers[0] if answers and answers[0]["role"] == "assistant" else {"parts": []}
-            whole = not said.disturbed and not self._house.schedule.breaks_stores
+            is_given_up = self._house.is_given_up(self._visitor.id)
+            is_ended = any(each.ends_in in {"error", "abort"} for each in self._readings)
+            whole = not said.disturbed and not is_ended and not is_given_up
             found = unlike(KINDS[said.kind], said.key, answer, whole=whole)
             if found is not None:
                 errors = [part.get("errorText") for part in answer["parts"] if "errorText" in part]
@@ -213,11 +239,10 @@ class Checker:
             stored = kept.get(message["id"])
             if later or message["role"] != "assistant" or self._visitor.deletions:
                 continue
-            if not parts(message) and not (stored and parts(stored)):
+            if stored is None and not without_approvals([message]):
                 continue  # only calls whose arguments never completed, which no history has
             if stored is None:
-                if any(part["type"] != "step-start" for part in message["parts"]):
-                    yield f"not stored: {message}: {last.told()}"
+                yield f"not stored: {message}: {last.told()}"
             elif without_approvals([stored]) != without_approvals([message]):
                 mark = "live" if last.ends_in == "finish" else f"live ({last.ends_in})"
                 yield f"{mark}: shown {parts(message)}\n   stored {parts(stored)}\n   {last.told()}"
@@ -225,20 +250,38 @@ class Checker:
     def _tools(self) -> Iterator[str]:
         begun = [each for each in self._house.begun() if each["chat"] == self._visitor.id]
         for (tool, call), times in Counter((each["tool"], each["call"]) for each in begun).items():
-            if tool in ONCE and times > 1:
+            if tool in ONCE and call != SAME_ID and times > 1:
                 yield f"ran twice: {tool} of call {call} began {times} times"
         again = len({each.body for each in self._readings if each.is_post and each.said["trigger"] != "submit-message"})
         for (tool, key), times in Counter((each["tool"], each["key"]) for each in begun).items():
             if tool in ONCE and times > 1 + again:
                 yield f"ran twice: {tool} {key} began {times} times"
 
+    def _approved(self) -> Iterator[str]:
+        """Nothing is paid that was not approved before."""
+        approved: dict[str, float] = {}
+        for reading in self._readings:
+            message = reading.said["message"] if reading.is_post else {"parts": ()}
+            for part in message["parts"]:
+                if part.get("approval", {}).get("approved"):
+                    key = part["input"]["key"]
+                    approved[key] = min(reading.begun, approved.get(key, reading.begun))
+        for each in self._house.begun():
+            mine = each["chat"] == self._visitor.id and each["tool"] == "pay"
+            if mine and each["at"] < approved.get(each["key"], inf):
+                yield f"bypassed: {each} began without an approval"
+
     def _stopped(self) -> Iterator[str]:
+        """No tool begins once a stop was answered, unless something was asked for the first time since."""
         for stop in self._visitor.stops:
             if stop.status != 202:
                 continue
+            accepted = {each.body for each in self._readings if each.status == 200 and (each.answered or 0) < stop.sent}
+            posts = [
+                each for each in self._readings if each.is_post and each.begun > stop.sent and each.body not in accepted
+            ]
             for each in self._house.begun():
-                later = each["at"] > stop.answered + SETTLING and each["key"].startswith(f"{stop.said.key}.")
-                posts = [post for post in self._readings if post.is_post and post.begun > stop.sent]
+                later = each["at"] > stop.answered and each["key"].startswith(f"{stop.said.key}.")
                 if later and not posts:
                     yield f"stopped: {each} began {each['at'] - stop.answered:.2f} s after the stop was answered"
 
@@ -259,8 +302,12 @@ def errors_logged(house: House) -> Iterator[str]:
     """What no fault explains."""
     for record in house.logged():
         at = moment(record)
+        is_of_crashes = GIVEN_UP in record["message"] or record["message"] == CRASHES_TEXT
+        if is_of_crashes and house.is_given_up(record["chat_id"]):
+            continue
         explained = any(
-            trouble.harm != "kill" and (at is None or trouble.begun - 1 <= at <= trouble.ended + AFTERMATH)
+            trouble.harm != "kill"
+            and (trouble.worker is None if at is None else trouble.begun - 1 <= at <= trouble.ended + AFTERMATH)
             for trouble in house.troubles
         )
         if not explained:

@@ -20,6 +20,7 @@ from sqlalchemy import NullPool, create_engine, text
 
 from stream_protocol.durable._runs import RUN, run_of_call
 from stream_protocol.durable._workflows import CALL
+from stream_protocol.serving.engine._engine import MAX_CRASHES
 from tests.fleet.workers import Worker
 from tests.kills.kinds import BEGUN, SESSIONS
 from tests.kills.schedule import LEASE, LOOK, Fault, Harm, Schedule
@@ -46,6 +47,9 @@ MORE: Final = (
 )
 """What these workers import besides others: they start again and again."""
 
+GIVEN_UP: Final = "is given up"
+"""What a worker logs of a run that has crashed too many workers."""
+
 AFTERMATH: Final = 2 * LEASE + LOOK + 2.0
 """Seconds for which a fault that is over may still be felt."""
 
@@ -54,16 +58,27 @@ class KillWorker(Worker):
     """A worker that logs in JSON, on stderr alone."""
 
     def ready(self) -> None:
+        assert self.comes_up(), self.log.read_text()[-4000:]
+
+    def comes_up(self) -> bool:
+        """Waits until it listens; returns False if it ends instead."""
         deadline = time.monotonic() + HANG
-        while True:
-            assert not self.died, self.log.read_text()[-4000:]
+        while not self.died:
             assert time.monotonic() < deadline, self.log.read_text()[-4000:]
             try:
                 httpx.get(f"http://127.0.0.1:{self.port}/healthz", timeout=HANG)
             except httpx.TransportError:
                 time.sleep(POLL)
             else:
-                return
+                return True
+        return False
+
+    def revive(self) -> None:
+        """Starts it again if it is not there."""
+        if self.died:
+            self.kill()
+        if not self.running:
+            self.start()
 
 
 @dataclass
@@ -96,8 +111,10 @@ class House:
         return [worker.port for worker in self.workers]
 
     async def harm(self, fault: Fault, asked: int) -> None:
-        """Does it, and mends it."""
+        """Does it, and mends it. Nothing is done to a worker that is not there."""
         worker = asked if fault.worker is None else fault.worker
+        if fault.harm in {"kill", "pause"} and (not self.workers[worker].running or self.workers[worker].died):
+            return
         trouble = Trouble(fault.harm, worker if fault.harm in {"kill", "pause"} else None, time.monotonic())
         self.troubles.append(trouble)
         try:
@@ -118,6 +135,10 @@ class House:
                     await self._read_only(self.databases[store.partition(" ")[0]], fault.seconds)
         finally:
             trouble.ended = time.monotonic()
+        if trouble.worker is None:
+            for each in self.workers:
+                if each.died:  # it was started while the store was not there
+                    each.revive()
 
     def left_over(self) -> list[str]:
         """The workflows that the engine has. A worker that was killed while it ended a run may leave calls of that run,
@@ -140,6 +161,12 @@ class House:
             at = moment(record)
             if at is not None and "The lease of run" in record["message"]:
                 self.troubles.append(Trouble("busy", record["worker"], at - LEASE, at))
+
+    def is_given_up(self, chat: str) -> bool:
+        """Whether a run of this chat has ended because as many workers were killed as a run may crash."""
+        killed = sorted(trouble.begun for trouble in self.troubles if trouble.harm == "kill")
+        ends = [moment(each) for each in self.logged() if each.get("chat_id") == chat and GIVEN_UP in each["message"]]
+        return any(end is not None and sum(each < end for each in killed) >= MAX_CRASHES for end in ends)
 
     def begun(self) -> list[dict[str, Any]]:
         """What tools have written."""
@@ -164,7 +191,8 @@ class House:
                 try:
                     record = json.loads(line)
                 except json.JSONDecodeError:
-                    record = {"severity": "ERROR" if line.startswith("Traceback") else "INFO", "message": line}
+                    is_error = line.startswith(("Traceback", "adk-ui-stream: "))
+                    record = {"severity": "ERROR" if is_error else "INFO", "message": line}
                 if record["severity"] not in {"INFO", "WARNING", "DEBUG"}:
                     found.append({"worker": number, **record})
         return found
@@ -173,14 +201,11 @@ class House:
         """Starts it again after a while, unless somebody else has. It may be one that is about to start."""
         self.workers[worker].kill()
         await asyncio.sleep(seconds)
-        if not self.workers[worker].running:
-            self.workers[worker].start()
+        self.workers[worker].revive()
 
     async def _pause(self, worker: int, seconds: float) -> None:
         """Pauses the process of a worker. Another fault may kill it meanwhile, and start another one."""
         paused = self.workers[worker]
-        if not paused.running:
-            return
         pid = paused.pid
         paused.freeze()
         await asyncio.sleep(seconds)
@@ -190,9 +215,10 @@ class House:
     async def mend(self) -> None:
         """All workers are there."""
         for worker in self.workers:
-            if not worker.running:  # it was started while a store was read-only, and has ended
-                worker.start()
-            await asyncio.to_thread(worker.ready)
+            worker.revive()
+            if not await asyncio.to_thread(worker.comes_up):  # it was started while a store was not there
+                worker.revive()
+                await asyncio.to_thread(worker.ready)
 
     async def _read_only(self, uri: str, seconds: float) -> None:
         """As a primary is that has become a standby: its connections end, too, then and when it is one again."""

@@ -1,6 +1,7 @@
 """The kinds of conversations, as the test knows them: which agent has them, and what a page shows at their end."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -12,6 +13,9 @@ BEGUN: Final = "begun.jsonl"
 
 SESSIONS: Final = "sessions.txt"
 """The file with the URI of the session service."""
+
+SAME_ID: Final = "call_0"
+"""The id of several calls of some models."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,11 @@ KINDS: Final[Mapping[str, Kind]] = {
     "once": Kind("desk", "tools at once", ("tool-book", "tool-book", "tool-note", "Done {key}.")),
     "pay": Kind("desk", "an approval", ("Shall I {key}? ", "tool-pay", "Done {key}."), {"pay": True}),
     "both": Kind("desk", "two approvals", ("tool-pay", "tool-pay", "Done {key}."), {"pay": True}),
+    "numbered": Kind(
+        "desk", "an id that is used again", ("tool-note", "tool-book", "tool-book", "tool-note", "Done {key}.")
+    ),
+    "alike": Kind("desk", "one id of calls at once", ("tool-note", "tool-book", "tool-note", "Done {key}.")),
+    "grants": Kind("desk", "approvals under one id", ("tool-pay", "tool-pay", "Done {key}."), {"pay": True}),
     "where": Kind(
         "desk", "an answer of the page", ("Where {key}? ", "tool-where", "Done {key}."), {"where": {"output": "Oslo"}}
     ),
@@ -91,10 +100,13 @@ def unlike(kind: Kind, key: str, message: Any, *, whole: bool) -> str | None:
     """
     expected, found = kind.shown(key), outline(message)
     left = [*expected]
+    failed = Counter(part["type"] for part in message["parts"] if part.get("state") == "output-error")
     for part in found:
         if part in left:
             left.remove(part)
-        elif not any(text.startswith(part) for text in expected):
+        elif part.startswith("tool-") and failed[part]:
+            failed[part] -= 1  # a model that was asked again has called it once more
+        elif part.startswith("tool-") or not any(text.startswith(part) for text in expected):
             return f"{part!r} is too much: {found}, expected {expected}"
     if not kind.any_order:
         rest = iter(found)

@@ -167,7 +167,11 @@ def printed(value: Any, indent: str = "") -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
+FIXED: Final = (13, 73, 141, 383, 389, 722, 728, 1304, 2011, 2107)
+"""Between them they have every world, agent, kind of conversation, deed and fault."""
+
+
 def seeds() -> list[int]:
     """``KILLS_SEEDS="1 2 3"``, and the fixed ones without it."""
     said = os.environ.get("KILLS_SEEDS", "")
-    return [int(seed) for seed in said.split()] or [1, 2, 3, 4, 5, 6, 7, 9, 11, 13]
+    return [int(seed) for seed in said.split()] or [*FIXED]

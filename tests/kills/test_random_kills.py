@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import httpx
 import pytest
@@ -21,7 +21,7 @@ from tests.fleet.browser import pages_of
 from tests.kills.checker import Checker, errors_logged
 from tests.kills.house import House, housed
 from tests.kills.kinds import KINDS
-from tests.kills.schedule import Fault, Schedule, drawn, printed, seeds
+from tests.kills.schedule import DEEDS, FIXED, ROOTS, WORLDS, Fault, Harm, Schedule, drawn, printed, seeds
 from tests.kills.visitor import Visitor
 from tests.postgres import Postgres
 from tests.processes import HANG
@@ -34,6 +34,16 @@ LOOK_SECONDS: Final = 0.25
 
 def test_all_kinds_of_conversations_are_there() -> None:
     assert {kind.is_like for kind in KINDS.values()} - {""} == {*AGENTS}
+
+
+def test_the_fixed_seeds_have_every_world_agent_kind_deed_and_fault() -> None:
+    schedules = [drawn(seed) for seed in FIXED]
+    visits = [visit for schedule in schedules for chat in schedule.chats for visit in chat.visits]
+    assert {schedule.world for schedule in schedules} == {*WORLDS}
+    assert {schedule.root for schedule in schedules} == {*ROOTS, "desk"}
+    assert {visit.kind for visit in visits} == {*KINDS}
+    assert {visit.deed for visit in visits} == {*DEEDS}
+    assert {fault.harm for schedule in schedules for fault in schedule.faults} == {*get_args(Harm)}
 
 
 @pytest.mark.parametrize("seed", seeds())

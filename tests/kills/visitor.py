@@ -19,9 +19,6 @@ LOOK_SECONDS: Final = 0.2
 
 TERMINALS: Final = frozenset({"finish", "abort", "error"})
 
-SETTLING: Final = 1.0
-"""Seconds after which a stop that was answered must have been obeyed, on a busy machine."""
-
 FILE: Final = {"type": "file", "mediaType": "image/png", "filename": "seen.png", "url": "data:image/png;base64,aGk="}
 
 
@@ -114,8 +111,6 @@ class Said:
     approves: bool
     file: bool
     disturbed: bool = False
-    given_up: bool = False
-    """Whether they were taken back: by an edit or a deletion."""
 
     @property
     def words(self) -> str:
@@ -128,10 +123,6 @@ class Stop:
     status: int
     sent: float
     answered: float
-    stored: Any = None
-    """The message that was stopped, as it was stored when nothing ran any more."""
-    posts: int = 0
-    """Requests of the chat until then."""
 
 
 @dataclass

@@ -18,7 +18,7 @@ from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving._service import INTERRUPTED_TEXT
 from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
 from stream_protocol.session import fingerprint
-from stream_protocol.testing import Call, ScriptedLlm
+from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import parse_chat_request
 from tests.serving.support import answered, approval, begin, chat, only, post, said, soon, stream, text, types
 
@@ -233,6 +233,25 @@ async def test_a_later_text_supersedes_the_call_and_a_late_answer_runs_nothing()
     refusal = await post(app, answered(first[0]["messageId"], approval(request, approved=True)))
     assert (refusal.status_code, refusal.text) == (409, "There is no such request to answer any more.")
     assert bank.paid == []
+
+
+async def test_an_answer_again_gets_what_followed_from_it_though_the_user_went_on_elsewhere() -> None:
+    bank, gate = Bank(), asyncio.Event()
+    app = app_for(bank, Call("pay", {"amount": 5}), "Paid.", ["Well, ", Wait(gate), "then."])
+    first = await stream(app, chat(said("pay")))
+    (request,) = only(first, "tool-approval-request")
+    yes = answered(first[0]["messageId"], approval(request, approved=True))
+    response = await stream(app, yes)
+    async with begin(app, chat(said("pay"), said("and now?", "u2"))) as words:
+        assert await words.status() == 200
+        await words.until("text-delta")
+        assert await stream(app, yes) == response
+        gate.set()
+        await words.until("finish")
+    assert await stream(app, yes) == response
+    no = answered(first[0]["messageId"], approval(request, approved=False))
+    assert (await post(app, no)).status_code == 409
+    assert bank.paid == [5]
 
 
 async def test_a_dynamic_confirmation_continues_with_what_the_tool_returns() -> None:

@@ -335,6 +335,22 @@ async def test_an_answer_whose_call_is_closed_while_it_waits_gets_409(end: str) 
     assert (await post(house.app, answer)).status_code == 409
 
 
+async def test_words_that_are_stopped_while_they_wait_are_stored_and_nobody_answers_them() -> None:
+    house = House(Call("stubborn", {}), "Whole.")
+    async with begin(house.app, chat(said("hi"))) as first:
+        await first.status()
+        await soon(house.digging)
+        waiting = asyncio.create_task(post(house.app, chat(said("hi"), said("and?", "u2"))))
+        await first.until("abort")
+        await house.service.stop("c1", user_id="local")
+        house.may_end.set()
+        assert types(chunks((await waiting).text)) == ["start", "abort"]
+    await house.service.runs.free()
+    assert len(house.model.requests) == 1
+    assert await house.stored() == ["hi", "output-error", "and?"]
+    assert text(await stream(house.app, chat(said("hi"), said("and?", "u2"), said("now?", "u3")))) == "Whole."
+
+
 async def test_a_page_that_was_reloaded_finds_the_run_that_has_interrupted_another() -> None:
     go_on = asyncio.Event()
     house = House(HALF, ["Whole ", Wait(go_on), "now."])

@@ -1,11 +1,18 @@
 """A worker that has lost the lease of a run which another worker can take up."""
 
 import asyncio
+import logging
 
+import pytest
 from google.adk.agents import LlmAgent
+from google.adk.events import Event
+from google.adk.sessions import InMemorySessionService, Session
 
-from stream_protocol.serving import create_app
+from stream_protocol.serving import MemoryRunLog, create_app
+from stream_protocol.serving.run_logs import Lease, Owner
 from stream_protocol.testing import Call, ScriptedLlm
+from stream_protocol.wire import parse_chat_request
+from stream_protocol.wire.client import parse_sse
 from tests.serving.fake_engine import FakeEngine
 from tests.serving.support import begin, chat, said
 from tests.serving.watched import WatchedService
@@ -28,3 +35,66 @@ async def test_it_stores_nothing_about_the_calls_that_another_worker_goes_on_wit
     assert session is not None
     assert [event.author for event in session.events] == ["user", "root"]
     assert session.events[-1].get_function_calls()
+
+
+class LosingLease:
+    """``lease``, until it is lost. Nobody is told before somebody asks."""
+
+    def __init__(self, lease: Lease, owner: Owner) -> None:
+        self.is_lost = False
+        self.run_id = lease.run_id
+        self.read_elsewhere = False
+        self.open = lease.open
+        self.release = lease.release
+        self._owner = owner
+
+    @property
+    def held(self) -> bool:
+        return not self.is_lost
+
+    async def confirm(self) -> bool:
+        if self.is_lost:
+            self._owner.lease_lost()
+        return not self.is_lost
+
+
+class LosingLog(MemoryRunLog):
+    lease: LosingLease
+
+    async def claim(self, chat: str, request: str, owner: Owner) -> Lease:
+        self.lease = LosingLease(await super().claim(chat, request, owner), owner)
+        return self.lease
+
+
+class Sessions(InMemorySessionService):
+    error: Exception | None = None
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        if self.error is not None:
+            raise self.error
+        return await super().append_event(session, event)
+
+
+async def test_a_store_that_refuses_what_it_appends_then_does_not_end_the_response(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    gate, sessions, log = asyncio.Event(), Sessions(), LosingLog()
+
+    async def dig() -> str:
+        """Digs until the worker wakes up."""
+        await gate.wait()
+        return "dug"
+
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", Call("dig", {})]]), tools=[dig])
+    service = WatchedService(agent, session_service=sessions, run_log=log, engine=FakeEngine())
+    response = await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
+    read: list[bytes] = []
+    async for piece in response:
+        read.append(piece)
+        if b"tool-input-available" in piece:
+            log.lease.is_lost = True  # the worker was paused, and another one goes on with the run
+            sessions.error = ValueError("The session has been modified in storage since it was loaded.")
+            gate.set()
+    assert {chunk["type"] for chunk in parse_sse(b"".join(read))} & {"error", "abort", "finish"} == set()
+    await service.runs.free()
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []

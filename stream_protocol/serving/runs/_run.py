@@ -196,7 +196,9 @@ class Run:
         except NOT_FAILURES:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever the agent raises
-            if self._can_be_recovered_after(error):
+            if not await self.holds_lease():
+                pass  # `lease_lost` has ended or left it: a store may refuse what a worker appends that was paused
+            elif self._can_be_recovered_after(error):
                 logger.error("The session store is away: the run is left, and goes on when the store is back.")  # noqa: TRY400 - the next line has the reason
                 log_error(logger, error)
                 self.leave()
