@@ -17,14 +17,14 @@ from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving import MemoryRunLog
 from stream_protocol.serving.engine import _isolation, _left_runs
-from stream_protocol.serving.engine._engine import MAX_CRASHES
+from stream_protocol.serving.engine._engine import MAX_CRASHES, RunRecord
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
 from stream_protocol.serving.runs import _run
 from stream_protocol.testing import ScriptedLlm, Turn, Wait
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 from stream_protocol.wire.client import parse_sse
 from tests.serving.keeping_engine import KeepingEngine, Kept
-from tests.serving.support import HANG, chat, said
+from tests.serving.support import HANG, chat, said, soon
 from tests.serving.watched import WatchedService
 
 USER = "ann"
@@ -423,6 +423,30 @@ async def test_a_stop_is_answered_when_no_record_of_the_run_can_come_any_more(el
         assert not office.kept.runs
         assert (await (await asking))[-1]["type"] == "abort"
         assert await worker.text("c1") == "go to c1"
+
+
+async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> None:
+    office, discards, may_discard = Office(), asyncio.Event(), asyncio.Event()
+    await crash_with(office, 1, "c1")
+    async with office.worker(launched=False) as worker:
+        discard = worker.engine.cancel
+
+        async def cancel(record: RunRecord, *, has_ended: bool = False) -> None:
+            discards.set()
+            await may_discard.wait()
+            await discard(record, has_ended=has_ended)
+
+        worker.engine.cancel = cancel  # type: ignore[method-assign]
+        await worker.service.drain()  # it recovers nothing itself
+        stopping = asyncio.create_task(worker.service.stop("c1", user_id=USER))
+        await soon(discards)
+        async with office.worker() as other:
+            await office.asked_for("c1", 2)
+            may_discard.set()
+            await stopping
+            await other.service.runs.free()
+            assert not office.kept.runs
+            assert await other.text("c1") in {"go to c1", "Hello "}
 
 
 @pytest.mark.parametrize("error", [ConnectionError("away"), OSError("no space left")], ids=["away", "full"])

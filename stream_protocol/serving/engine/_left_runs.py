@@ -189,7 +189,10 @@ class LeftRuns:
         if beginning is not None:  # its record may have been written since
             await self._runs.wait_until_accepted(key, beginning)
             left = [*left, *(orphan for orphan in await self.of_chat(key) if orphan.record.id == beginning)]
-        return await self._discard(key, left) or stopped or bool(here)
+        discarded = await self._discard(key, left)
+        for orphan in left:  # a worker that had claimed the chat to recover the run may have found the record before
+            await self._runs.stop_request(key, orphan.record.digest)
+        return discarded or stopped or bool(here)
 
     async def wait_until_stored(self, key: ChatKey, session: Session, seconds: float) -> bool:
         """Waits up to so many seconds if the chat has a run that was left before the session had what it answers.

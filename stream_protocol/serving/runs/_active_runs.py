@@ -272,6 +272,13 @@ class ActiveRuns:
         return (ours and await self._run_log.stop(self._name(key))) or bool(waiting)
 
     @_refuse_if_unreachable()
+    async def stop_request(self, key: ChatKey, request: str) -> None:
+        """Stops the run of this chat, whichever worker runs it, if it answers the request with this fingerprint."""
+        run = await self._run_log.current(self._name(key))
+        if run is not None and run.request == request:
+            await self._run_log.stop(self._name(key), run.run_id)
+
+    @_refuse_if_unreachable()
     async def not_accepted_yet(self, key: ChatKey) -> str | None:
         """Returns the id of the chat's run if its request is not accepted yet; else ``None``."""
         info = await self._run_log.current(self._name(key))
