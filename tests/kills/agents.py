@@ -328,6 +328,11 @@ async def farewell(callback_context: CallbackContext) -> types.Content:
     return types.Content(role="model", parts=[types.Part(text=f"Visit {callback_context.state['visits']}.")])
 
 
+def changed(tool_response: Any, **_: Any) -> dict[str, str] | None:
+    """Changes the result of a tool, but not that a tool did not end."""
+    return None if isinstance(tool_response, dict) else {"result": "changed"}
+
+
 async def noted_by_a_callback(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse | None:
     """Answers in the model's place, with a call that has no id."""
     told = asked(llm_request)
@@ -370,7 +375,7 @@ ROOTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
         tools=[tell],
         before_agent_callback=welcome,
         after_agent_callback=farewell,
-        after_tool_callback=lambda **_: {"result": "changed"},
+        after_tool_callback=changed,
         output_key="said",
     ),
     "shape": lambda: agent("shape", output_schema=Place),

@@ -243,7 +243,7 @@ class Checker:
                 continue  # only calls whose arguments never completed, which no history has
             if stored is None:
                 yield f"not stored: {message}: {last.told()}"
-            elif without_approvals([stored]) != without_approvals([message]):
+            elif compared(stored) != compared(message):
                 mark = "live" if last.ends_in == "finish" else f"live ({last.ends_in})"
                 yield f"{mark}: shown {parts(message)}\n   stored {parts(stored)}\n   {last.told()}"
 
@@ -284,6 +284,15 @@ class Checker:
                 later = each["at"] > stop.answered and each["key"].startswith(f"{stop.said.key}.")
                 if later and not posts:
                     yield f"stopped: {each} began {each['at'] - stop.answered:.2f} s after the stop was answered"
+
+
+def compared(message: Any) -> Any:
+    """What a page and the history must both have. A step at the end that holds nothing shows nothing."""
+    messages = without_approvals([message])
+    for each in messages:
+        while each["parts"] and each["parts"][-1]["type"] == "step-start":
+            each["parts"].pop()
+    return [each for each in messages if each["parts"]]
 
 
 def parts(message: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -61,7 +62,7 @@ class LosingLease:
 class LosingLog(MemoryRunLog):
     lease: LosingLease
 
-    async def claim(self, chat: str, request: str, owner: Owner) -> Lease:
+    async def claim(self, chat: str, request: str, owner: Owner) -> Any:
         self.lease = LosingLease(await super().claim(chat, request, owner), owner)
         return self.lease
 

@@ -427,6 +427,30 @@ async def test_a_stop_is_answered_when_no_record_of_the_run_can_come_any_more(el
         assert await worker.text("c1") == "go to c1"
 
 
+async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> None:
+    office, discards, may_discard = Office(), asyncio.Event(), asyncio.Event()
+    await crash_with(office, 1, "c1")
+    async with office.worker(launched=False) as worker:
+        discard = worker.engine.cancel
+
+        async def cancel(record: RunRecord, *, has_ended: bool = False) -> None:
+            discards.set()
+            await may_discard.wait()
+            await discard(record, has_ended=has_ended)
+
+        worker.engine.cancel = cancel  # type: ignore[method-assign]
+        await worker.service.drain()  # it recovers nothing itself
+        stopping = asyncio.create_task(worker.service.stop("c1", user_id=USER))
+        await soon(discards)
+        async with office.worker() as other:
+            await office.asked_for("c1", 2)
+            may_discard.set()
+            await stopping
+            await other.service.runs.free()
+            assert not office.kept.runs
+            assert await other.text("c1") in {"go to c1", "Hello "}
+
+
 @pytest.mark.parametrize("error", [ConnectionError("away"), OSError("no space left")], ids=["away", "full"])
 async def test_a_request_whose_words_are_not_stored_is_refused_and_not_left(error: Exception) -> None:
     office = Office()
