@@ -140,6 +140,9 @@ INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is m
 SESSION_STORE, ENGINE = "session_store", "engine"
 """Why a request is refused, to who counts that: the store that does not answer."""
 
+RECOVERIES: Final = 3
+"""How often a request has the orphaned runs of its chat recovered before it is refused: a recovery may fail."""
+
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
 
@@ -362,9 +365,13 @@ class ChatService:
         ``begins_run=False``: only attaches to the run of an equal request.
         """
         async with self._audit.answering(user_id, request) as attempt:
-            return await self._start_or_repeat(
-                request, user_id, overrides, attempt, patience=patience, begins_run=begins_run
-            )
+            start = partial(self._start_or_repeat, request, user_id, overrides, attempt)
+            for _ in range(RECOVERIES):
+                if (events := await start(patience=patience, begins_run=begins_run)) is not None:
+                    return events
+                assert self._left_runs is not None
+                await self._in_time(self._left_runs.recover(chat_key(user_id, request.id)), of=ENGINE)
+            raise unreachable_refusal(ENGINE)
 
     async def _start_or_repeat(
         self,
@@ -375,10 +382,13 @@ class ChatService:
         *,
         patience: float | None,
         begins_run: bool,
-    ) -> AsyncIterator[bytes]:
-        """``_respond``, which records what becomes of the ``attempt``."""
+    ) -> AsyncIterator[bytes] | None:
+        """``_respond``, which records what becomes of the ``attempt``.
+
+        Returns ``None`` if an orphaned run of the chat must end first: only new words end it, as one that goes on.
+        """
         key = chat_key(user_id, request.id)
-        requested_at, was_busy = time.perf_counter(), False
+        requested_at, was_busy, settled = time.perf_counter(), False, "none"
         digest = await long_work(lambda: fingerprint(request), size=request.size)
         with ExitStack() as held:
             slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
@@ -402,15 +412,19 @@ class ChatService:
                 was_busy = True
             waiting.free()
             held.callback(self._runs.release, claimed)
-            if self._left_runs is not None and await self._in_time(
-                self._left_runs.settle(key, digest, claimed, held), of=ENGINE
-            ):
+            if self._left_runs is not None:
+                settled = await self._in_time(self._left_runs.settle(key, digest, claimed, held), of=ENGINE)
+            if settled == "recovered":
                 reader = claimed.log.read()
                 await self._until_accepted(claimed)
                 return reader
             was_busy = was_busy or claimed.chat_was_busy
             planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=was_busy)
             planned = await self._in_time(planning)
+            if self._left_runs is not None and settled == "others":
+                if not isinstance(planned.turn, NewUserTurn):
+                    return None
+                await self._in_time(self._left_runs.cancel(key), of=ENGINE)
             if isinstance(planned.turn, NothingToRun):
                 return await self._stored_response(key, planned.turn, request, overrides)
             await slot.take()

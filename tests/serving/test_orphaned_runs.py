@@ -10,21 +10,21 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent
+from google.adk.agents import BaseAgent, LlmAgent, ParallelAgent
 from google.adk.events import Event
 from google.adk.models import LlmRequest
 from google.adk.sessions import InMemorySessionService, Session
 
-from stream_protocol.serving import MemoryRunLog
-from stream_protocol.serving.engine import _isolation, _left_runs
+from stream_protocol.serving import MemoryRunLog, client_tool
+from stream_protocol.serving.engine import OrphanedRun, RunRecord, _isolation, _left_runs
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
 from stream_protocol.serving.runs import _run
-from stream_protocol.testing import ScriptedLlm, Turn, Wait
+from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 from stream_protocol.wire.client import parse_sse
 from tests.serving.keeping_engine import KeepingEngine, Kept
-from tests.serving.support import HANG, chat, said
+from tests.serving.support import HANG, answered, chat, said, soon
 from tests.serving.watched import WatchedService
 
 USER = "ann"
@@ -73,10 +73,12 @@ class Office:
         return ["Hello ", Wait(self.gate(chat_id)), f"{chat_id}."]
 
     @asynccontextmanager
-    async def worker(self, *, version: str = "", launched: bool = True) -> AsyncIterator[Worker]:
+    async def worker(
+        self, *, version: str = "", launched: bool = True, agent: BaseAgent | None = None
+    ) -> AsyncIterator[Worker]:
         """A worker, until it ends in order; see ``Worker.crash``."""
         engine = KeepingEngine(self.kept, version=version)
-        agent = LlmAgent(name="root", model=ScriptedLlm(respond=self._respond))
+        agent = agent or LlmAgent(name="root", model=ScriptedLlm(respond=self._respond))
         service = WatchedService(agent, session_service=self.sessions, run_log=self.log, engine=engine)
         worker = Worker(self, service, engine)
         if launched:
@@ -483,3 +485,89 @@ async def test_a_recovery_that_the_engine_refuses_stores_nothing(error: Exceptio
         worker.engine.error = None
         office.gate("c1").set()
         await office.forgotten()
+
+
+def answer_to(call_id: str, message_id: str = "a1") -> Any:
+    """The request of a page that has answered this call of a tool of its own."""
+    part = {"type": "tool-where", "toolCallId": call_id, "state": "output-available", "input": {}, "output": "Oslo"}
+    return parse_chat_request(answered(message_id, part))
+
+
+async def test_a_refused_request_does_not_end_an_orphaned_run() -> None:
+    office = Office()
+    await crash_with(office, 1, "c1")
+    office.gate("c1").set()
+    async with office.worker(launched=False) as worker:
+        with pytest.raises(ChatRequestError) as refused:
+            await worker.service.respond(answer_to("unknown"), user_id=USER)
+        assert refused.value.status == 409
+        await office.forgotten()
+        await worker.service.runs.free()
+        assert "c1." in await worker.text("c1")
+
+
+@pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning")
+async def test_an_answer_waits_for_the_end_of_an_orphaned_run() -> None:
+    office = Office()
+    where = client_tool("where", "Where the user is.")
+
+    def asking(request: LlmRequest) -> Turn:
+        is_answered = any(part.function_response for each in request.contents for part in each.parts or [])
+        return ["Thanks."] if is_answered else [Call("where", {})]
+
+    def speaking(_request: LlmRequest) -> Turn:
+        office.asked["c1"] += 1
+        return ["I am ", Wait(office.gate("c1")), "here."]
+
+    def agent() -> ParallelAgent:
+        left = LlmAgent(name="left", model=ScriptedLlm(respond=asking), tools=[where])
+        right = LlmAgent(name="right", model=ScriptedLlm(respond=speaking))
+        return ParallelAgent(name="root", sub_agents=[left, right])
+
+    def calls() -> list[Event]:
+        sessions = office.sessions.sessions.get("root", {}).get(USER, {}).values()
+        return [event for session in sessions for event in session.events if event.get_function_calls()]
+
+    async with office.worker(launched=False, agent=agent()) as worker:
+        _ = await worker.say("c1")
+        await office.asked_for("c1", 1)
+        await until(lambda: bool(calls()))
+        messages = await worker.service.history("c1", user_id=USER)
+        worker.crash()
+    assert messages is not None
+    (call_id,) = [str(part.get("toolCallId")) for part in messages[-1]["parts"] if part["type"] == "tool-where"]
+    async with office.worker(launched=False, agent=agent()) as worker:
+        answer = answer_to(call_id, messages[-1]["id"])
+        answering = asyncio.create_task(worker.service.respond(answer, user_id=USER))
+        await office.asked_for("c1", 2)
+        assert not answering.done()
+        office.gate("c1").set()
+        assert (await read(await answering))[-1]["type"] == "finish"
+        await worker.service.runs.free()
+        assert "here." in await worker.text("c1")
+        assert "Thanks." in await worker.text("c1")
+
+
+async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office()
+    await crash_with(office, 1, "c1")
+    async with office.worker(launched=False) as stopper, office.worker(launched=False) as other:
+        unfinished, cancel, asked = stopper.engine.unfinished, stopper.engine.cancel, asyncio.Event()
+
+        async def unfinished_of_chat(chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
+            return await unfinished(chat) if chat else []  # so that the stopper recovers nothing
+
+        async def cancel_after_the_recovery(record: RunRecord, *, has_ended: bool = False) -> None:
+            asked.set()
+            await office.asked_for("c1", 2)
+            await cancel(record, has_ended=has_ended)
+
+        monkeypatch.setattr(stopper.engine, "unfinished", unfinished_of_chat)
+        monkeypatch.setattr(stopper.engine, "cancel", cancel_after_the_recovery)
+        stopping = asyncio.create_task(stopper.service.stop("c1", user_id=USER))
+        await soon(asked)
+        await other.service.launch()
+        await stopping
+        office.gate("c1").set()
+        await other.service.runs.free()
+        assert "c1." not in await other.text("c1")

@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from contextlib import ExitStack, aclosing, suppress
 from contextvars import Context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -48,6 +48,10 @@ Recovery: TypeAlias = Literal["recovered", "over", "absent"]
 """What became of an orphaned run. ``recovered``: its response goes on. ``over``: there is nothing to go on with.
 ``absent``: its chat is not in this session store, so nothing is known of it."""
 
+Settled: TypeAlias = Literal["recovered", "others", "none"]
+"""The runs that a request finds left in its chat. ``recovered``: one of them answers this request, and goes on.
+``others``: they answer other requests. ``none``: there are none."""
+
 OTHER_VERSION_TEXT: Final = "The server was updated, and this answer cannot be gone on with. Ask again."
 """What the page is told of a run that another version of the agents began."""
 
@@ -87,6 +91,8 @@ class _Here:
     log_id: str
     is_kept: bool = False
     """Whether the engine knows of this execution."""
+    is_over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when this worker has ended or left the run."""
 
 
 class LeftRuns:
@@ -151,25 +157,33 @@ class LeftRuns:
         await self.launch()
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 
-    async def settle(self, key: ChatKey, digest: str, run: Run, claim: ExitStack) -> bool:
-        """Called when a request has claimed its chat: runs that were left there are over, unless one of them answers
-        just this request. Returns whether that is so; then it has been recovered with this claim."""
-        recovered = False
-        for record in self._here_in(key):  # interrupted, and about to be forgotten: another worker shall not find it
-            await self._engine.cancel(record)
-        others = []
+    async def settle(self, key: ChatKey, digest: str, run: Run, claim: ExitStack) -> Settled:
+        """Recovers the run that answers just this request, with the claim that the request has on its chat.
+
+        Other runs that were left there stay as they are: only new words end them. See ``cancel`` and ``recover``.
+        """
+        others = False
+        for each in self._here_in(key):  # it has lost the chat's lease, and is about to be left
+            if each.record.digest == digest:
+                await each.is_over.wait()
         for orphan in await self.of_chat(key):
-            if orphan.record.digest == digest and not recovered:
-                recovered = await self._recover(run, orphan, claim)
-            else:
-                others.append(orphan)
-        await self._discard(key, others)
-        return recovered
+            if orphan.record.digest != digest:
+                others = True
+            elif await self._recover(run, orphan, claim):
+                return "recovered"
+        return "others" if others or self._here_in(key) else "none"
+
+    async def recover(self, key: ChatKey) -> None:
+        """Recovers the runs that were left in the chat, for a request that waits for their end."""
+        for each in self._here_in(key):
+            await each.is_over.wait()
+        for orphan in await self.of_chat(key):
+            await self._claim(orphan)
 
     async def cancel(self, key: ChatKey) -> None:
         """Ends the runs that were left in the chat, which is claimed."""
-        for record in self._here_in(key):
-            await self._engine.cancel(record)
+        for each in self._here_in(key):
+            await self._engine.cancel(each.record)
         await self._discard(key, await self.of_chat(key))
 
     async def stop(self, key: ChatKey, stop: Callable[[], Awaitable[bool]]) -> bool:
@@ -184,12 +198,15 @@ class LeftRuns:
             left = await reading
         finally:
             reading.cancel()
-        for record in here:
-            await self._engine.cancel(record)
+        for each in here:
+            await self._engine.cancel(each.record)
         if beginning is not None:  # its record may have been written since
             await self._runs.wait_until_accepted(key, beginning)
             left = [*left, *(orphan for orphan in await self.of_chat(key) if orphan.record.id == beginning)]
-        return await self._discard(key, left) or stopped or bool(here)
+        if discarded := await self._discard(key, left):
+            # Another worker may have begun to recover one of them before it was discarded.
+            await self._runs.stop_if_answering(key, {orphan.record.digest for orphan in left})
+        return discarded or stopped or bool(here)
 
     async def wait_until_stored(self, key: ChatKey, session: Session, seconds: float) -> bool:
         """Waits up to so many seconds if the chat has a run that was left before the session had what it answers.
@@ -333,6 +350,7 @@ class LeftRuns:
         finally:
             forgetting.cancel()
             del self._here[record.id]
+            here.is_over.set()
             if run.was_left:
                 await asyncio.shield(self._mark(here, "left"))
             elif here.is_kept or run.log.closed:
@@ -340,9 +358,8 @@ class LeftRuns:
             else:  # the run goes on without the engine, which may have the record all the same
                 self._start(self._forget(record))
 
-    def _here_in(self, key: ChatKey) -> list[RunRecord]:
-        records = [here.record for here in self._here.values()]
-        return [record for record in records if (record.user_id, record.chat_id) == key]
+    def _here_in(self, key: ChatKey) -> list[_Here]:
+        return [here for here in self._here.values() if (here.record.user_id, here.record.chat_id) == key]
 
     async def _discard(self, key: ChatKey, orphans: Sequence[OrphanedRun]) -> bool:
         """Forgets these runs of a chat, if they are this deployment's: if its session store has the chat. Returns

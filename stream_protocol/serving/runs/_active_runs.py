@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 from contextlib import asynccontextmanager
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -254,6 +254,13 @@ class ActiveRuns:
             await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._stopping_wait)
             ours = await self._is_ours(key)
         return ours and await self._run_log.stop(self._name(key))
+
+    @_refuse_if_unreachable()
+    async def stop_if_answering(self, key: ChatKey, requests: Container[str]) -> None:
+        """Stops the run of this chat, whichever worker runs it, if it answers one of these requests."""
+        info = await self._run_log.current(self._name(key))
+        if info is not None and info.request in requests:
+            await self._run_log.stop(self._name(key), info.run_id)
 
     @_refuse_if_unreachable()
     async def not_accepted_yet(self, key: ChatKey) -> str | None:
