@@ -355,8 +355,8 @@ class LeftRuns:
                 await asyncio.shield(self._mark(here, "left"))
             elif here.is_kept or run.log.closed:
                 await asyncio.shield(self._forget(record, has_ended=True))
-            else:  # the run goes on without the engine, which may have the record all the same
-                self._start(self._forget(record))
+            else:  # the request is refused, and the engine may have the record all the same
+                self._start(self._forget(record, unless_here=True))
 
     def _here_in(self, key: ChatKey) -> list[_Here]:
         return [here for here in self._here.values() if (here.record.user_id, here.record.chat_id) == key]
@@ -375,11 +375,14 @@ class LeftRuns:
         if not run.was_left:
             await self._forget(record)
 
-    async def _forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
+    async def _forget(self, record: RunRecord, *, has_ended: bool = False, unless_here: bool = False) -> None:
         """Forgets a run that has ended. Tries until it succeeds, and the chat waits: its page was told the end, so no
-        worker may find the run. Gives up only when this worker is closed."""
+        worker may find the run. Gives up only when this worker is closed.
+
+        ``unless_here``: gives up also if this worker executes the run: the refused request was sent again.
+        """
         pause = FORGETTING_SECONDS
-        while not self._closed.is_set():
+        while not self._closed.is_set() and not (unless_here and record.id in self._here):
             try:
                 await self._engine.cancel(record, has_ended=has_ended)
             except Exception as error:  # noqa: BLE001 - whatever it is, the run is not forgotten
