@@ -208,6 +208,21 @@ async def test_a_worker_that_is_killed_while_it_ends_is_no_crash() -> None:
         assert "c1." in await worker.text("c1")
 
 
+async def test_a_run_that_is_recorded_while_its_worker_ends_is_no_crash() -> None:
+    office = Office()
+    async with office.worker() as worker:
+        worker.engine.writes.clear()
+        asking = asyncio.create_task(worker.say("c1"))
+        await until(lambda: worker.service.runs.running == 1 and bool(office.sessions.sessions))
+        draining = asyncio.create_task(worker.service.drain())
+        await asyncio.sleep(0)
+        worker.engine.writes.set()
+        _ = await asking
+        await until(lambda: any("left" in kept.executions.values() for kept in office.kept.runs.values()))
+        office.gate("c1").set()
+        await draining
+
+
 async def test_a_worker_that_is_about_to_end_recovers_nothing() -> None:
     office = Office()
     await crash_with(office, 1, "c1")

@@ -249,6 +249,8 @@ class LeftRuns:
 
         async def held(execution: Execution) -> None:
             here.is_kept = run.can_be_taken_up = True
+            if self._draining:  # `drain` came before the record
+                self._start(self._mark(here, "left"))
             if run.abort_signal.is_set():  # the stop came before the record, and found nothing to forget
                 await self._forget(record)
             held_job = job if record.refusal else job.with_runner(execution.runner)
