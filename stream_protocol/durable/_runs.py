@@ -32,17 +32,17 @@ OLDEST_RUN: Final = "adk_ui_stream.run"
 
 PREFIX: Final = "adk-ui-stream.2/"
 OLDEST_PREFIX: Final = "adk-ui-stream/"
-"""How the ids of workflows begin, since which format."""
+"""Prefixes of the ids of workflows: of this format, and of the oldest one."""
 
 EXECUTION: Final = "execution "
-"""How the names of the attributes begin that say what is known of an execution. The rest is the run's id in the log."""
+"""Prefix of the attributes that hold the state of an execution. The rest of the name is the run's id in the log."""
 
 LOG: Final = "log"
 """The attribute with the run's id in the log when it was executed last."""
 
 
 def run_prefixes(deployment: Deployment) -> list[str]:
-    """How the ids of the deployment's runs begin, and those of releases that named no deployment."""
+    """Return the prefixes of the ids of the deployment's runs, and of releases that named no deployment."""
     return [_deployment_prefix([deployment.app, deployment.run_log, deployment.session_store]), OLDEST_PREFIX]
 
 
@@ -76,7 +76,7 @@ def _digest(names: list[str], length: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class KeptRun:
-    """What is kept of a run, and never changes."""
+    """The part of a kept run that never changes."""
 
     record: RunRecord
     version: list[Any]
@@ -119,5 +119,5 @@ class KeptRun:
 
 
 def execution_attribute(log_id: str, state: ExecutionState) -> dict[str, str]:
-    """What to change in the attributes of a run's workflow, for one of its executions."""
+    """Return the change of a workflow's attributes that notes the state of one execution."""
     return {f"{EXECUTION}{log_id}": state}

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONNECT_SECONDS: Final = 10
-"""How long the store may take to be connected to."""
+"""Seconds for a connection to the store."""
 
 SILENCE_SECONDS: Final = 10
-"""How long its machine may take to say that it has got something: one that is gone says nothing, for hours."""
+"""Seconds until the store's machine must acknowledge data: one that is gone says nothing, for hours."""
 
 CONNECTIONS: Final = 5
 """Of DBOS itself, besides the one that listens. What finds all of them in use waits."""
@@ -37,12 +37,12 @@ statements of psycopg would not be there, or would be there twice."""
 
 
 def is_postgres(url: str) -> bool:
-    """Whether the URL is of PostgreSQL, which many processes may use."""
+    """Return True for a URL of PostgreSQL, which many processes may use."""
     return url.startswith("postgres")
 
 
 def sqlite_is_too_old() -> bool:
-    """Whether DBOS cannot keep anything in a file here."""
+    """Return True if DBOS cannot keep anything in a file here."""
     return sys.version_info >= NEEDING_PYTHON and sqlite3.sqlite_version_info < NEEDED_SQLITE
 
 

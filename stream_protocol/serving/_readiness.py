@@ -1,4 +1,4 @@
-"""Whether a worker can take runs: whether the stores answer that each run needs."""
+"""``Readiness``: asks the stores that each run needs, so that a worker knows if it can take runs."""
 
 from __future__ import annotations
 

@@ -922,9 +922,12 @@ class ChatService:
 
     async def _complete_session(self, run: Run, job: Job) -> None:
         """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease."""
-        if run.outcome is None or (run.outcome == "finish" and run.output.is_stored) or not await run.holds_lease():
+        if run.outcome is None or (run.outcome == "finish" and run.output.is_stored):
             return
-        storing = complete_session(self.runner, job.session, run.output, run.outcome, agent=job.runner.agent.name)
+        agent, holds_lease = job.runner.agent.name, run.holds_lease
+        storing = complete_session(
+            self.runner, job.session, run.output, run.outcome, agent=agent, holds_lease=holds_lease
+        )
         try:
             await in_time(self._hook_timeout, storing)
         except HookTimeoutError as error:

@@ -11,12 +11,13 @@ from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving import MemoryRunLog, create_app
 from stream_protocol.serving.run_logs import Lease, Owner
-from stream_protocol.testing import Call, ScriptedLlm
+from stream_protocol.session.transcript import EventMetadata
+from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import parse_chat_request
 from stream_protocol.wire.client import parse_sse
 from tests.serving.fake_engine import FakeEngine
-from tests.serving.support import begin, chat, said
-from tests.serving.watched import WatchedService
+from tests.serving.support import begin, chat, said, soon
+from tests.serving.watched import WatchedLease, WatchedService
 
 
 async def test_it_stores_nothing_about_the_calls_that_another_worker_goes_on_with() -> None:
@@ -99,3 +100,40 @@ async def test_a_store_that_refuses_what_it_appends_then_does_not_end_the_respon
     assert {chunk["type"] for chunk in parse_sse(b"".join(read))} & {"error", "abort", "finish"} == set()
     await service.runs.free()
     assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+async def test_a_worker_that_was_paused_while_it_read_the_session_stores_no_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Paused(InMemorySessionService):
+        def __init__(self) -> None:
+            super().__init__()
+            self.is_asked, self.answers = asyncio.Event(), asyncio.Event()
+            self.answers.set()
+
+        async def get_session(self, **key: Any) -> Session | None:
+            found = await super().get_session(**key)
+            if not self.answers.is_set():
+                self.is_asked.set()
+                await self.answers.wait()
+            return found
+
+    async def is_lost(_lease: WatchedLease) -> bool:
+        return False
+
+    sessions = Paused()
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", Wait(3600)]]))
+    service = WatchedService(agent, session_service=sessions, engine=FakeEngine())
+    events = await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
+    while b"text-delta" not in await anext(events):
+        pass
+    sessions.answers.clear()
+    service.runs.run.stop()
+    await soon(sessions.is_asked)
+    monkeypatch.setattr(WatchedLease, "held", False)
+    monkeypatch.setattr(WatchedLease, "confirm", is_lost)
+    sessions.answers.set()
+    await service.runs.free()
+    session = await sessions.get_session(app_name="root", user_id="local", session_id="c1")
+    assert session is not None
+    assert [EventMetadata.of(event).outcome for event in session.events] == [None, None]

@@ -23,7 +23,7 @@ from stream_protocol.serving.runs import _run
 from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 from stream_protocol.wire.client import parse_sse
-from tests.serving.keeping_engine import KeepingEngine, Kept
+from tests.serving.keeping_engine import KeepingEngine, Kept, KeptRun
 from tests.serving.support import HANG, answered, chat, said, soon
 from tests.serving.watched import WatchedService
 
@@ -206,6 +206,21 @@ async def test_a_worker_that_is_killed_while_it_ends_is_no_crash() -> None:
     async with office.worker() as worker:
         await office.forgotten()
         assert "c1." in await worker.text("c1")
+
+
+async def test_a_run_that_is_recorded_while_its_worker_ends_is_no_crash() -> None:
+    office = Office()
+    async with office.worker() as worker:
+        worker.engine.writes.clear()
+        asking = asyncio.create_task(worker.say("c1"))
+        await until(lambda: worker.service.runs.running == 1 and bool(office.sessions.sessions))
+        draining = asyncio.create_task(worker.service.drain())
+        await asyncio.sleep(0)
+        worker.engine.writes.set()
+        _ = await asking
+        await until(lambda: any("left" in kept.executions.values() for kept in office.kept.runs.values()))
+        office.gate("c1").set()
+        await draining
 
 
 async def test_a_worker_that_is_about_to_end_recovers_nothing() -> None:
@@ -595,3 +610,32 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
         office.gate("c1").set()
         await other.service.runs.free()
         assert "c1." not in await other.text("c1")
+
+
+async def test_a_record_that_a_retry_has_taken_over_is_not_forgotten_for_the_request_before(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_left_runs, "FORGETTING_SECONDS", 0.2)
+    office = Office()
+    async with office.worker(launched=False) as worker:
+        execute = worker.engine.execute
+
+        async def recorded_and_refused(record: RunRecord, *more: Any) -> None:
+            monkeypatch.setattr(worker.engine, "execute", execute)
+            office.kept.runs[record.id] = KeptRun(record, "", "r1", {"r1": "running"})
+            worker.engine.error = ConnectionError("away")
+            raise worker.engine.error
+
+        monkeypatch.setattr(worker.engine, "execute", recorded_and_refused)
+        with pytest.raises(ChatRequestError) as refused:
+            _ = await worker.say("c1")
+        assert refused.value.status == 503
+        await until(lambda: "until the engine has forgotten it" in caplog.text)
+        worker.engine.error = None
+        reading = await worker.say("c1")
+        await office.asked_for("c1", 1)
+        await asyncio.sleep(0.4)  # nobody tells that nothing is forgotten
+        assert office.kept.runs
+        office.gate("c1").set()
+        assert (await reading)[-1]["type"] == "finish"
+        await office.forgotten()

@@ -17,7 +17,7 @@ from stream_protocol.session import Transcript, completing_events, restore_clien
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from google.adk.runners import Runner
     from google.adk.sessions import Session
@@ -92,13 +92,23 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
     return {key: {} for key in keys if state.get(key, {}) is None}
 
 
-async def complete_session(runner: Runner, before: Session, output: RunOutput, outcome: Ending, *, agent: str) -> None:
+async def complete_session(
+    runner: Runner,
+    before: Session,
+    output: RunOutput,
+    outcome: Ending,
+    *,
+    agent: str,
+    holds_lease: Callable[[], Awaitable[bool]],
+) -> None:
     """Stores what a run has shown to the page and ADK has not stored, and that it was interrupted if it was.
 
     ``before``: the session when the run began. ``agent``: the name of its root agent.
+    ``holds_lease``: tells whether the run still has the chat. It is asked after the session was read: what another
+    worker stores from then on makes this session outdated, and the store refuses what is appended to it.
     """
     session = await find_session(runner, before.user_id, before.id)
-    if session is None:
+    if session is None or not await holds_lease():
         return
     now = time.time()
 

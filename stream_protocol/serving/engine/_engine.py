@@ -1,4 +1,4 @@
-"""What an engine must do that executes a run again when its worker is dead. ``stream_protocol.durable`` has one."""
+"""Interface of an engine, which executes a run again when its worker is dead. See ``stream_protocol.durable``."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class RunRecord:
     digest: str
     """The fingerprint of the request."""
     chat_was_busy: bool
-    """Whether another run held the chat when the request came."""
+    """True if another run held the chat when the request came."""
     invocation_id: str
-    """What ADK calls the invocation, from which the message gets its id. Answers go on with that of their calls."""
+    """ADK's id of the invocation, from which the message gets its id. Answers continue that of their calls."""
     found_events: int
-    """How many events the session had when the run began."""
+    """Number of events in the session when the run began."""
     state: dict[str, Any]
     """The session's state when the run began."""
     state_delta: dict[str, Any]
@@ -57,7 +57,7 @@ class RunRecord:
     refusal: str | None = None
     """Why the run cannot be executed again, in a sentence for the page; ``None`` if it can."""
     words: list[dict[str, Any]] | None = None
-    """What the user's message says: see ``recorded_words``. ``None`` for answers."""
+    """Texts and files of the user's message: see ``recorded_words``. ``None`` for answers."""
     trace: str | None = None
     """The span of the first execution, as the header ``traceparent`` names it; ``None`` if nobody traces."""
     deployment: dict[str, str] | None = None
@@ -83,23 +83,23 @@ class OrphanedRun:
 
     record: RunRecord
     executions: Mapping[str, ExecutionState]
-    """What is known of each execution, by the run's id in the run log then."""
+    """State of each execution, by the run's id in the run log then."""
     log_id: str
     """The run's id in the run log when it was executed last."""
 
     @property
     def crashes(self) -> int:
-        """How many workers have crashed while they executed the run. All but the newest one, if that is alive."""
+        """Number of workers that crashed while they executed the run. It counts the newest one, which may be alive."""
         return sum(state != "left" for state in self.executions.values())
 
     @property
     def is_suspect(self) -> bool:
-        """Whether the run may be what its workers have crashed of."""
+        """True if the run may be the cause of its workers' crashes."""
         return self.crashes >= CRASHES_OF_SUSPECT
 
     @property
     def is_given_up(self) -> bool:
-        """Whether the run is not executed again: a worker has crashed that executed nothing else, or too many have."""
+        """True if the run is not executed again: a worker has crashed that executed nothing else, or too many have."""
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
 
@@ -124,7 +124,7 @@ class Execution(Protocol):
 
     @property
     def is_live(self) -> bool:
-        """Whether a model has been called whose answer was not kept."""
+        """True once a model was called whose answer was not kept."""
 
 
 class Engine(Protocol):
@@ -132,7 +132,7 @@ class Engine(Protocol):
 
     @property
     def is_shared(self) -> bool:
-        """Whether several processes may use the store at once. Then they need a run log that they share."""
+        """True if several processes may use the store at once. Then they need a run log that they share."""
 
     def attach(self, deployment: Deployment) -> None:
         """Says whose runs are kept and looked for. Called once, before all else."""
@@ -148,7 +148,7 @@ class Engine(Protocol):
         back, so it may block a thread."""
 
     def holds(self, runner: Runner) -> bool:
-        """Whether the calls of this runner's agents can be kept."""
+        """Return True if the calls of this runner's agents can be kept."""
 
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]

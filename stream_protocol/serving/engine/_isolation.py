@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 ALONE_SECONDS: Final = 10.0
-"""How long new runs wait for a suspect: until the worker is empty, and as long again while the suspect is executed.
+"""Seconds that new runs wait for a suspect: until the worker is empty, and as long again while the suspect is executed.
 Most runs that crash their worker do so at once."""
 
 
@@ -21,18 +21,18 @@ class Isolation:
         self._running = 0
         self._has_suspect = False
         self._holds_back = False
-        """Whether new runs wait."""
+        """True while new runs wait."""
         self._changed = asyncio.Event()
         """Set, and replaced, when one of these changes."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether this worker executes no run."""
+        """True if this worker executes no run."""
         return not self._running and not self._has_suspect
 
     @property
     def holds_back(self) -> bool:
-        """Whether new runs wait for a suspect."""
+        """True while new runs wait for a suspect."""
         return self._holds_back
 
     @asynccontextmanager

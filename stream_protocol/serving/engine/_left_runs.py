@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Recovery: TypeAlias = Literal["recovered", "over", "absent"]
-"""What became of an orphaned run. ``recovered``: its response goes on. ``over``: there is nothing to go on with.
+"""Result of a recovery. ``recovered``: its response goes on. ``over``: there is nothing to go on with.
 ``absent``: its chat is not in this session store, so nothing is known of it."""
 
 Settled: TypeAlias = Literal["recovered", "others", "none"]
@@ -53,16 +53,16 @@ Settled: TypeAlias = Literal["recovered", "others", "none"]
 ``others``: they answer other requests. ``none``: there are none."""
 
 OTHER_VERSION_TEXT: Final = "The server was updated, and this answer cannot be gone on with. Ask again."
-"""What the page is told of a run that another version of the agents began."""
+"""Error text for the page of a run that another version of the agents began."""
 
 CRASHES_TEXT: Final = "The server broke down several times during this answer, and has given it up. Ask in another way."
-"""What it is told of a run that has crashed its workers."""
+"""Error text for the page of a run that has crashed its workers."""
 
 UNRECOVERABLE_TEXT: Final = "The server broke down, and this answer cannot be recovered. Ask again."
-"""What it is told of a run whose recovery fails each time."""
+"""Error text for the page of a run whose recovery fails each time."""
 
 ENGINE_SECONDS: Final = 1.0
-"""How long a stop waits for the engine before it stops what runs, and a history before it is read without."""
+"""Seconds that a stop waits for the engine before it stops the run, and a history before it is read without."""
 
 LOOK_SECONDS: Final = 2.0
 """Between two looks for runs that were left."""
@@ -74,13 +74,13 @@ WAIT_SECONDS: Final = 0.2
 """Between two looks whether a run has been recovered."""
 
 TAKING_UP_SECONDS: Final = 30.0
-"""How long a page that resumes waits for a run to be recovered: its lease must expire first."""
+"""Seconds that a page that resumes waits for a run to be recovered: its lease must expire first."""
 
 SUSPECT_SECONDS: Final = 30.0
-"""How long a worker that executes other runs leaves a suspect to workers that execute none."""
+"""Seconds for which a worker that executes other runs leaves a suspect to workers that execute none."""
 
 MAX_FAILURES: Final = 5
-"""How often this worker tries to recover a run whose recovery fails by something else than an absent store."""
+"""Attempts of this worker to recover a run. Attempts that fail because a store is away do not count."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ class _Here:
     record: RunRecord
     log_id: str
     is_kept: bool = False
-    """Whether the engine knows of this execution."""
+    """True once the engine knows of this execution."""
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when this worker has ended or left the run."""
 
@@ -249,6 +249,8 @@ class LeftRuns:
 
         async def held(execution: Execution) -> None:
             here.is_kept = run.can_be_taken_up = True
+            if self._draining:  # `drain` came before the record
+                self._start(self._mark(here, "left"))
             if run.abort_signal.is_set():  # the stop came before the record, and found nothing to forget
                 await self._forget(record)
             held_job = job if record.refusal else job.with_runner(execution.runner)
@@ -355,8 +357,8 @@ class LeftRuns:
                 await asyncio.shield(self._mark(here, "left"))
             elif here.is_kept or run.log.closed:
                 await asyncio.shield(self._forget(record, has_ended=True))
-            else:  # the run goes on without the engine, which may have the record all the same
-                self._start(self._forget(record))
+            else:  # the request is refused, and the engine may have the record all the same
+                self._start(self._forget(record, unless_here=True))
 
     def _here_in(self, key: ChatKey) -> list[_Here]:
         return [here for here in self._here.values() if (here.record.user_id, here.record.chat_id) == key]
@@ -375,11 +377,14 @@ class LeftRuns:
         if not run.was_left:
             await self._forget(record)
 
-    async def _forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
+    async def _forget(self, record: RunRecord, *, has_ended: bool = False, unless_here: bool = False) -> None:
         """Forgets a run that has ended. Tries until it succeeds, and the chat waits: its page was told the end, so no
-        worker may find the run. Gives up only when this worker is closed."""
+        worker may find the run. Gives up only when this worker is closed.
+
+        ``unless_here``: gives up also if this worker executes the run: the refused request was sent again.
+        """
         pause = FORGETTING_SECONDS
-        while not self._closed.is_set():
+        while not self._closed.is_set() and not (unless_here and record.id in self._here):
             try:
                 await self._engine.cancel(record, has_ended=has_ended)
             except Exception as error:  # noqa: BLE001 - whatever it is, the run is not forgotten
@@ -447,7 +452,7 @@ class LeftRuns:
                 await asyncio.sleep(0)  # its task begins
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
-        """Whether this worker is the right one: a suspect is left to a worker that executes no run, for a while."""
+        """Return False for a suspect that is left to a worker that executes no run, for a while."""
         if not orphan.is_suspect or orphan.is_given_up or self._isolation.is_empty:
             return True
         now = asyncio.get_running_loop().time()
@@ -512,8 +517,11 @@ def _log_absence(text: str, error: Exception) -> None:
 async def _with_shown(
     events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
 ) -> AsyncGenerator[Event]:
-    """The events, and where they were stored the half texts of models whose workers have died; before the first event
-    that is new that of the last, which is not stored yet."""
+    """Yield the events, and the half texts of models whose workers have died.
+
+    A half text that is stored comes where it is stored. The last one is not stored yet: it is stored, and comes before
+    the first new event.
+    """
     told = False
     async with aclosing(events):
         async for event in events:
@@ -532,8 +540,10 @@ async def _with_shown(
 async def _raising(
     job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, error: Exception
 ) -> AsyncGenerator[Event]:
-    """The events of a run that is not executed again: one that names its invocation, what is stored, the half text that
-    is not, then the error."""
+    """Yield the events of a run that is not executed again, then raise the error.
+
+    The first event names the invocation. The stored events follow, then the half text that is not stored yet.
+    """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)
     author = job.runner.agent.name

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone on with. Ask again."
-"""What the page is told of a run that got secrets, an agent or a run config from ``prepare``: these are not kept."""
+"""Error text for the page of a run that got secrets, an agent or a run config from ``prepare``: these are not kept."""
 
 UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
-"""What it is told of a run whose record cannot be read, or whose request cannot be planned any more."""
+"""Error text for the page of a run whose record cannot be read, or whose request cannot be planned any more."""
 
 
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
@@ -71,7 +71,7 @@ def _is_overridden(overrides: RunOverrides) -> bool:
 
 
 def _body_of(request: ChatRequest) -> dict[str, Any]:
-    """What ``parse_chat_request`` makes the same request of, but for the messages that it is not about."""
+    """Return a body that ``parse_chat_request`` reads as the same request, without the earlier messages."""
     body: dict[str, Any] = {"id": request.id, "messages": [request.target]}
     if request.has_trigger:
         body["trigger"] = request.trigger

@@ -22,7 +22,7 @@ _SQLSTATES: Final = (
     "55P03",  # a lock is not available
     "57014",  # the statement took too long
 )
-"""How the codes of SQL errors begin after which the same statement may succeed later."""
+"""Prefixes of the codes of SQL errors after which the same statement may succeed later."""
 
 _SQLITE_CODES: Final = frozenset(
     {
@@ -62,7 +62,7 @@ _CLASSES: Final = frozenset(
 """Classes of errors that have no code: the store is away, locked or full."""
 
 _REDIS_REPLIES: Final = ("BUSY ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "MISCONF ", "NOREPLICAS ", "OOM ")
-"""How replies of Redis begin for which redis-py has no class of its own."""
+"""Prefixes of the replies of Redis for which redis-py has no class of its own."""
 
 
 def is_unreachable(error: BaseException) -> bool:

@@ -25,8 +25,8 @@ SLICE_BYTES: Final = 2**16
 """The most bytes that the server is given at once: it copies what a client does not take."""
 
 STALLED_SECONDS: Final = 60.0
-"""How long one slice may wait for a client that takes nothing: nginx has the same ``send_timeout``. A client on a line
-of 2 KB a second is still served."""
+"""Seconds that one slice may wait for a client that takes nothing: nginx has the same ``send_timeout``. A client on a
+line of 2 KB a second is still served."""
 
 SENDS_AT_ONCE: Final = 4
 """Sends without a turn of the event loop, which tells that the connection is lost. asyncio logs a warning for the fifth

@@ -26,8 +26,8 @@ class SlicedResponse(Response):
     """Sends a body that fills the memory until the client has read it.
 
     ``pieces``: of the body, which are put together to slices. Each slice is sent when the client has taken the last.
-    ``memory``: counts what the pieces are made of. All of it is released when the response ends: also if the client
-    leaves or takes nothing for a minute, and if it asked for the headers alone (``HEAD``).
+    ``memory``: counts the content of the pieces. It is released when the response ends, also if the client leaves or
+    takes nothing for a minute. A request for the headers alone (``HEAD``) releases it at once.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:

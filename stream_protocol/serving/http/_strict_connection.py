@@ -1,6 +1,6 @@
 """h11's connection with limits for requests that cost much more time than their size suggests.
 
-h11 parses each chunk of a body and each header in Python: 4 KiB of chunks with one byte each take as long as 20 MiB in
+h11 parses each chunk of a body and each header in Python. 4 KiB of chunks with one byte each take as long as 20 MiB in
 large chunks.
 """
 
@@ -30,7 +30,7 @@ _LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
 class StrictConnection(h11.Connection):
     """Refuses what h11 accepts: bodies in tiny chunks, too many headers, and a request with two lengths.
 
-    Of two lengths h11 takes the chunks, and a proxy in front may take the other: what one of them reads as a body is a
+    Of two lengths h11 takes the chunks, and a proxy in front may take the other. The body for one of them is then a
     request to the other. nginx and Node refuse it, too (RFC 9112, 6.3).
     """
 
