@@ -63,7 +63,7 @@ def _record(target: str, texts: tuple[str, ...], file: Path, *, ai_sdk: str, ver
 
     version = ai_sdk_version(ai_sdk)
     if file.exists():
-        refuse(f"{file} is there already")
+        refuse(f"{file} is there already: delete it, or name another file with --to")
     if not file.parent.is_dir():
         refuse(f"{file.parent} is no folder")
     try:

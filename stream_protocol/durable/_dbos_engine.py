@@ -36,6 +36,7 @@ from stream_protocol.durable._store import (
     ENGINE_OPTIONS,
     NEEDED_SQLITE,
     StoreFile,
+    check_store_url,
     client_engine,
     is_postgres,
     sqlite_is_too_old,
@@ -87,13 +88,16 @@ class DbosEngine:
     Deployments may share a database: each sees the runs of its own app, session store and run log. A file is for one
     process at a time.
 
-    Raises ``StreamProtocolError`` for a file, if SQLite is too old for DBOS: 3.42 is needed from Python 3.12 on.
+    Raises ``StreamProtocolError`` for a URL of another kind of store. Raises it for a file, too, if SQLite is too
+    old for DBOS: 3.42 is needed from Python 3.12 on.
     """
 
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
         check_text("url", url, or_none=True, expected="a URL")
         check_texts("idempotent_tools", idempotent_tools, expected="a list of names of tools")
         check_text("version", version)
+        if url is not None:
+            check_store_url(url)
         if url is not None and url.startswith("sqlite") and sqlite_is_too_old():
             raise StreamProtocolError(
                 "The engine's store cannot be used: from Python 3.12 on DBOS needs SQLite "

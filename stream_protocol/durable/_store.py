@@ -11,9 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+
+from stream_protocol.wire import StreamProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+BACKENDS: Final = frozenset({"postgres", "postgresql", "sqlite"})
+"""The schemes of a store's URL, without the driver. DBOS reads any other one as PostgreSQL or makes a file of it."""
 
 CONNECT_SECONDS: Final = 10
 """Seconds for a connection to the store."""
@@ -39,6 +45,23 @@ statements of psycopg would not be there, or would be there twice."""
 def is_postgres(url: str) -> bool:
     """Return True for a URL of PostgreSQL, which many processes may use."""
     return url.startswith("postgres")
+
+
+def check_store_url(url: str) -> None:
+    """Raise ``StreamProtocolError`` for a URL that is not of an SQLite file or of PostgreSQL.
+
+    The error does not quote the URL, which may hold a password.
+    """
+    try:
+        address = make_url(url)
+    except (ArgumentError, ValueError):  # ValueError: the port is not a number
+        address = None
+    backend = address and address.get_backend_name()
+    if address is None or backend not in BACKENDS or (backend == "sqlite" and address.host):
+        raise StreamProtocolError(
+            "The engine's store must be a URL like sqlite:///runs.db or postgresql://user@host/db. "
+            "The path of a file follows a third slash."
+        )
 
 
 def sqlite_is_too_old() -> bool:

@@ -320,6 +320,11 @@ def test_a_store_that_cannot_be_reached_is_told_in_one_line_without_its_password
             ("--run-log", "mysql://127.0.0.1:1/db"),
             "The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db.",
         ),
+        (("--run-log", ""), "The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db."),
+        (
+            ("--session-service-uri", ""),
+            "cannot use : it is empty: write memory://, sqlite:///chat.db or postgresql://user@host/db",
+        ),
         (("--audit", "nowhere/audit.jsonl"), "cannot write nowhere/audit.jsonl: No such file or directory"),
         (("--audit", "."), "cannot write .: Is a directory"),
     ],

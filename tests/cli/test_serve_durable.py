@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from stream_protocol import StreamProtocolError
 from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT
 from tests.processes import HANG, PythonModule, cli, serving
 from tests.tools import missing
@@ -74,6 +75,29 @@ def test_stores_that_do_not_fit_are_told_in_one_line(tmp_path: Path, options: tu
     write_agent(tmp_path)
     done = cli("serve", "agent:root_agent", *options, cwd=tmp_path)
     assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {told}\n")
+
+
+NO_STORE = (
+    "The engine's store must be a URL like sqlite:///runs.db or postgresql://user@host/db. "
+    "The path of a file follows a third slash."
+)
+
+
+@pytest.mark.parametrize("url", ["", "runs.db", "sqlite://runs.db", "mysql://ada:secret@127.0.0.1/db"])
+def test_a_url_of_no_store_is_told_in_one_line_and_leaves_no_file(tmp_path: Path, url: str) -> None:
+    write_agent(tmp_path)
+    done = cli("serve", "agent:root_agent", "--durable", url, cwd=tmp_path)
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {NO_STORE}\n")
+    assert {path.name for path in tmp_path.iterdir()} <= {"agent.py", "__pycache__"}
+
+
+@pytest.mark.parametrize("url", ["sqlite:runs.db", "postgresq://127.0.0.1/db", "postgresql://127.0.0.1:port/db"])
+def test_an_engine_refuses_a_url_of_no_store(url: str) -> None:
+    from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+    with pytest.raises(StreamProtocolError) as raised:
+        DbosEngine(url)
+    assert str(raised.value) == NO_STORE
 
 
 def test_a_version_that_is_no_text_is_told_in_one_line(tmp_path: Path) -> None:
