@@ -466,6 +466,25 @@ async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> 
             assert await other.text("c1") in {"go to c1", "Hello "}
 
 
+async def test_words_that_are_stopped_before_they_are_stored_are_not_accepted_by_a_retry_either() -> None:
+    office = Office()
+    async with office.worker() as worker, office.worker() as other:
+        office.sessions.stores.clear()
+        asking = asyncio.create_task(worker.say("c1"))
+        await until(lambda: bool(office.kept.runs))
+        stopping = asyncio.create_task(worker.service.stop("c1", user_id=USER))
+        await until(lambda: worker.service.runs.running == 1 and worker.service.runs.run.log.closed)
+        again = asyncio.create_task(other.say("c1"))
+        await asyncio.sleep(0.05)
+        assert not again.done()
+        assert not asking.done()
+        office.sessions.stores.set()
+        for response in (asking, again):
+            assert (await (await response))[-1]["type"] == "abort"
+        await stopping
+        assert await worker.text("c1") == "go to c1"
+
+
 @pytest.mark.parametrize("error", [ConnectionError("away"), OSError("no space left")], ids=["away", "full"])
 async def test_a_request_whose_words_are_not_stored_is_refused_and_not_left(error: Exception) -> None:
     office = Office()

@@ -173,7 +173,7 @@ class SharedLease:
                 self.owner.stop()
 
     def _phase(self) -> Phase:
-        return "closed" if self.owner.log.closed else "open" if self._open else "claimed"
+        return "claimed" if not self._open else "closed" if self.owner.log.closed else "open"
 
     def _note_renewal(self, sent_at: float) -> None:
         """Relies on the lease from when the command was sent: nobody knows when the store ran it."""

@@ -86,7 +86,7 @@ class _MemoryLease:
         self._open = False
 
     def info(self) -> RunInfo:
-        phase: Phase = "closed" if self.owner.log.closed else "open" if self._open else "claimed"
+        phase: Phase = "claimed" if not self._open else "closed" if self.owner.log.closed else "open"
         return RunInfo(run_id=self.run_id, request=self._request, phase=phase)
 
     async def confirm(self) -> bool:
