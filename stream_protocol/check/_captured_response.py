@@ -11,6 +11,9 @@ _STATUS_LINE: Final = re.compile(r"HTTP/\d(?:\.\d)? +(\d{3})\b[^\n]*(?:\n|\Z)")
 _FIELD: Final = re.compile(r"([\w-]+):[ \t]*([^\n]*?)\r?(?:\n|\Z)")
 _SSE_FIELD: Final = re.compile(r"^(?:data|event|id|retry)?:", re.MULTILINE)
 _PAGE: Final = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
+_ERROR_BODY: Final = re.compile(r'\s*\{\s*"(?:error|errors|detail|message)"\s*:')
+"""The beginning of what servers answer in JSON instead of a stream, captured without its head."""
+
 _PYTHON: Final = re.compile(r"\s*(?:\[\s*)?(?:\{\s*'|b['\"])")
 """The beginning of ``str()`` of a Python dictionary, or of bytes. JSON cannot begin so."""
 
@@ -61,6 +64,8 @@ def why_unknown_text(text: str) -> str:
     """Return a sentence for a text that is neither a stream nor a recording."""
     if _PAGE.match(text):
         return "this is an HTML page, not a stream: check the URL that was captured"
+    if _ERROR_BODY.match(text):
+        return f"this is the answer of a server that refused or failed, not a stream{_quoted(text)}"
     if (hint := python_hint(text)) is not None:
         return f"neither chunks nor ADK events: {hint}"
     known = "neither an event stream, nor chunks, nor ADK events"

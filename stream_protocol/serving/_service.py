@@ -621,6 +621,8 @@ class ChatService:
                 if self._left_runs is not None:
                     await self._in_time(self._left_runs.cancel(key), of=ENGINE)
                 if (session := await self._in_time(self._find_session(key))) is not None:
+                    if not await claimed.holds_lease():  # others may have accepted words since
+                        raise unreachable_refusal("run_log")
                     return await self._in_time(delete_session(self.runner, session))
             raise ChatRequestError("There is no such chat.", status=404)
 

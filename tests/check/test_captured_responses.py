@@ -85,7 +85,7 @@ NO_STREAM = {
     ),
     "an error in JSON": (
         b'{\n  "detail": "Not Found"\n}\n',
-        f'{KNOWN}: {{"detail":"Not Found"}}',
+        'this is the answer of a server that refused or failed, not a stream: {"detail":"Not Found"}',
     ),
     "an error in words": (b"Internal Server Error\n", f'{KNOWN}: "Internal Server Error"'),
     "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", KNOWN),

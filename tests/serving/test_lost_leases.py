@@ -13,7 +13,7 @@ from stream_protocol.serving import MemoryRunLog, create_app
 from stream_protocol.serving.run_logs import Lease, Owner
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.testing import Call, ScriptedLlm, Wait
-from stream_protocol.wire import parse_chat_request
+from stream_protocol.wire import ChatRequestError, parse_chat_request
 from stream_protocol.wire.client import parse_sse
 from tests.serving.fake_engine import FakeEngine
 from tests.serving.support import begin, chat, said, soon
@@ -137,3 +137,22 @@ async def test_a_worker_that_was_paused_while_it_read_the_session_stores_no_end(
     session = await sessions.get_session(app_name="root", user_id="local", session_id="c1")
     assert session is not None
     assert [EventMetadata.of(event).outcome for event in session.events] == [None, None]
+
+
+async def test_a_deletion_that_has_lost_the_chat_meanwhile_deletes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def is_lost(_lease: WatchedLease) -> bool:
+        return False
+
+    service = WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."])))
+    async for _ in await service.respond(parse_chat_request(chat(said("hi"))), user_id="local"):
+        pass
+    await service.runs.free()
+    with monkeypatch.context() as paused:
+        paused.setattr(WatchedLease, "held", False)
+        paused.setattr(WatchedLease, "confirm", is_lost)
+        with pytest.raises(ChatRequestError) as refused:
+            await service.delete("c1", user_id="local")
+    assert refused.value.status == 503
+    assert await service.has_chat("c1", user_id="local")
+    await service.delete("c1", user_id="local")
+    assert not await service.has_chat("c1", user_id="local")
