@@ -174,8 +174,6 @@ class AgentServer:
             refuse(str(error))
 
     def _engine(self, url: str) -> Engine:
-        if "://" not in url:
-            refuse("--durable must be a URL such as postgresql://user@host/db or sqlite:///runs.db")
         try:
             from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - an extra
         except ImportError:
