@@ -6,12 +6,13 @@ import logging
 import socket
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import anyio.to_thread
 import click
 from google.adk.agents import BaseAgent
-from google.adk.sessions import InMemorySessionService
+from google.adk.runners import Runner
+from google.adk.sessions import BaseSessionService, InMemorySessionService
 from starlette.types import ASGIApp
 
 from stream_protocol.cli._program import refuse, warn
@@ -31,6 +32,7 @@ from stream_protocol.serving import (
 )
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
+    Target,
     TargetError,
     agent_tree,
     is_in_memory,
@@ -39,7 +41,6 @@ from stream_protocol.serving.adk_runner import (
     used_models,
     without_password,
 )
-from stream_protocol.serving.engine import Engine
 from stream_protocol.serving.http import (
     AddressError,
     MetricsPage,
@@ -56,6 +57,9 @@ from stream_protocol.serving.run_logs import RunLog, RunLogError, load_run_log
 from stream_protocol.serving.telemetry import export_as_environment_says, export_for_prometheus, flush_exports
 from stream_protocol.session import HistoryCut
 from stream_protocol.wire import AiSdkVersion, StreamProtocolError
+
+if TYPE_CHECKING:
+    from stream_protocol.durable import DbosEngine
 
 logger = logging.getLogger(__name__)
 
@@ -124,13 +128,20 @@ class AgentServer:
         try:
             target = load_or_refuse(self.target, "serve {}")  # it may have a logging of its own
             self.set_up_log()
+            engine = self._engine(self.durable_url) if self.durable_url is not None else None
+            sessions = load_session_service(self.session_service_uri) if self.session_service_uri is not None else None
+            if self._keeps_chats_in_memory(target, sessions):
+                if engine is not None:
+                    refuse("--durable needs chats that outlive a worker: --session-service-uri, a file or a database")
+                if self.workers > 1:
+                    refuse("--workers needs chats that all of them have: --session-service-uri, a file or a database")
+            if engine is not None:
+                engine.prepare()
             service = ChatService(
                 target,
-                session_service=load_session_service(self.session_service_uri)
-                if self.session_service_uri is not None
-                else None,
+                session_service=sessions,
                 run_log=self._run_log(self.run_log_url) if self.run_log_url is not None else None,
-                engine=self._engine(self.durable_url) if self.durable_url is not None else None,
+                engine=engine,
                 disconnect_grace=self.disconnect_grace,
                 limits=self.limits,
                 history_cut=self.history_cut,
@@ -145,8 +156,6 @@ class AgentServer:
             refuse(f"cannot record into {self.record_folder}: {error.strerror}")
         except (SessionServiceError, StreamProtocolError, TargetError) as error:
             refuse(str(error))
-        if self.workers > 1 and self._each_process_has_its_own_chats(service):
-            refuse("--workers needs chats that all of them have: --session-service-uri, a file or a database")
         return Loaded(service, inspector)
 
     def set_up_log(self) -> None:
@@ -173,18 +182,18 @@ class AgentServer:
         except (ImportError, RunLogError) as error:  # an extra may not be installed
             refuse(str(error))
 
-    def _engine(self, url: str) -> Engine:
+    def _engine(self, url: str) -> DbosEngine:
         try:
             from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - an extra
         except ImportError:
             refuse("--durable needs DBOS: pip install 'adk-ui-stream[durable]'")
         version = target_version(self.target)
-        engine = DbosEngine(url, idempotent_tools=self.idempotent_tools, version=version)
-        engine.prepare()
-        return engine
+        return DbosEngine(url, idempotent_tools=self.idempotent_tools, version=version)
 
-    def _each_process_has_its_own_chats(self, service: ChatService) -> bool:
-        in_memory = isinstance(service.runner.session_service, InMemorySessionService)
+    def _keeps_chats_in_memory(self, target: Target, sessions: BaseSessionService | None) -> bool:
+        if sessions is None and isinstance(target, Runner):
+            sessions = target.session_service
+        in_memory = sessions is None or isinstance(sessions, InMemorySessionService)
         return in_memory or (self.session_service_uri is not None and is_in_memory(self.session_service_uri))
 
     def serve(

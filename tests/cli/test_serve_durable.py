@@ -58,6 +58,15 @@ def test_a_file_is_for_one_process_until_that_ends(tmp_path: Path, end: Any) -> 
             assert httpx.get(f"{url}/healthz", timeout=HANG).status_code == 200
 
 
+def test_chats_in_memory_do_not_outlive_a_worker(tmp_path: Path) -> None:
+    write_agent(tmp_path)
+    for options in ((), ("--session-service-uri", "memory://"), ("--session-service-uri", "sqlite:///:memory:")):
+        done = cli("serve", "agent:root_agent", "--durable", "sqlite:///runs.db", *options, cwd=tmp_path)
+        told = "--durable needs chats that outlive a worker: --session-service-uri, a file or a database"
+        assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {told}\n")
+    assert [*tmp_path.glob("runs.db*")] == []
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
