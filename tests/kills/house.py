@@ -20,7 +20,7 @@ from sqlalchemy import NullPool, create_engine, text
 
 from stream_protocol.durable._runs import RUN, run_of_call
 from stream_protocol.durable._workflows import CALL
-from stream_protocol.serving.engine._engine import MAX_CRASHES
+from stream_protocol.serving.engine._engine import CRASHES_OF_SUSPECT
 from tests.fleet.workers import Worker
 from tests.kills.kinds import BEGUN, SESSIONS
 from tests.kills.schedule import LEASE, LOOK, Fault, Harm, Schedule
@@ -166,7 +166,7 @@ class House:
         """Whether a run of this chat has ended because as many workers were killed as a run may crash."""
         killed = sorted(trouble.begun for trouble in self.troubles if trouble.harm == "kill")
         ends = [moment(each) for each in self.logged() if each.get("chat_id") == chat and GIVEN_UP in each["message"]]
-        return any(end is not None and sum(each < end for each in killed) >= MAX_CRASHES for end in ends)
+        return any(end is not None and sum(each < end for each in killed) > CRASHES_OF_SUSPECT for end in ends)
 
     def begun(self) -> list[dict[str, Any]]:
         """What tools have written."""
