@@ -1,6 +1,7 @@
 """Workers with an engine that die one after the other, are paused, or killed in a storm."""
 
 import asyncio
+import re
 import time
 from random import Random
 from typing import Final
@@ -83,11 +84,14 @@ async def test_no_run_ends_in_an_error_because_a_worker_was_killed(
         until = time.monotonic() + STORM_SECONDS
         await asyncio.gather(gremlin.live(until), *(person.live(until) for person in people))
         broken = [said for person in people for said in judge(person, gremlin, house.ledger.deeds(person.chat))]
+        # A run that three of the kills have met is taken for their cause.
+        given_up = {*re.findall(r"of chat (\S+) is given up: 3 workers have crashed", house.said())}
+        assert not given_up or len(gremlin.faults) >= 3
         broken += [
             f"{person.chat}: ends in an error: {told_by(reading)}"
             for person in people
             for reading in person.readings
-            if kinds and reading.ends_in == "error" and not asked_to_fail(reading)
+            if kinds and reading.ends_in == "error" and not asked_to_fail(reading) and person.chat not in given_up
         ]
         for person in people:
             broken += await at_rest(person, gremlin)
