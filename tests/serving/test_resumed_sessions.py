@@ -125,3 +125,10 @@ async def test_another_session_is_that_of_the_store() -> None:
     await sessions.fence()
     stored = await session_of(service, "c1")
     assert [event.content for event in stored.events][-1] is None
+
+
+async def test_a_tool_finds_all_that_its_own_service_has() -> None:
+    service, sessions = await resumed()
+    await service.create_session(app_name="app", user_id="ann", session_id="c2", state={"user:name": "Ann"})
+    assert await sessions.get_user_state(app_name="app", user_id="ann") == {"name": "Ann"}
+    assert sessions.sessions is service.sessions  # only this class has it

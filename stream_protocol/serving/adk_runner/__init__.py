@@ -1,5 +1,6 @@
 """Makes an ADK ``Runner`` of an agent or app that is given or named, and the session service of a URI."""
 
+from stream_protocol.serving.adk_runner._delegating_sessions import DelegatingSessions
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target, target_version
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._models import model_names, used_models
@@ -26,6 +27,7 @@ from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
 from stream_protocol.serving.adk_runner._writable import check_writable
 
 __all__ = [
+    "DelegatingSessions",
     "MemorySessionService",
     "RunPlugin",
     "SessionServiceError",

@@ -12,11 +12,10 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, runtime_checkable
 
-from google.adk.sessions import BaseSessionService
+from stream_protocol.serving.adk_runner._delegating_sessions import DelegatingSessions
 
 if TYPE_CHECKING:
-    from google.adk.events import Event
-    from google.adk.sessions import Session
+    from google.adk.sessions import BaseSessionService, Session
     from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
 T = TypeVar("T")
@@ -32,7 +31,7 @@ class Closable(Protocol):
     async def close(self) -> None: ...
 
 
-class ThreadedReads(BaseSessionService):
+class ThreadedReads(DelegatingSessions):
     """A session service whose sessions are read by a second service, in a thread.
 
     ``make``: makes a service of the store. Both see the same sessions: no store in the memory of one service will do.
@@ -41,6 +40,8 @@ class ThreadedReads(BaseSessionService):
     def __init__(self, make: Callable[[], BaseSessionService]) -> None:
         self.service = make()
         """The service that writes."""
+
+        super().__init__(self.service)
 
         self.reader = make()
         """The service that reads, in the thread alone."""
@@ -58,24 +59,6 @@ class ThreadedReads(BaseSessionService):
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """Reads the sessions of a user, without their events."""
         return await self._read(self.reader.list_sessions(app_name=app_name, user_id=user_id))
-
-    async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
-        """Reads the state that all sessions of a user have."""
-        return await self.service.get_user_state(app_name=app_name, user_id=user_id)
-
-    async def create_session(
-        self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
-    ) -> Session:
-        """Stores a new session."""
-        return await self.service.create_session(app_name=app_name, user_id=user_id, state=state, session_id=session_id)
-
-    async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores an event, and adds it to the session."""
-        return await self.service.append_event(session, event)
-
-    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Deletes a session."""
-        await self.service.delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
 
     async def close(self) -> None:
         """Closes the connections of both services, and ends the thread."""

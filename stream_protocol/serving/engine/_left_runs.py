@@ -219,10 +219,9 @@ class LeftRuns:
             stored = {EventMetadata.of(event).request for event in session.events}
             if all(orphan.record.digest in stored for orphan in left):
                 return False
-            async with asyncio.timeout(seconds):
-                await self.wait_until_taken_up(key)
-        except TimeoutError:
-            pass
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self.wait_until_taken_up(key)
         except Exception as error:
             if not _is_away(error):
                 raise

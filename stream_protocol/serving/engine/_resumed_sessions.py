@@ -12,13 +12,14 @@ from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.state import State
 
 from stream_protocol.convert import is_user_event
+from stream_protocol.serving.adk_runner import DelegatingSessions
 from stream_protocol.serving.engine._shown import is_half
 from stream_protocol.session.transcript import EventMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
+    from google.adk.sessions.base_session_service import GetSessionConfig
 
     from stream_protocol.serving.engine._engine import RunRecord
 
@@ -27,7 +28,7 @@ _VERSION: Final = re.compile(r"\d+$")
 """The version at the end of an artifact's URI."""
 
 
-class ResumedSessions(BaseSessionService):
+class ResumedSessions(DelegatingSessions):
     """A session service for one session, whose run is executed again.
 
     It gives the session as it was when the run began. An event that an earlier execution has stored is recognised by
@@ -37,7 +38,7 @@ class ResumedSessions(BaseSessionService):
     """
 
     def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:
-        self._sessions = sessions
+        super().__init__(sessions)
         self._stored = stored
         found = list(stored.events[: record.found_events])
         self._found = stored.model_copy(update={"events": found, "state": record.state})
@@ -93,7 +94,7 @@ class ResumedSessions(BaseSessionService):
             # With the ids of its calls: the page may have them, and answers under these.
             event.content, event.long_running_tool_ids = same.content, same.long_running_tool_ids
             event.actions.artifact_delta = same.actions.artifact_delta
-        return await super().append_event(session, event)
+        return await BaseSessionService.append_event(self, session, event)  # adds it to this session alone
 
     def take_halves(self, *, rest: bool) -> list[Event]:
         """The half texts that earlier executions have stored, each once: those before what this one has come to, and
@@ -109,30 +110,7 @@ class ResumedSessions(BaseSessionService):
         """The session as the run found it; any other as it stands."""
         if session_id == self._stored.id:
             return self._copy()
-        return await self._sessions.get_session(
-            app_name=app_name, user_id=user_id, session_id=session_id, config=config
-        )
-
-    async def create_session(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        state: dict[str, Any] | None = None,
-        session_id: str | None = None,
-    ) -> Session:
-        """As the session service does."""
-        return await self._sessions.create_session(
-            app_name=app_name, user_id=user_id, state=state, session_id=session_id
-        )
-
-    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """As the session service does."""
-        return await self._sessions.list_sessions(app_name=app_name, user_id=user_id)
-
-    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """As the session service does."""
-        await self._sessions.delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
+        return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
 
     def _pass_halves(self, index: int) -> None:
         """Finds the half texts that were stored before the event with this index."""

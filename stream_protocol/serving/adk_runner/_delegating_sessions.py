@@ -1,0 +1,61 @@
+"""Base of session services that stand before another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from google.adk.sessions import BaseSessionService
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.adk.sessions import Session
+    from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
+
+
+class DelegatingSessions(BaseSessionService):
+    """``sessions``, of which a subclass changes some methods.
+
+    Other attributes are those of ``sessions``: a tool may use methods that only its own service has.
+    """
+
+    def __init__(self, sessions: BaseSessionService) -> None:
+        self._sessions = sessions
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sessions, name)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Delegates to the session service."""
+        return await self._sessions.append_event(session, event)
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """Delegates to the session service."""
+        return await self._sessions.get_session(
+            app_name=app_name, user_id=user_id, session_id=session_id, config=config
+        )
+
+    async def create_session(
+        self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
+    ) -> Session:
+        """Delegates to the session service."""
+        return await self._sessions.create_session(
+            app_name=app_name, user_id=user_id, state=state, session_id=session_id
+        )
+
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        """Delegates to the session service."""
+        return await self._sessions.list_sessions(app_name=app_name, user_id=user_id)
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delegates to the session service."""
+        await self._sessions.delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
+
+    async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
+        """Delegates to the session service."""
+        return await self._sessions.get_user_state(app_name=app_name, user_id=user_id)
+
+    async def flush(self) -> None:
+        """Delegates to the session service."""
+        await self._sessions.flush()
