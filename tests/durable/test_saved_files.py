@@ -20,7 +20,7 @@ from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
-from stream_protocol.serving import ChatService, FilePolicy, create_app
+from stream_protocol.serving import ChatService, FilePolicy, _service, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Turn
 from tests.comparable_messages import comparable
 from tests.durable.test_every_event import NEVER, EndingSessions, no_end
@@ -119,6 +119,7 @@ async def conversation(
         await asyncio.wait([sending, reached], return_when="FIRST_COMPLETED")
     reached.cancel()
     await service.aclose()
+    sending.cancel()  # a request whose store does not answer would wait for that until its time limit
     await asyncio.gather(sending, return_exceptions=True)
     service = studio.service(SqliteSessionService(world.chats))
     page.app = create_app(service, identify=lambda _: USER)
@@ -155,6 +156,7 @@ def without_ids(messages: list[Any]) -> list[Any]:
 async def test_the_next_server_answers_a_message_with_its_file(
     kind: str, saves: bool, tmp_path: Path, engine_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_service, "ANSWERING_SECONDS", 0.2)
     world = World(tmp_path, engine_url)
     engine = world.engine()
     leave = engine.aclose
