@@ -13,36 +13,40 @@ from collections.abc import Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from stream_protocol.convert._aggregates import NOTHING_STREAMED, compare, is_aggregate
-from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_output
-from stream_protocol.convert._endings import AgentRunError, RunSummary, reports_error
-from stream_protocol.convert._function_calls import FunctionCalls
-from stream_protocol.convert._function_responses import FunctionResponses
-from stream_protocol.convert._media import is_media, write_media
-from stream_protocol.convert._options import Settings
-from stream_protocol.convert._provider_tools import ProviderCall, provider_part
-from stream_protocol.convert._sources import Sources
-from stream_protocol.convert._speakers import NO_SPEAKER, Speaker
-from stream_protocol.convert._steps import Steps
-from stream_protocol.convert._streamed_texts import PartKind, ToldText
-from stream_protocol.convert.calls import CallIds, CallRegistry, SpeakerKey
-from stream_protocol.convert.events import (
+from stream_protocol.adk import (
     USER,
+    CallIds,
+    ProviderCall,
+    SpeakerKey,
     WarnOnce,
     as_said,
     is_live_sound,
     is_user_event,
+    provider_part,
     read_event,
     read_events,
+    reports_error,
     without_sound,
 )
+from stream_protocol.convert._aggregates import NOTHING_STREAMED, compare, is_aggregate
+from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_output
+from stream_protocol.convert._endings import AgentRunError, RunSummary
+from stream_protocol.convert._function_calls import FunctionCalls
+from stream_protocol.convert._function_responses import FunctionResponses
+from stream_protocol.convert._media import is_media, write_media
+from stream_protocol.convert._options import Settings
+from stream_protocol.convert._sources import Sources
+from stream_protocol.convert._speakers import NO_SPEAKER, Speaker
+from stream_protocol.convert._steps import Steps
+from stream_protocol.convert._streamed_texts import PartKind, ToldText
+from stream_protocol.convert.calls import CallRegistry
 from stream_protocol.wire import Sink, StreamProtocolError, json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import Part, Transcription
 
-    from stream_protocol.convert.events import EventOrDict
+    from stream_protocol.adk import EventOrDict
 
 
 PART_KINDS = TEXT, REASONING = tuple(PartKind)

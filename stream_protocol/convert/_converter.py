@@ -3,10 +3,9 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar, Unpack
 
+from stream_protocol.adk import NO_IDS, CallIds, EventOrDict
 from stream_protocol.convert._conversion import Conversion
 from stream_protocol.convert._options import ConverterOptions, Settings
-from stream_protocol.convert.calls import NO_IDS, CallIds
-from stream_protocol.convert.events import EventOrDict
 from stream_protocol.wire import (
     AnyChunk,
     ChunkSink,

@@ -8,21 +8,19 @@ continue the newest call that is still open; a model's own ids never change, so 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert._options import Settings
-from stream_protocol.convert._provider_tools import ProviderCall
-from stream_protocol.convert._speakers import Speaker, signature_metadata
-from stream_protocol.convert._steps import Steps
-from stream_protocol.convert.calls import (
+from stream_protocol.adk import (
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
     CallKind,
-    CallRegistry,
-    CallState,
-    ToolCall,
+    ProviderCall,
     credential_input,
     external_kind,
     gated_call,
 )
+from stream_protocol.convert._options import Settings
+from stream_protocol.convert._speakers import Speaker, signature_metadata
+from stream_protocol.convert._steps import Steps
+from stream_protocol.convert.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import is_too_large, json_value
 
 if TYPE_CHECKING:

@@ -2,27 +2,29 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation, write_denial
-from stream_protocol.convert._endings import ABORTED, reports_error, told_reason
-from stream_protocol.convert._media import write_media
-from stream_protocol.convert._options import Settings
-from stream_protocol.convert._provider_tools import ProviderResult
-from stream_protocol.convert._steps import Steps
-from stream_protocol.convert.calls import (
+from stream_protocol.adk import (
+    ABORTED,
     REQUEST_CREDENTIAL,
-    CallRegistry,
-    CallState,
+    USER,
+    ProviderResult,
     SpeakerKey,
-    ToolCall,
+    WarnOnce,
     client_output,
     external_kind,
     failure_text,
     is_confirmed,
     is_placeholder,
+    is_user_event,
     raising_calls,
+    reports_error,
+    told_reason,
     unrepresentable_text,
 )
-from stream_protocol.convert.events import USER, WarnOnce, is_user_event
+from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation, write_denial
+from stream_protocol.convert._media import write_media
+from stream_protocol.convert._options import Settings
+from stream_protocol.convert._steps import Steps
+from stream_protocol.convert.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from stream_protocol.convert.events import DATA_TAGS
+from stream_protocol.adk import DATA_TAGS
 from stream_protocol.wire import Sink
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ difference may be shown.
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
+from stream_protocol.adk import SpeakerKey
 from stream_protocol.convert._streamed_texts import PartKind, StreamedTexts, ToldText
-from stream_protocol.convert.calls import SpeakerKey, ToolCall
+from stream_protocol.convert.calls import ToolCall
 from stream_protocol.wire import MakeDelta, ProviderMetadata, Sink, WriteDelta
 
 if TYPE_CHECKING:

@@ -19,11 +19,10 @@ from contextlib import aclosing, nullcontext
 from functools import cache
 from typing import Any, Final, TypeVar, Unpack
 
+from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
 from stream_protocol.convert._conversion import Conversion
 from stream_protocol.convert._converter import call_ids, chunk_conversion, sse_conversion
-from stream_protocol.convert._delegations import find_task_agents
 from stream_protocol.convert._options import ConverterOptions, Settings, hide_tools
-from stream_protocol.convert.events import EventOrDict, UnexpectedItemError, WarnOnce, read_events
 from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
 
 logger = logging.getLogger(__name__)

@@ -11,17 +11,8 @@ from typing import Any, Final, cast
 
 from google.adk.events import Event
 
-from stream_protocol.convert import (
-    ConverterOptions,
-    Ending,
-    NotAnEventError,
-    Settings,
-    WarnOnce,
-    chunk_conversion,
-    find_task_agents,
-    read_event,
-)
-from stream_protocol.convert.calls import NO_IDS, CallIds
+from stream_protocol.adk import NO_IDS, CallIds, NotAnEventError, WarnOnce, find_task_agents, read_event
+from stream_protocol.convert import ConverterOptions, Ending, Settings, chunk_conversion
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records

@@ -9,8 +9,8 @@ from typing import Final
 
 from google.adk.events import Event
 
+from stream_protocol.adk import NO_IDS, CallIds
 from stream_protocol.convert import ConverterOptions
-from stream_protocol.convert.calls import NO_IDS, CallIds
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
 from stream_protocol.session import (
     CallReader,

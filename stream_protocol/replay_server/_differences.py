@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
-from stream_protocol.convert.calls import REQUEST_CREDENTIAL, client_output, is_confirmed
+from stream_protocol.adk import REQUEST_CREDENTIAL, client_output, is_confirmed
 from stream_protocol.replay_server._turn_summaries import LAST_MESSAGE, RecordedAnswer, UserPart
 from stream_protocol.wire import ToolPart, UIMessage, is_tool_part, tool_name, whole_words
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
-from stream_protocol.convert.calls import CallIds
+from stream_protocol.adk import CallIds
 from stream_protocol.session._decisions import Decision
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from stream_protocol.convert.calls import CallKind, gated_call
+from stream_protocol.adk import CallKind, gated_call
 from stream_protocol.session._submitted_answers import calls_by_page_id, is_stored_answer, submitted_answers
 from stream_protocol.wire import ChatRequestError
 

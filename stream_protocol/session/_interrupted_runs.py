@@ -11,17 +11,8 @@ from typing import Any, Final
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import (
-    ABORTED,
-    RUN_FAILED_TEXT,
-    RUN_STOPPED_TEXT,
-    TOOL_FAILED_TEXT,
-    USER,
-    Ending,
-    relay_marks,
-    reports_error,
-    told_reason,
-)
+from stream_protocol.adk import ABORTED, USER, relay_marks, reports_error, told_reason
+from stream_protocol.convert import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, TOOL_FAILED_TEXT, Ending
 from stream_protocol.session._run_output import RunOutput, event_like
 from stream_protocol.session.transcript import (
     EVENT_INTERVAL,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from stream_protocol.convert import chunk_conversion, is_user_event
-from stream_protocol.convert.calls import NO_IDS, CallIds, is_confirmed
+from stream_protocol.adk import NO_IDS, CallIds, is_confirmed, is_user_event
+from stream_protocol.convert import chunk_conversion
 from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
 from stream_protocol.session.transcript import EventMetadata, is_repeated_fragment, is_user_message

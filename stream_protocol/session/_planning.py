@@ -14,8 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from stream_protocol.convert import is_user_event
-from stream_protocol.convert.calls import NO_IDS, CallIds, CallKind, gated_call
+from stream_protocol.adk import NO_IDS, CallIds, CallKind, gated_call, is_user_event
 from stream_protocol.session._decisions import Decision, decision
 from stream_protocol.session._files import SavedFile
 from stream_protocol.session._fingerprint import fingerprint

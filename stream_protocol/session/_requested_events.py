@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert import is_user_event
+from stream_protocol.adk import is_user_event
 from stream_protocol.session.transcript import EventMetadata, is_user_message, update_metadata
 
 if TYPE_CHECKING:

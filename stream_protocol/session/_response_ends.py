@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream_protocol.convert import Settings, chunk_conversion, is_user_event
+from stream_protocol.adk import is_user_event
+from stream_protocol.convert import Settings, chunk_conversion
 from stream_protocol.session.transcript import shows_something
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import is_relayed
-from stream_protocol.convert.calls import CallKind
+from stream_protocol.adk import CallKind, is_relayed
 from stream_protocol.session._files import InlineFile, TextOrFile
 from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn
 from stream_protocol.session._run_output import event_like

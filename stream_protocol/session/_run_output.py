@@ -6,15 +6,8 @@ from typing import Final
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import (
-    ABORTED,
-    PartKind,
-    StreamedTexts,
-    compare,
-    is_aggregate,
-    is_user_event,
-    reports_error,
-)
+from stream_protocol.adk import ABORTED, is_user_event, reports_error
+from stream_protocol.convert import PartKind, StreamedTexts, compare, is_aggregate
 from stream_protocol.session.transcript import update_metadata
 
 GATHERED: Final = 64

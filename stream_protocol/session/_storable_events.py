@@ -15,7 +15,7 @@ import orjson
 from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
-from stream_protocol.convert.calls import REQUEST_CONFIRMATION, REQUEST_INPUT, unrepresentable_text
+from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_INPUT, unrepresentable_text
 from stream_protocol.wire import StreamProtocolError, UnrepresentableValueError, json_value, short_json
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.convert import is_relayed
-from stream_protocol.convert.calls import RESULT, CallKind, is_confirmed
+from stream_protocol.adk import RESULT, CallKind, is_confirmed, is_relayed
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED, check_input, complete_credential
 from stream_protocol.session._storable_events import MAX_STORED_DEPTH, is_too_deep
 from stream_protocol.session.schemas import Budget

@@ -4,7 +4,7 @@ from typing import Any, Final, NotRequired
 
 from typing_extensions import TypedDict
 
-from stream_protocol.convert.calls import REQUEST_CREDENTIAL, REQUEST_INPUT
+from stream_protocol.adk import REQUEST_CREDENTIAL, REQUEST_INPUT
 
 
 class InputTokenDetails(TypedDict):

@@ -11,8 +11,8 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 
 from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
+from stream_protocol.adk import CallIds
 from stream_protocol.convert import Settings, chunk_conversion
-from stream_protocol.convert.calls import CallIds
 from stream_protocol.session import (
     METADATA_KEY,
     RunOutput,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.convert import find_task_agents
+from stream_protocol.adk import find_task_agents
 from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_library
 from stream_protocol.wire import AiSdkVersion
 from tests.batch import batch

@@ -7,7 +7,8 @@ import pytest
 from google.adk.events import Event
 
 from stream_protocol import StreamProtocolConverter, StreamProtocolError, iter_chunks, iter_sse
-from stream_protocol.convert import Settings, find_task_agents, hide_tools
+from stream_protocol.adk import find_task_agents
+from stream_protocol.convert import Settings, hide_tools
 from tests.convert.building import arg, call, event, fragment, piece, response, results, text
 from tests.convert.running import inputs, texts
 

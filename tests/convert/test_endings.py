@@ -1,7 +1,8 @@
 import pytest
 from google.genai.types import FinishReason, GenerateContentResponseUsageMetadata
 
-from stream_protocol.convert import FINISH_REASONS, AgentRunError
+from stream_protocol.adk import FINISH_REASONS
+from stream_protocol.convert import AgentRunError
 from stream_protocol.convert._endings import Usage
 from stream_protocol.wire.client._chunk_schema import check_chunk
 

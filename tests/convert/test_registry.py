@@ -3,7 +3,8 @@ import logging
 import pytest
 from google.adk.events import Event
 
-from stream_protocol.convert.calls import CallIds, CallRegistry, SpeakerKey, ToolCall
+from stream_protocol.adk import CallIds, SpeakerKey
+from stream_protocol.convert.calls import CallRegistry, ToolCall
 from stream_protocol.wire import ChunkSink
 from tests.batch import batch
 from tests.convert.building import AGENT, call, event, fragment, piece, response, results, text, user

@@ -7,14 +7,7 @@ import orjson
 import pytest
 from google.genai.types import PartialArg
 
-from stream_protocol.convert.calls._streamed_arguments import (
-    GrowingText,
-    Path,
-    PathText,
-    RawText,
-    integral,
-    parse_path,
-)
+from stream_protocol.convert.calls._streamed_arguments import GrowingText, Path, PathText, RawText, integral, parse_path
 from stream_protocol.wire import json_value
 from tests.convert.counting import calls_made
 

@@ -18,7 +18,7 @@ from stream_protocol import (
     stream_chunks,
     stream_sse,
 )
-from stream_protocol.convert import NotAnEventError
+from stream_protocol.adk import NotAnEventError
 from stream_protocol.recording import record
 from tests.convert.building import event, fragment, text
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import EventOrDict
+from stream_protocol.adk import EventOrDict
 
 Json = dict[str, Any]
 E = TypeVar("E", bound=EventOrDict)

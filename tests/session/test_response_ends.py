@@ -7,7 +7,7 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
-from stream_protocol.convert import ABORTED
+from stream_protocol.adk import ABORTED
 from stream_protocol.session import NewUserTurn, NothingToRun, Transcript, fingerprint, plan
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.wire import ChatRequest, parse_chat_request

@@ -11,7 +11,7 @@ from google.adk.events import Event, EventActions
 from google.genai import types
 
 from stream_protocol import iter_chunks
-from stream_protocol.convert import is_user_event
+from stream_protocol.adk import is_user_event
 from stream_protocol.recording import load_recording, replay_messages
 from stream_protocol.session import Place, TranscriptReader, session_to_messages
 from stream_protocol.wire import UIMessage

@@ -7,7 +7,7 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
-from stream_protocol.convert.calls import CallKind
+from stream_protocol.adk import CallKind
 from stream_protocol.session import METADATA_KEY, Exchange, Place, Transcript, TranscriptReader
 from stream_protocol.session.transcript import EventMetadata, SentFile, update_metadata
 

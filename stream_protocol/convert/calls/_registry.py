@@ -10,8 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from stream_protocol.convert.calls._call_ids import CallIds
-from stream_protocol.convert.calls._known_calls import KnownCall, KnownCalls, SpeakerKey
+from stream_protocol.adk import CallIds, KnownCall, KnownCalls, SpeakerKey
 from stream_protocol.convert.calls._tool_call import CallState, ToolCall
 from stream_protocol.wire import Sink
 

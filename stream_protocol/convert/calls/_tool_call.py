@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from stream_protocol.convert.calls._adk_requests import REQUEST_CREDENTIAL
+from stream_protocol.adk import REQUEST_CREDENTIAL
 from stream_protocol.convert.calls._nameless_calls import fitting_tools
 from stream_protocol.convert.calls._streamed_arguments import GrowingText, PathText, RawText, integral
 from stream_protocol.wire import ProviderMetadata, Sink, StreamProtocolError, WriteDelta, is_too_large, json_value

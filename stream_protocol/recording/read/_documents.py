@@ -5,7 +5,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
-from stream_protocol.convert import WarnOnce
+from stream_protocol.adk import WarnOnce
 from stream_protocol.recording.read._choose_session import choose_session, distinct_names, refuse_session
 from stream_protocol.recording.read._conformance import is_conformance, read_conformance
 from stream_protocol.recording.read._evalsets import eval_cases, is_eval_result, read_eval_cases

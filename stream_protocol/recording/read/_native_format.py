@@ -6,7 +6,8 @@ docs/recording.md describes the format.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from stream_protocol.convert import ConverterOptions, Settings, WarnOnce, options_from_json
+from stream_protocol.adk import WarnOnce
+from stream_protocol.convert import ConverterOptions, Settings, options_from_json
 from stream_protocol.recording.read._choose_session import choose_session
 from stream_protocol.recording.read._lines import Lines
 from stream_protocol.recording.read._parsing import parse_json_text, seconds

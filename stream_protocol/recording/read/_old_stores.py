@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from stream_protocol.convert import WarnOnce
+from stream_protocol.adk import WarnOnce
 from stream_protocol.recording.read._parsing import field, parse_json_text
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 

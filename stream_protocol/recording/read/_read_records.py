@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from stream_protocol.convert import WarnOnce
+from stream_protocol.adk import WarnOnce
 from stream_protocol.recording.read._detect_form import PIECE, Form, detect_form, why_unknown
 from stream_protocol.recording.read._documents import read_json, read_yaml
 from stream_protocol.recording.read._lines import Lines

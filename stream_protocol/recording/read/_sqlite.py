@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from stream_protocol.convert import WarnOnce
+from stream_protocol.adk import WarnOnce
 from stream_protocol.recording.read._choose_session import choose_session
 from stream_protocol.recording.read._old_stores import is_old_store, old_columns, read_old_events
 from stream_protocol.recording.read._parsing import event_time, parse_json_text

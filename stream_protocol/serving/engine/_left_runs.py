@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.events import Event
 
-from stream_protocol.convert import RunLimitError, is_user_event
+from stream_protocol.adk import is_user_event
+from stream_protocol.convert import RunLimitError
 from stream_protocol.serving._time_limit import HookTimeoutError
 from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord
 from stream_protocol.serving.engine._isolation import Isolation

@@ -11,7 +11,7 @@ from google.adk.flows.llm_flows.functions import AF_FUNCTION_CALL_ID_PREFIX, REQ
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.state import State
 
-from stream_protocol.convert import is_user_event
+from stream_protocol.adk import is_user_event
 from stream_protocol.serving.adk_runner import DelegatingSessions
 from stream_protocol.serving.engine._shown import is_half
 from stream_protocol.session.transcript import EventMetadata

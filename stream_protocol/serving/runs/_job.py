@@ -17,8 +17,8 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
-from stream_protocol.convert import USER, ConverterOptions, Settings, sse_conversion
-from stream_protocol.convert.calls import NO_IDS, CallIds, raising_calls
+from stream_protocol.adk import NO_IDS, USER, CallIds, raising_calls
+from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import RunPlugin, announces_user_message, with_cheap_telemetry, with_plugin
 from stream_protocol.serving.chats import WITHOUT_EVENTS, ObservedSessions, find_session, title_delta

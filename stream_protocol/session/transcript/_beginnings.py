@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_protocol.convert import is_user_event
+from stream_protocol.adk import is_user_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

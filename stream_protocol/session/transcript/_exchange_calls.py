@@ -9,8 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from stream_protocol.convert import USER, ProviderCall, is_user_event, provider_part
-from stream_protocol.convert.calls import CallKind, KnownCalls, external_kind, gated_call, is_placeholder
+from stream_protocol.adk import (
+    USER,
+    CallKind,
+    KnownCalls,
+    ProviderCall,
+    external_kind,
+    gated_call,
+    is_placeholder,
+    is_user_event,
+    provider_part,
+)
 from stream_protocol.session.transcript._metadata import shown_event
 
 if TYPE_CHECKING:
@@ -19,8 +28,7 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
 
-    from stream_protocol.convert import ProviderResult
-    from stream_protocol.convert.calls import CallIds, KnownCall, SpeakerKey
+    from stream_protocol.adk import CallIds, KnownCall, ProviderResult, SpeakerKey
 
 
 class StoredResponse(NamedTuple):

@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.convert import is_user_event
-from stream_protocol.convert.calls import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, CallKind
+from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, CallKind, is_user_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from google.adk.events import Event
 
-    from stream_protocol.convert.calls import KnownCall
+    from stream_protocol.adk import KnownCall
     from stream_protocol.session.transcript._exchange_calls import StoredCall
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})

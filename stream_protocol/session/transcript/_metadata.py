@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.genai.types import Content
 
-from stream_protocol.convert import is_user_event
+from stream_protocol.adk import is_user_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

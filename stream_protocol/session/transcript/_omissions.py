@@ -13,7 +13,7 @@ from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
-from stream_protocol.convert.calls import CallKind, external_kind
+from stream_protocol.adk import CallKind, external_kind
 from stream_protocol.session.transcript._metadata import hidden_events, moved_before
 
 if TYPE_CHECKING:

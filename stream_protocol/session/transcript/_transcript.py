@@ -15,8 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert import is_user_event
-from stream_protocol.convert.calls import NO_IDS, CallIds
+from stream_protocol.adk import NO_IDS, CallIds, is_user_event
 from stream_protocol.session.transcript._beginnings import BeginningFinder
 from stream_protocol.session.transcript._exchange_calls import stored_calls
 from stream_protocol.session.transcript._external_calls import external_calls

@@ -10,8 +10,7 @@ from collections import Counter
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert import ABORTED, is_user_event
-from stream_protocol.convert.calls import CallKind, external_kind, gated_call
+from stream_protocol.adk import ABORTED, CallKind, external_kind, gated_call, is_user_event
 from stream_protocol.session.transcript._beginnings import shows_something
 from stream_protocol.session.transcript._metadata import hidden_events
 

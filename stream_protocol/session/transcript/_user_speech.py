@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from google.genai.types import Content, Part
 
-from stream_protocol.convert import USER, as_said, without_sound
+from stream_protocol.adk import USER, as_said, without_sound
 
 if TYPE_CHECKING:
     from google.adk.events import Event

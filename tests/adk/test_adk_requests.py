@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.convert.calls import credential_input, gated_call, is_confirmed
+from stream_protocol.adk import credential_input, gated_call, is_confirmed
 
 
 @pytest.mark.parametrize(

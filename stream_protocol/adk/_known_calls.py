@@ -8,7 +8,7 @@ on what a client was sent, since stored events have neither.
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from stream_protocol.convert.calls._call_ids import CallIds
+from stream_protocol.adk._call_ids import CallIds
 
 SpeakerKey = tuple[str, str | None, str]
 """Author, branch, node path."""

@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from stream_protocol.convert import WarnOnce
+from stream_protocol.adk import WarnOnce
 
 
 def test_each_thing_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,7 +6,7 @@ They become ADK's ``Event``, which is loaded with the first of them.
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from stream_protocol.convert.events._warnings import WarnOnce
+from stream_protocol.adk._warnings import WarnOnce
 from stream_protocol.wire import StreamProtocolError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def read_event(value: object, warn: WarnOnce) -> "Event":
         raise UnexpectedItemError(f"it is of the type {type(value).__name__}")
     if not isinstance(value.get("author"), str) or not value["author"]:
         raise _no_author(value)  # the one key that every ADK event has
-    from stream_protocol.convert.events._lenient_events import read_leniently
+    from stream_protocol.adk._lenient_events import read_leniently
 
     return read_leniently(value, warn)
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.convert.calls import client_output, failure_text
+from stream_protocol.adk import client_output, failure_text
 
 
 @pytest.mark.parametrize(

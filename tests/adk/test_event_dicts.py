@@ -16,7 +16,7 @@ from stream_protocol import (
     stream_chunks,
     stream_sse,
 )
-from stream_protocol.convert import EventOrDict, NotAnEventError
+from stream_protocol.adk import EventOrDict, NotAnEventError
 from tests.batch import batch
 from tests.conformance.fixtures import Turn, fixture_names, load_fixture
 from tests.convert.building import call, decision, event, fragment, response, text, waiting

@@ -9,8 +9,7 @@ from google.adk.events import Event
 from google.genai import types
 from pydantic import model_validator
 
-from stream_protocol.convert import NotAnEventError, WarnOnce, read_event
-from stream_protocol.convert.events import _lenient_events
+from stream_protocol.adk import NotAnEventError, WarnOnce, _lenient_events, read_event
 from tests.batch import batch
 
 CALL = types.Part(function_call=types.FunctionCall(id="A", name="look", args={"novel": 1}))

@@ -15,8 +15,8 @@ from google.adk.events import Event
 from pydantic import ValidationError
 from typing_extensions import override
 
-from stream_protocol.convert.events._event_dicts import NotAnEventError
-from stream_protocol.convert.events._warnings import WarnOnce
+from stream_protocol.adk._event_dicts import NotAnEventError
+from stream_protocol.adk._warnings import WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"
