@@ -19,6 +19,8 @@ from stream_protocol.adk._adk_requests import (
 )
 from stream_protocol.adk._authors import USER, is_user_event
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
+from stream_protocol.adk._call_index import KnownCall, SpeakerKey
+from stream_protocol.adk._calls import KnownCalls
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
     NotAnEventError,
@@ -27,7 +29,6 @@ from stream_protocol.adk._event_dicts import (
     read_events,
 )
 from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
-from stream_protocol.adk._known_calls import KnownCall, KnownCalls, SpeakerKey
 from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._provider_tools import CODE_EXECUTION, ProviderCall, ProviderResult, provider_part
 from stream_protocol.adk._raising_calls import raising_calls

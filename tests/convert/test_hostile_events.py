@@ -147,9 +147,6 @@ def nameless(number: int) -> list[Event]:
     return [fragment(piece(None, "A", arg(f"$.k{number}", "x", more=True)))]
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, reason="the calls under one id are a list that is searched from its beginning"
-)
 def test_a_response_costs_the_same_however_many_calls_of_its_id_wait() -> None:
     few, many = ([event(call("f", {"n": n}, "A")) for n in range(count)] for count in (10, 200))
     newest = results(response("f", {"r": 1}, "A"))

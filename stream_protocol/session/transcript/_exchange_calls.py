@@ -108,11 +108,11 @@ class CallReader:
         name, args = call.name or "", call.args or {}
         if kind is CallKind.APPROVAL:
             original = gated_call(args)
-            known = self._known.gated(speaker, original)
+            known = self._known.resolve_confirmation(speaker, original)
             if known is None:
                 known = self._known.new(original.get("id"), speaker, shown=shown)
                 self._known.complete(None, known, original.get("name", ""), original.get("args", {}))
-        elif self._known.repeated(event, speaker, call.id, name, args) is not None:
+        elif self._known.find_duplicate(event, speaker, call.id, name, args) is not None:
             return
         else:
             known = self._known.new(call.id, speaker, shown=shown)
@@ -128,13 +128,15 @@ class CallReader:
         if isinstance(part, ProviderCall):
             self._known.new(part.id, speaker, part.name)
         else:
-            self._known.answered(event, speaker, part.id, part.name)
+            self._known.resolve_response(event, speaker, part.id, part.name)
 
     def _add_response(self, event: Event, speaker: SpeakerKey | None, response: types.FunctionResponse) -> None:
         waits = is_placeholder(event, response)
         call = self._approvals.get(response.id or "")
         if call is None:
-            known, waits = self._known.answered(event, speaker, response.id, response.name or "", is_placeholder=waits)
+            known, waits = self._known.resolve_response(
+                event, speaker, response.id, response.name or "", is_placeholder=waits
+            )
             call = self._by_known.get(known) if known is not None else None
         if call is None:
             return

@@ -5,37 +5,11 @@ known of each call is what its complete event says, and how many responses it ha
 on what a client was sent, since stored events have neither.
 """
 
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from stream_protocol.adk._call_ids import CallIds
-
-SpeakerKey = tuple[str, str | None, str]
-"""Author, branch, node path."""
-
-MAX_ANSWERED: Final = 8
-"""How many calls are remembered under one id although they have a response: the newest."""
-
-
-@dataclass(slots=True, eq=False)
-class KnownCall:
-    """A call, under every id that ADK has used for it."""
-
-    id: str
-    """The ``toolCallId`` by which the client knows it; empty if the client was not shown it."""
-    speaker: SpeakerKey
-    name: str = ""
-    """The tool; empty until that is known."""
-    args: dict[str, Any] | None = None
-    """The arguments; ``None`` until they are complete."""
-    run: int = -1
-    """The run whose complete event has it."""
-    responses: int = 0
-    """How many it had; a placeholder is none."""
-    approvals: int = 0
-    """How often a person was asked to approve it."""
-    placeholders: int = 0
-    """How many it had."""
+from stream_protocol.adk._call_index import CallRank, CallsUnderId, CallsWithoutId, KnownCall, SpeakerKey
 
 
 class Answered(NamedTuple):
@@ -52,15 +26,16 @@ class KnownCalls:
 
     def __init__(self, ids: CallIds) -> None:
         self._ids = ids
-        self._calls: dict[str, list[KnownCall]] = {}
+        self._same_id: dict[str, CallsUnderId] = {}
         """By ADK's ids."""
-        self._without_id: list[KnownCall] = []
-        """The calls for which ADK has given no id."""
+        self._without_id = CallsWithoutId()
         self._run = 0
         self._event: object = None
-        """The newest event that has mentioned a call."""
-        self._mentioned: set[KnownCall] = set()
-        """The calls that this event has mentioned so far: the next one under the same id is another."""
+        """The newest event."""
+        self._mentioned: list[KnownCall] = []
+        """The calls that this event has mentioned so far."""
+        self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] = []
+        """Calls whose rank has changed since the indexes were read, and where."""
 
     def begin_run(self) -> None:
         """The user has said or answered something. What the agent calls from now on repeats nothing."""
@@ -71,55 +46,69 @@ class KnownCalls:
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
         if not adk_id:
-            self._without_id.append(known)
+            self._without_id.add(known)
         return known
 
     def alias(self, adk_id: str, known: KnownCall) -> None:
         """Makes ``adk_id`` an id of the call, besides those that it has."""
-        if adk_id != known.id and known in self._without_id:
+        if adk_id != known.id:
             self._without_id.remove(known)
-        calls = self._calls.setdefault(adk_id, [])
-        if known not in calls:
-            calls[:-MAX_ANSWERED] = [one for one in calls[:-MAX_ANSWERED] if not one.responses]
-            calls.append(known)
+        calls = self._same_id.get(adk_id)
+        if calls is None:
+            calls = self._same_id[adk_id] = CallsUnderId()
+        if known not in calls.numbers:
+            self._update()
+            calls.add(known)
+            known.same_id.append(calls)
+            self._changed.append((known, (calls,)))
 
-    def under(self, adk_id: str) -> list[KnownCall]:
+    def by_id(self, adk_id: str) -> list[KnownCall]:
         """The calls for which ADK has used the id, in their order."""
-        return self._calls.get(adk_id, [])
+        calls = self._same_id.get(adk_id)
+        return [*calls.numbers] if calls is not None else []
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """The event has the whole call; ``None`` for an event that only quotes it."""
+        known.name, known.args, known.run = name, args, self._run
+        self._without_id.complete(known)
+        self._changed.append((known, known.same_id))
         if event is not None:
             self._mention(event, known)
-        known.name, known.args, known.run = name, args, self._run
 
-    def repeated(
+    def find_duplicate(
         self, event: object, speaker: SpeakerKey, adk_id: str | None, name: str, args: dict[str, Any]
     ) -> KnownCall | None:
         """The call that a complete one repeats: equal in all, of the same run, in an earlier event, and unanswered."""
-        for known in reversed(self.under(adk_id or "")):
-            if (
-                (known.speaker, known.name, known.args) == (speaker, name, args)
-                and (known.run, known.responses) == (self._run, 0)
-                and not self._is_mentioned(event, known)
-            ):
-                self._mention(event, known)
-                return known
-        return None
+        self._begin_event(event)
+        calls = self._find(adk_id)
+        if calls is None:
+            return None
 
-    def gated(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
+        def key(rank: CallRank) -> tuple[()] | None:
+            is_same = (rank.speaker, rank.run) == (speaker, self._run)
+            return () if is_same and not rank.mentioned and not rank.responses else None
+
+        known = calls.first_equal(name, args, key)
+        if known is not None:
+            self._mention(event, known)
+        return known
+
+    def resolve_confirmation(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
         """The call that ADK asks a person to approve. ``original``: what ``gated_call`` returns."""
-        same = (original.get("name", ""), original.get("args", {}))
-        found = min(
-            self.under(original.get("id", "")),
-            key=lambda one: ((one.name, one.args) != same, one.speaker != speaker, one.responses, one.approvals),
-            default=None,
-        )
-        if found is not None:
-            found.approvals += 1
-        return found
+        calls = self._find(original.get("id"))
+        if calls is None:
+            return None
 
-    def answered(
+        def key(rank: CallRank) -> tuple[bool, int, int]:
+            return rank.speaker != speaker, rank.responses, rank.approvals
+
+        known = calls.first_equal(original.get("name", ""), original.get("args", {}), key) or calls.first(key)
+        if known is not None:
+            known.approvals += 1
+            self._changed.append((known, known.same_id))
+        return known
+
+    def resolve_response(
         self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool = False
     ) -> Answered:
         """The call of a tool that a response answers. ``speaker``: who gives it; ``None`` for the user.
@@ -133,42 +122,52 @@ class KnownCalls:
         if not adk_id:
             self.begin_run()  # it answers some call, so what comes later repeats none; which one, the converter finds
             return Answered(None, is_placeholder)
-        if adk_id not in self._calls and (nameless := self._oldest_without_id(speaker, name)) is not None:
+        self._begin_event(event)
+        if adk_id not in self._same_id and (nameless := self._without_id.oldest(speaker, name)) is not None:
             self.alias(adk_id, nameless)
-        calls = self.under(adk_id)
-        known = min(
-            [one for one in calls if one.speaker == speaker] or calls,
-            key=lambda one: (
-                self._is_mentioned(event, one),
-                _differ(one.name, name),
-                one.responses,
-                one.placeholders if is_placeholder else 0,
-                -one.approvals,
-            ),
-            default=None,
-        )
+        if (calls := self._find(adk_id)) is None:
+            return Answered(None, is_placeholder)
+
+        def key(rank: CallRank) -> tuple[bool, bool, int, int, int]:
+            placeholders = rank.placeholders if is_placeholder else 0
+            return rank.mentioned, _differ(rank.name, name), rank.responses, placeholders, -rank.approvals
+
+        known = (calls.first(key, speaker) if speaker is not None else None) or calls.first(key)
         if known is None or (known.responses and _differ(known.name, name)):
             return Answered(None, is_placeholder)
-        self._mention(event, known)
         # Of several calls under one id ADK has asked about one: the others have their results.
         if is_placeholder and not known.approvals:
-            is_placeholder = not any(one.approvals and not one.responses for one in calls)
+            is_placeholder = not calls.any(lambda rank: rank.approvals > 0 and not rank.responses)
         known.responses += not is_placeholder
         known.placeholders += is_placeholder
+        self._mention(event, known)
         return Answered(known, is_placeholder)
 
-    def _oldest_without_id(self, speaker: SpeakerKey | None, name: str) -> KnownCall | None:
-        waiting = (one for one in self._without_id if one.name == name and one.args is not None and not one.responses)
-        return min(waiting, key=lambda one: one.speaker != speaker, default=None)
+    def _find(self, adk_id: str | None) -> "CallsUnderId | None":
+        self._update()
+        return self._same_id.get(adk_id or "")
 
-    def _mention(self, event: object, known: KnownCall) -> None:
+    def _update(self) -> None:
+        for known, places in self._changed:
+            for calls in places:
+                calls.update(known)
+        self._changed.clear()
+
+    def _begin_event(self, event: object) -> None:
+        """Forgets what an earlier event has mentioned."""
         if event is not self._event:
             self._event = event
+            for known in self._mentioned:
+                known.mentioned = False
+                self._changed.append((known, known.same_id))
             self._mentioned.clear()
-        self._mentioned.add(known)
 
-    def _is_mentioned(self, event: object, known: KnownCall) -> bool:
-        return event is self._event and known in self._mentioned
+    def _mention(self, event: object, known: KnownCall) -> None:
+        self._begin_event(event)
+        if not known.mentioned:
+            known.mentioned = True
+            self._mentioned.append(known)
+        self._changed.append((known, known.same_id))
 
 
 def _differ(one: str, other: str) -> bool:

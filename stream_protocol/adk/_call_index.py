@@ -1,0 +1,236 @@
+"""The calls under one id, and those without an id, so arranged that finding one takes the same time among many.
+
+An id is nearly always that of one call. Only if it comes again, its calls are indexed by their rank.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any, Final, NamedTuple
+
+SpeakerKey = tuple[str, str | None, str]
+"""Author, branch, node path."""
+
+MAX_ANSWERED: Final = 8
+"""How many calls are remembered under one id although they have a response: the newest."""
+
+_MAX_DEPTH: Final = 32
+"""Levels of arguments that are compared as Python compares them."""
+
+
+@dataclass(slots=True, eq=False)
+class KnownCall:
+    """A call, under every id that ADK has used for it."""
+
+    id: str
+    """The ``toolCallId`` by which the client knows it; empty if the client was not shown it."""
+    speaker: SpeakerKey
+    name: str = ""
+    """The tool; empty until that is known."""
+    args: dict[str, Any] | None = None
+    """The arguments; ``None`` until they are complete."""
+    run: int = -1
+    """The run whose complete event has it."""
+    responses: int = 0
+    """How many it had; a placeholder is none."""
+    approvals: int = 0
+    """How often a person was asked to approve it."""
+    placeholders: int = 0
+    """How many it had."""
+    mentioned: bool = False
+    """Whether the newest event has mentioned it: the next call under the same id in that event is another."""
+    same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
+    """For each of its ids, the calls under it."""
+
+    @property
+    def content(self) -> Hashable:
+        """Equal for calls of one tool with equal arguments."""
+        return _content(self.name, self.args)
+
+    @property
+    def rank(self) -> "CallRank":
+        """What tells it from other calls under its id."""
+        return CallRank(
+            self.mentioned, self.name, self.speaker, self.run, self.responses, self.placeholders, self.approvals
+        )
+
+
+class CallRank(NamedTuple):
+    mentioned: bool
+    name: str
+    speaker: SpeakerKey
+    run: int
+    responses: int
+    placeholders: int
+    approvals: int
+
+
+RankKey = Callable[[CallRank], tuple[int, ...] | None]
+"""Puts ranks in order: the smallest is the first."""
+
+
+class CallsUnderId:
+    """The calls under one id. If they are several, an index finds the first call of each rank."""
+
+    __slots__ = ("_answered", "_count", "_index", "numbers")
+
+    def __init__(self) -> None:
+        self.numbers: dict[KnownCall, int] = {}
+        """The calls that are remembered, numbered in their order."""
+        self._count = 0
+        """How many calls were added."""
+        self._answered: dict[KnownCall, None] = {}
+        """Those with a response."""
+        self._index: _Index | None = None
+        """``None`` until there is a second call."""
+
+    def add(self, known: KnownCall) -> None:
+        """Adds a call. Forgets calls that were answered long ago."""
+        for old in [one for one in self._answered if self.numbers[one] < self._count - MAX_ANSWERED]:
+            del self._answered[old], self.numbers[old]
+            if self._index is not None:
+                self._index.remove_empty(old, self.numbers)
+        self.numbers[known] = self._count
+        self._count += 1
+
+    def update(self, known: KnownCall) -> None:
+        """Notes that the rank of a call may have changed."""
+        if known not in self.numbers:
+            return
+        if known.responses:
+            self._answered[known] = None
+        if self._index is not None:
+            self._index.add(known, self.numbers[known])
+        elif self._count > 1:
+            self._index = _Index()
+            for each, number in self.numbers.items():
+                self._index.add(each, number)
+
+    def first(self, key: RankKey, speaker: SpeakerKey | None = None) -> KnownCall | None:
+        """The first call by this key, and of those that are equal the oldest. ``speaker``: of this one alone."""
+        if self._index is None:
+            return next((one for one in self.numbers if speaker in (None, one.speaker)), None)
+        by_speaker = self._index.by_speaker
+        return self._first(by_speaker.values() if speaker is None else [by_speaker.get(speaker, _NONE)], key)
+
+    def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
+        """The first of the calls of this tool that have these arguments. A ``None`` from ``key`` refuses a rank."""
+        if self._index is None:
+            calls = (one for one in self.numbers if (one.name, one.args) == (name, args))
+            return next((one for one in calls if key(one.rank) is not None), None)
+        return self._first([self._index.by_content.get(_content(name, args), _NONE)], key)
+
+    def any(self, condition: Callable[[CallRank], bool]) -> bool:
+        """Whether one of the calls is of such a rank."""
+        if self._index is None:
+            return any(condition(one.rank) for one in self.numbers)
+        found = self._index.by_speaker.values()
+        return any(condition(rank) for ranks in found for rank, _ in ranks.firsts(self.numbers))
+
+    def _first(self, found: Iterable["_Ranks"], key: RankKey) -> KnownCall | None:
+        firsts = (
+            (order, first)
+            for ranks in found
+            for rank, first in ranks.firsts(self.numbers)
+            if (order := key(rank)) is not None
+        )
+        best = min(firsts, key=lambda pair: (pair[0], pair[1][0]), default=None)
+        return None if best is None else best[1][1]
+
+
+class _Index:
+    """The calls under one id by who made them, and by what they are."""
+
+    def __init__(self) -> None:
+        self.by_speaker: dict[SpeakerKey, _Ranks] = {}
+        self.by_content: dict[Hashable, _Ranks] = {}
+
+    def add(self, known: KnownCall, number: int) -> None:
+        rank = known.rank
+        self.by_speaker.setdefault(known.speaker, _Ranks()).add(rank, number, known)
+        if known.args is not None:
+            self.by_content.setdefault(known.content, _Ranks()).add(rank, number, known)
+
+    def remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
+        """Removes what was kept for this call alone, which is forgotten."""
+        if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
+            del self.by_speaker[known.speaker]
+        if (ranks := self.by_content.get(known.content)) is not None and not any(ranks.firsts(numbers)):
+            del self.by_content[known.content]
+
+
+class _Ranks:
+    """Calls by their rank. A call stays where its rank is no more, until that is noticed."""
+
+    def __init__(self) -> None:
+        self._heaps: dict[CallRank, list[tuple[int, KnownCall]]] = {}
+        self._added: set[tuple[CallRank, int]] = set()
+
+    def add(self, rank: CallRank, number: int, known: KnownCall) -> None:
+        if (rank, number) not in self._added:
+            self._added.add((rank, number))
+            heappush(self._heaps.setdefault(rank, []), (number, known))
+
+    def firsts(self, numbers: dict[KnownCall, int]) -> Iterator[tuple[CallRank, tuple[int, KnownCall]]]:
+        """Each rank that a call has, with the first of these calls and its number."""
+        for rank, heap in [*self._heaps.items()]:
+            while heap and (numbers.get(heap[0][1]) != heap[0][0] or heap[0][1].rank != rank):
+                self._added.discard((rank, heappop(heap)[0]))
+            if heap:
+                yield rank, heap[0]
+            else:
+                del self._heaps[rank]
+
+
+_NONE: Final = _Ranks()
+
+
+class CallsWithoutId:
+    """The calls for which ADK has given no id, by their tools."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._numbers: dict[KnownCall, int] = {}
+        """The calls, numbered in their order."""
+        self._by_tool: dict[tuple[str, SpeakerKey | None], list[tuple[int, KnownCall]]] = {}
+        """Heaps, by tool and speaker, and by the tool alone. A call is there from when its arguments are complete."""
+
+    def add(self, known: KnownCall) -> None:
+        """Adds a call whose arguments may not be complete yet."""
+        self._numbers[known] = self._count
+        self._count += 1
+
+    def complete(self, known: KnownCall) -> None:
+        """The name and the arguments of the call are known."""
+        if (number := self._numbers.get(known)) is not None:
+            for speaker in (known.speaker, None):
+                heappush(self._by_tool.setdefault((known.name, speaker), []), (number, known))
+
+    def remove(self, known: KnownCall) -> None:
+        """The call has an id, if it had none."""
+        self._numbers.pop(known, None)
+
+    def oldest(self, speaker: SpeakerKey | None, name: str) -> KnownCall | None:
+        """The oldest call of the tool without a response: the speaker's own, or else anybody's."""
+        for who in (speaker, None):
+            heap = self._by_tool.get((name, who), [])
+            while heap and (heap[0][1] not in self._numbers or heap[0][1].responses):
+                heappop(heap)
+            if heap:
+                return heap[0][1]
+        return None
+
+
+def _content(name: str, args: Any) -> Hashable:
+    """Equal for calls of one tool with equal arguments."""
+    return name, _hashable(args, _MAX_DEPTH)
+
+
+def _hashable(value: Any, depth: int) -> Hashable:
+    if depth == 0:
+        return repr(value)
+    if isinstance(value, dict):
+        return frozenset((key, _hashable(item, depth - 1)) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(_hashable(item, depth - 1) for item in value)
+    return value if isinstance(value, Hashable) else repr(value)
