@@ -28,13 +28,27 @@ from stream_protocol.adk._event_dicts import (
     read_event,
     read_events,
 )
+from stream_protocol.adk._facts import (
+    Call,
+    Compaction,
+    EventFacts,
+    File,
+    LiveTurnEnd,
+    Result,
+    Rewind,
+    Text,
+    UserSpeechEnd,
+    Waiting,
+)
 from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
 from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._provider_tools import CODE_EXECUTION, ProviderCall, ProviderResult, provider_part
 from stream_protocol.adk._raising_calls import raising_calls
+from stream_protocol.adk._reader import is_user_message, read
 from stream_protocol.adk._relayed_events import DATA_TAGS, as_said, is_relayed, relay_marks
 from stream_protocol.adk._response_values import RESULT, client_output, failure_text, unrepresentable_text
 from stream_protocol.adk._task_agents import find_task_agents
+from stream_protocol.adk._user_speech import readable_event
 from stream_protocol.adk._warnings import WarnOnce
 
 __all__ = [
@@ -50,16 +64,26 @@ __all__ = [
     "RESULT",
     "UNEXPLAINED",
     "USER",
+    "Call",
     "CallIds",
     "CallKind",
+    "Compaction",
+    "EventFacts",
     "EventOrDict",
+    "File",
     "KnownCall",
     "KnownCalls",
+    "LiveTurnEnd",
     "NotAnEventError",
     "ProviderCall",
     "ProviderResult",
+    "Result",
+    "Rewind",
     "SpeakerKey",
+    "Text",
     "UnexpectedItemError",
+    "UserSpeechEnd",
+    "Waiting",
     "WarnOnce",
     "as_said",
     "client_output",
@@ -73,10 +97,13 @@ __all__ = [
     "is_placeholder",
     "is_relayed",
     "is_user_event",
+    "is_user_message",
     "provider_part",
     "raising_calls",
+    "read",
     "read_event",
     "read_events",
+    "readable_event",
     "relay_marks",
     "reports_error",
     "told_reason",

@@ -11,12 +11,23 @@ from typing import Any, Final, cast
 
 from google.adk.events import Event
 
-from stream_protocol.adk import NO_IDS, CallIds, NotAnEventError, WarnOnce, find_task_agents, read_event
+from stream_protocol.adk import (
+    NO_IDS,
+    CallIds,
+    File,
+    NotAnEventError,
+    Text,
+    WarnOnce,
+    find_task_agents,
+    read,
+    read_event,
+    readable_event,
+)
 from stream_protocol.convert import ConverterOptions, Ending, Settings, chunk_conversion
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
-from stream_protocol.session import BeginningFinder, OmissionFinder, Omissions, is_user_message, readable_event
+from stream_protocol.session import FirstReading, Omissions
 from stream_protocol.wire import AnyChunk, check_path, check_text
 
 
@@ -88,18 +99,24 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
-    path, warn, finder, beginnings = Path(path), WarnOnce(), OmissionFinder(), BeginningFinder()
+    path, warn, reading = Path(path), WarnOnce(), FirstReading()
     items = _read_items(path, session, warn)
     first = next(items, None)
     events = (item.event for item in chain((first,), items) if isinstance(item, TimedEvent))
-    delegated = find_task_agents(beginnings.watch(finder.watch(events)))
-    omissions = finder.found()
+    delegated = find_task_agents(_noting(events, reading))
+    omissions = reading.omissions
     if isinstance(first, TurnRecord):  # recorded runs are in the order in which the page was shown them
         omissions = replace(omissions, moved={})
-    recording = Recording(path, session, delegated, omissions, beginnings.found(), warn)
+    recording = Recording(path, session, delegated, omissions, reading.beginnings, warn)
     if not any(_shows_something(head, items) for head, items in recording.stream_turns()):
         raise RecordingError(_why_nothing(recording))
     return recording
+
+
+def _noting(events: Iterable[Event], reading: FirstReading) -> Iterator[Event]:
+    for event in events:
+        reading.add(read(event))
+        yield event
 
 
 _EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "message-metadata"})
@@ -121,8 +138,10 @@ def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
 
 def _has_words(event: Event) -> bool:
     """Whether the user wrote, said or sent something in the event."""
-    parts = event.content.parts if event.content is not None and is_user_message(event) else None
-    return any(part.text or part.inline_data or part.file_data for part in parts or ())
+    said = read(event)
+    return said.is_user_message and any(
+        isinstance(part, File) or (isinstance(part, Text) and part.text) for part in said.parts
+    )
 
 
 def _why_nothing(recording: Recording) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from google.adk.events import Event
 
-from stream_protocol.adk import NO_IDS, CallIds
+from stream_protocol.adk import NO_IDS, CallIds, EventFacts, read
 from stream_protocol.convert import ConverterOptions
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
 from stream_protocol.session import (
@@ -19,7 +19,7 @@ from stream_protocol.session import (
     Place,
     TranscriptReader,
     is_repeated_fragment,
-    shown_event,
+    shown_facts,
 )
 
 
@@ -77,11 +77,11 @@ def _with_heads(
     for item in items:
         match item:
             case TimedEvent():
-                for event in order.place(item.event):
-                    shown = shown_event(event)
-                    hidden = event.id in omissions.hidden_events
+                for said in order.place(read(item.event)):
+                    shown = shown_facts(said)
+                    hidden = said.id in omissions.hidden_events
                     if (head := splitter.add_event(shown, hidden=hidden)) is not None:
-                        yield head, item if shown is item.event else replace(item, event=shown)
+                        yield head, item if shown.event is item.event else replace(item, event=shown.event)
             case TurnRecord():
                 yield splitter.begin_turn(item), item
             case EndRecord():
@@ -134,12 +134,12 @@ class _TurnSplitter:
         self._reader.end_response()
         return self.head
 
-    def add_event(self, event: Event, *, hidden: bool) -> TurnHead | None:
+    def add_event(self, said: EventFacts, *, hidden: bool) -> TurnHead | None:
         """Returns the turn of the event; ``None`` if the page is not shown the event.
 
         ``hidden``: whether a later event has hidden it.
         """
-        match self._reader.read(event):
+        match self._reader.read(said):
             case Place.HIDDEN | Place.OUTSIDE:
                 return None
             case Place.NEW_MESSAGE if not self._has_turn_records:
@@ -150,9 +150,9 @@ class _TurnSplitter:
         if hidden:
             return None
         self._ended = False
-        self._calls.read(event)
-        if not is_repeated_fragment(event):
-            self._message.append(event)
+        self._calls.read(said)
+        if not is_repeated_fragment(said.event):
+            self._message.append(said.event)
         return self.head
 
     def _begin_message(self) -> None:

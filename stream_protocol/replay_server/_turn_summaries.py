@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 from google.adk.events import Event
 
+from stream_protocol.adk import read
 from stream_protocol.recording import RecordedTurn
 from stream_protocol.session import (
     CallReader,
@@ -68,7 +69,7 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
     """The summary of a turn, counted from 1."""
     reader = CallReader(turn.call_ids.copy())
     for event in (*turn.past, *turn.events):
-        reader.read(event)
+        reader.read(read(event))
     calls = external_calls(reader.calls)
     exchanges = Transcript(turn.events).exchanges
     spoken = next((exchange for exchange in exchanges if exchange.user_event is not None), None)
@@ -118,8 +119,7 @@ def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
 
 def _answers(event: Event, calls: Iterable[StoredCall]) -> Iterator[RecordedAnswer]:
     """``calls``: those of the message, as far as they are recorded."""
-    ids = {id(given.response): call.page_id for call in calls for given in call.responses}
-    for response in event.get_function_responses():
-        if response.id:
-            page_id = ids.get(id(response), response.id)
-            yield RecordedAnswer(id=page_id, tool=response.name or "", response=response.response or {})
+    ids = {id(given.result.value): call.page_id for call in calls for given in call.responses if given.result.value}
+    for result in read(event).results:
+        if result.id:
+            yield RecordedAnswer(id=ids.get(id(result.value), result.id), tool=result.name, response=result.value or {})

@@ -130,7 +130,7 @@ def _missing_responses(
         call
         for call in exchange.calls
         if not (call.has_placeholder or _is_answered(call, hidden))
-        and (closes_pending or call.known.id in failed or (call.kind is None and call.call.id not in delegated))
+        and (closes_pending or call.known.id in failed or (call.call.kind is None and call.call.id not in delegated))
     )
     for _, calls in groupby(unanswered, key=lambda call: call.index):
         texts = [(call, TOOL_FAILED_TEXT if call.known.id in failed else error_text) for call in calls]
@@ -138,7 +138,7 @@ def _missing_responses(
 
 
 def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
-    return any(call.kind is None or response.event.id not in hidden for response in call.responses)
+    return any(call.call.kind is None or response.said.id not in hidden for response in call.responses)
 
 
 def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
@@ -153,13 +153,13 @@ def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
         if call.call.name not in HIDDEN_FROM_MODEL and call.responses and not any(map(_is_readable, call.responses))
     )
     for _, calls in groupby(unread, key=lambda call: call.index):
-        copy = _responses_event([(call, call.responses[-1].response.response) for call in calls])
+        copy = _responses_event([(call, call.responses[-1].result.value) for call in calls])
         update_metadata(copy, hidden_events=(copy.id,))
         yield copy
 
 
 def _is_readable(response: StoredResponse) -> bool:
-    return not any(one.name in HIDDEN_FROM_MODEL for one in response.event.get_function_responses())
+    return not any(one.name in HIDDEN_FROM_MODEL for one in response.said.results)
 
 
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from stream_protocol.adk import NO_IDS, CallIds, is_confirmed, is_user_event
+from stream_protocol.adk import NO_IDS, CallIds, is_confirmed, is_user_event, is_user_message
 from stream_protocol.convert import chunk_conversion
 from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
-from stream_protocol.session.transcript import EventMetadata, is_repeated_fragment, is_user_message
+from stream_protocol.session.transcript import EventMetadata, is_repeated_fragment
 from stream_protocol.wire import ClientStreamError, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.adk import is_user_event
-from stream_protocol.session.transcript import EventMetadata, is_user_message, update_metadata
+from stream_protocol.adk import is_user_event, is_user_message
+from stream_protocol.session.transcript import EventMetadata, update_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

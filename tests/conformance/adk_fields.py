@@ -45,7 +45,7 @@ CONVERTED: Fields = {
         "render_ui_widgets": "convert/_data_parts.py",
         "requested_auth_configs": "adk/_adk_requests.py",
         "requested_tool_confirmations": "convert/_function_responses.py",
-        "rewind_before_invocation_id": "session/transcript/_transcript_reader.py",
+        "rewind_before_invocation_id": "adk/_reader.py",
         "state_delta": "convert/_data_parts.py",
         "transfer_to_agent": "convert/_data_parts.py",
     },

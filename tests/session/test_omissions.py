@@ -7,10 +7,10 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
+from stream_protocol.adk import read
 from stream_protocol.session import (
     METADATA_KEY,
-    BeginningFinder,
-    OmissionFinder,
+    FirstReading,
     Omissions,
     Place,
     Transcript,
@@ -31,22 +31,26 @@ def mark(*hidden: str, invocation: str = "e-1") -> Event:
     return Event(author="root", invocation_id=invocation, custom_metadata={METADATA_KEY: {"untold": [*hidden]}})
 
 
+def first_reading(events: list[Event]) -> FirstReading:
+    reading = FirstReading()
+    for one in events:
+        reading.add(read(one))
+    return reading
+
+
 def omissions(events: list[Event]) -> Omissions:
-    finder = OmissionFinder()
-    assert list(finder.watch(events)) == events
-    return finder.found()
+    return first_reading(events).omissions
 
 
 def shown(events: list[Event]) -> list[str]:
     """The ids of the events that a second reading leaves."""
-    omitted, beginnings = omissions(events), BeginningFinder()
-    assert list(beginnings.watch(events)) == events
-    reader = TranscriptReader(beginnings.found())
+    omitted = omissions(events)
+    reader = TranscriptReader(first_reading(events).beginnings)
     return [
         one.id
         for number, one in enumerate(events)
         if not omitted.is_rewound(number)
-        and reader.read(one) not in {Place.HIDDEN, Place.OUTSIDE}
+        and reader.read(read(one)) not in {Place.HIDDEN, Place.OUTSIDE}
         and one.id not in omitted.hidden_events
     ]
 

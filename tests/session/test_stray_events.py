@@ -11,7 +11,7 @@ from google.adk.events import Event, EventActions
 from google.genai import types
 
 from stream_protocol import iter_chunks
-from stream_protocol.adk import is_user_event
+from stream_protocol.adk import is_user_event, read
 from stream_protocol.recording import load_recording, replay_messages
 from stream_protocol.session import Place, TranscriptReader, session_to_messages
 from stream_protocol.wire import UIMessage
@@ -187,6 +187,6 @@ def test_a_recorded_turn_keeps_what_came_before_its_words(tmp_path: Path) -> Non
 
 def test_a_stray_event_after_a_run_that_raised_begins_nothing() -> None:
     reader = TranscriptReader(frozenset({"e-1"}))
-    assert reader.read(DONE) is Place.NEW_MESSAGE
+    assert reader.read(read(DONE)) is Place.NEW_MESSAGE
     reader.end_response()
-    assert [reader.read(one) for one in (update("system", "x"), DONE)] == [Place.SAME_RESPONSE, Place.NEW_MESSAGE]
+    assert [reader.read(read(one)) for one in (update("system", "x"), DONE)] == [Place.SAME_RESPONSE, Place.NEW_MESSAGE]

@@ -7,7 +7,7 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
-from stream_protocol.adk import CallKind
+from stream_protocol.adk import CallKind, read
 from stream_protocol.session import METADATA_KEY, Exchange, Place, Transcript, TranscriptReader
 from stream_protocol.session.transcript import EventMetadata, SentFile, update_metadata
 
@@ -195,7 +195,7 @@ def test_the_newest_response_says_which_request_it_answers() -> None:
 def test_a_recording_of_a_stopped_run_shows_no_approval() -> None:
     reader = TranscriptReader()
     closed = event("root", response("A", error="stopped"), error_code="INVOCATION_ABORTED")
-    places = [reader.read(one) for one in [*gated("A", "B"), closed]]
+    places = [reader.read(read(one)) for one in [*gated("A", "B"), closed]]
     assert places == [Place.NEW_MESSAGE, *[Place.SAME_RESPONSE] * 3]
 
 

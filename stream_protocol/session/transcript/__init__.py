@@ -1,8 +1,8 @@
 """The one reading of a session's past: its exchanges, its calls, what is hidden, and what we keep on events."""
 
-from stream_protocol.session.transcript._beginnings import BeginningFinder, shows_something
-from stream_protocol.session.transcript._exchange_calls import CallReader, StoredCall, StoredResponse
+from stream_protocol.session.transcript._exchange_calls import CallReader, StoredCall, StoredResponse, shown_facts
 from stream_protocol.session.transcript._external_calls import HIDDEN_FROM_MODEL, ExternalCall, external_calls
+from stream_protocol.session.transcript._first_reading import FirstReading, Omissions, PageOrder
 from stream_protocol.session.transcript._metadata import (
     DETAILS_PREFIX,
     EVENT_INTERVAL,
@@ -11,13 +11,10 @@ from stream_protocol.session.transcript._metadata import (
     EventMetadata,
     SentFile,
     is_repeated_fragment,
-    shown_event,
     update_metadata,
 )
-from stream_protocol.session.transcript._omissions import OmissionFinder, Omissions, PageOrder
 from stream_protocol.session.transcript._transcript import Exchange, Transcript
-from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message, message_id
-from stream_protocol.session.transcript._user_speech import readable_event
+from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, message_id
 
 __all__ = [
     "DETAILS_PREFIX",
@@ -25,12 +22,11 @@ __all__ = [
     "HIDDEN_FROM_MODEL",
     "METADATA_KEY",
     "STATE_PREFIX",
-    "BeginningFinder",
     "CallReader",
     "EventMetadata",
     "Exchange",
     "ExternalCall",
-    "OmissionFinder",
+    "FirstReading",
     "Omissions",
     "PageOrder",
     "Place",
@@ -41,10 +37,7 @@ __all__ = [
     "TranscriptReader",
     "external_calls",
     "is_repeated_fragment",
-    "is_user_message",
     "message_id",
-    "readable_event",
-    "shown_event",
-    "shows_something",
+    "shown_facts",
     "update_metadata",
 ]

@@ -9,34 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from stream_protocol.adk import (
-    USER,
-    CallKind,
-    KnownCalls,
-    ProviderCall,
-    external_kind,
-    gated_call,
-    is_placeholder,
-    is_user_event,
-    provider_part,
-)
+from stream_protocol.adk import Call, CallKind, KnownCalls, ProviderCall, ProviderResult, Result, gated_call, read
 from stream_protocol.session.transcript._metadata import shown_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from google.adk.events import Event
-    from google.genai import types
 
-    from stream_protocol.adk import CallIds, KnownCall, ProviderResult, SpeakerKey
+    from stream_protocol.adk import CallIds, EventFacts, KnownCall, SpeakerKey
 
 
 class StoredResponse(NamedTuple):
     """A response to a call: not ADK's placeholder for one that waits for an approval or a credential."""
 
-    event: Event
+    said: EventFacts
+    """What the event with it says."""
     event_index: int
-    response: types.FunctionResponse
+    result: Result
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -46,9 +36,7 @@ class StoredCall:
     event: Event
     index: int
     """The index of its event."""
-    call: types.FunctionCall
-    kind: CallKind | None
-    """Who outside the agent answers it, if not one of the agent's tools."""
+    call: Call
     known: KnownCall
     """What is shown of it in the client: for ADK's question whether a call may run, that call."""
     responses: list[StoredResponse] = field(default_factory=list)
@@ -58,16 +46,22 @@ class StoredCall:
     @property
     def page_id(self) -> str:
         """The id by which the page answers it: for an approval, that of ADK's question."""
-        return self.call.id or "" if self.kind is CallKind.APPROVAL else self.known.id
+        return self.call.id or "" if self.call.kind is CallKind.APPROVAL else self.known.id
 
 
-def stored_calls(stored: Sequence[Event], hidden_events: frozenset[str], ids: CallIds) -> tuple[StoredCall, ...]:
+def stored_calls(stored: Sequence[EventFacts], hidden_events: frozenset[str], ids: CallIds) -> tuple[StoredCall, ...]:
     """The calls of an exchange, in their order. Gives each that the page was shown its id from ``ids``."""
     reader = CallReader(ids)
-    for event in stored:
-        is_hidden = event.id in hidden_events
-        reader.read(event if is_hidden else shown_event(event), is_hidden=is_hidden)
+    for said in stored:
+        is_hidden = said.id in hidden_events
+        reader.read(said if is_hidden else shown_facts(said), is_hidden=is_hidden)
     return tuple(reader.calls)
+
+
+def shown_facts(said: EventFacts) -> EventFacts:
+    """What the page was shown of an event."""
+    shown = shown_event(said.event)
+    return said if shown is said.event else read(shown)
 
 
 class CallReader:
@@ -85,57 +79,50 @@ class CallReader:
         self._approvals: dict[str, StoredCall] = {}
         """By the id of ADK's question."""
 
-    def read(self, event: Event, *, is_hidden: bool = False) -> None:
+    def read(self, said: EventFacts, *, is_hidden: bool = False) -> None:
         """Takes the next event, with the content that the page saw. ``is_hidden``: it saw nothing of it."""
         self._index += 1
-        if is_user_event(event):
+        if said.by_user:
             self._known.begin_run()
-        if event.partial or event.content is None:
+        if said.is_fragment:
             return
-        speaker = None if event.author == USER else (event.author, event.branch, event.node_info.path)
-        for part in event.content.parts or ():
-            if part.function_response is not None:
-                self._add_response(event, speaker, part.function_response)
-            elif speaker is None or part.text:
-                continue
-            elif part.function_call is not None:
-                self._add_call(event, speaker, part.function_call, shown=not is_hidden)
-            elif not is_hidden and (by_provider := provider_part(part)) is not None:
-                self._add_provider_part(event, speaker, by_provider)
+        speaker = None if said.in_users_name else said.speaker
+        for part in said.parts:
+            match part:
+                case Result():
+                    self._add_result(said, speaker, part)
+                case Call() if speaker is not None:
+                    self._add_call(said, speaker, part, shown=not is_hidden)
+                case ProviderCall() if speaker is not None and not is_hidden:
+                    self._known.new(part.id, speaker, part.name)
+                case ProviderResult() if speaker is not None and not is_hidden:
+                    self._known.resolve_response(said.event, speaker, part.id, part.name)
 
-    def _add_call(self, event: Event, speaker: SpeakerKey, call: types.FunctionCall, *, shown: bool) -> None:
-        kind = external_kind(event, call)
-        name, args = call.name or "", call.args or {}
-        if kind is CallKind.APPROVAL:
-            original = gated_call(args)
+    def _add_call(self, said: EventFacts, speaker: SpeakerKey, call: Call, *, shown: bool) -> None:
+        if call.kind is CallKind.APPROVAL:
+            original = gated_call(call.args)
             known = self._known.resolve_confirmation(speaker, original)
             if known is None:
                 known = self._known.new(original.get("id"), speaker, shown=shown)
                 self._known.complete(None, known, original.get("name", ""), original.get("args", {}))
-        elif self._known.find_duplicate(event, speaker, call.id, name, args) is not None:
+        elif self._known.find_duplicate(said.event, speaker, call.id, call.name, call.args) is not None:
             return
         else:
             known = self._known.new(call.id, speaker, shown=shown)
-            self._known.complete(event, known, name, args)
-        made = StoredCall(event=event, index=self._index, call=call, kind=kind, known=known)
+            self._known.complete(said.event, known, call.name, call.args)
+        made = StoredCall(event=said.event, index=self._index, call=call, known=known)
         self.calls.append(made)
-        if kind is CallKind.APPROVAL:
+        if call.kind is CallKind.APPROVAL:
             self._approvals[call.id or ""] = made
         else:
             self._by_known[known] = made
 
-    def _add_provider_part(self, event: Event, speaker: SpeakerKey, part: ProviderCall | ProviderResult) -> None:
-        if isinstance(part, ProviderCall):
-            self._known.new(part.id, speaker, part.name)
-        else:
-            self._known.resolve_response(event, speaker, part.id, part.name)
-
-    def _add_response(self, event: Event, speaker: SpeakerKey | None, response: types.FunctionResponse) -> None:
-        waits = is_placeholder(event, response)
-        call = self._approvals.get(response.id or "")
+    def _add_result(self, said: EventFacts, speaker: SpeakerKey | None, result: Result) -> None:
+        waits = result.waits_for is not None
+        call = self._approvals.get(result.id or "")
         if call is None:
             known, waits = self._known.resolve_response(
-                event, speaker, response.id, response.name or "", is_placeholder=waits
+                said.event, speaker, result.id, result.name, is_placeholder=waits
             )
             call = self._by_known.get(known) if known is not None else None
         if call is None:
@@ -143,4 +130,4 @@ class CallReader:
         if waits:
             call.has_placeholder = True
         else:
-            call.responses.append(StoredResponse(event, self._index, response))
+            call.responses.append(StoredResponse(said, self._index, result))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, CallKind, is_user_event
+from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, CallKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,10 +58,11 @@ def external_calls(calls: Iterable[StoredCall]) -> list[ExternalCall]:
     made_at: dict[KnownCall, int] = {}
     found: list[tuple[StoredCall, ExternalCall]] = []
     for call in calls:
-        if call.kind is not CallKind.APPROVAL:
+        kind = call.call.kind
+        if kind is not CallKind.APPROVAL:
             made_at[call.known] = call.index
-        if call.kind is not None:
-            found.append((call, _external_call(call, call.kind, made_at.get(call.known, call.index))))
+        if kind is not None:
+            found.append((call, _external_call(call, kind, made_at.get(call.known, call.index))))
     gated = {call.known for call, one in found if one.kind is CallKind.APPROVAL and one.is_pending}
     return [one for call, one in found if one.kind is CallKind.APPROVAL or call.known not in gated]
 
@@ -73,10 +74,10 @@ def _external_call(call: StoredCall, kind: CallKind, response_index: int) -> Ext
         answer_id=call.call.id or "",
         page_id=call.page_id,
         event=call.event,
-        answer_name=call.call.name or "",
-        args=call.call.args or {},
+        answer_name=call.call.name,
+        args=call.call.args,
         kind=kind,
         response_index=response_index,
         answered_index=first.event_index if first is not None else None,
-        answer=first.response.response if first is not None and is_user_event(first.event) else None,
+        answer=first.result.value if first is not None and first.said.by_user else None,
     )

@@ -15,20 +15,19 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.adk import NO_IDS, CallIds, is_user_event
-from stream_protocol.session.transcript._beginnings import BeginningFinder
+from stream_protocol.adk import NO_IDS, CallIds, is_user_event, is_user_message, read, readable_event
 from stream_protocol.session.transcript._exchange_calls import stored_calls
 from stream_protocol.session.transcript._external_calls import external_calls
+from stream_protocol.session.transcript._first_reading import FirstReading, PageOrder
 from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
-from stream_protocol.session.transcript._omissions import OmissionFinder, PageOrder
-from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, is_user_message
-from stream_protocol.session.transcript._user_speech import readable_event
+from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from google.adk.events import Event
 
+    from stream_protocol.adk import EventFacts
     from stream_protocol.session.transcript._exchange_calls import StoredCall
     from stream_protocol.session.transcript._external_calls import ExternalCall
 
@@ -108,13 +107,13 @@ class Transcript:
         """``call_ids``: those of earlier messages, if these are not all events of the session."""
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. What the user said in a live run is their content."""
-        finder, beginnings = OmissionFinder(), BeginningFinder()
-        for _ in beginnings.watch(finder.watch(self.stored)):
-            pass
-        omissions = finder.found()
-        self._beginnings = beginnings.found()
+        self._said = tuple(map(read, self.stored))
+        first = FirstReading()
+        for said in self._said:
+            first.add(said)
+        omissions, self._beginnings = first.omissions, first.beginnings
         order = PageOrder(omissions)
-        standing = (shown for event in self.stored for shown in order.place(event))
+        standing = (placed for said in self._said for placed in order.place(said))
         self._hidden = omissions.hidden_events
         self._reader = TranscriptReader(self._beginnings)
         self.call_ids: Final = call_ids.copy()
@@ -157,7 +156,7 @@ class Transcript:
 
     @cached_property
     def _as_if_not_rewound(self) -> tuple[Exchange, ...]:
-        return tuple(_read(self.stored, TranscriptReader(self._beginnings), self._hidden, CallIds()))
+        return tuple(_read(self._said, TranscriptReader(self._beginnings), self._hidden, CallIds()))
 
     def begins_invocation(self, exchange: Exchange) -> bool:
         """Whether nothing before this exchange is of its invocation: whether it can be rewound by itself."""
@@ -171,33 +170,33 @@ class _Draft:
     """An exchange that is being read."""
 
     message_id: str
-    stored: list[Event]
+    said: list[EventFacts]
     starts: list[int]
 
 
 def _read(
-    events: Iterable[Event], reader: TranscriptReader, hidden: frozenset[str], ids: CallIds
+    conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: frozenset[str], ids: CallIds
 ) -> Iterator[Exchange]:
     """The exchanges of these events. Their calls get ids from ``ids``."""
     drafts: list[_Draft] = []
-    for event in events:
-        match reader.read(event):
+    for said in conversation:
+        match reader.read(said):
             case Place.NEW_MESSAGE:
-                drafts.append(_Draft(reader.message_id, [event], [0]))
+                drafts.append(_Draft(reader.message_id, [said], [0]))
             case Place.NEW_RESPONSE:
-                drafts[-1].starts.append(len(drafts[-1].stored))
-                drafts[-1].stored.append(event)
+                drafts[-1].starts.append(len(drafts[-1].said))
+                drafts[-1].said.append(said)
             case Place.SAME_RESPONSE:
-                drafts[-1].stored.append(event)
+                drafts[-1].said.append(said)
             case Place.HIDDEN if drafts:
-                drafts[-1].stored.append(event)
+                drafts[-1].said.append(said)
     for draft in drafts:
         earlier_ids = ids.copy()
         yield Exchange(
             message_id=draft.message_id,
-            stored=tuple(draft.stored),
+            stored=tuple(said.event for said in draft.said),
             response_starts=tuple(draft.starts),
             hidden_events=hidden,
-            calls=stored_calls(draft.stored, hidden, ids),
+            calls=stored_calls(draft.said, hidden, ids),
             call_ids=earlier_ids,
         )

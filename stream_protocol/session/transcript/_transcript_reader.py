@@ -10,12 +10,11 @@ from collections import Counter
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.adk import ABORTED, CallKind, external_kind, gated_call, is_user_event
-from stream_protocol.session.transcript._beginnings import shows_something
+from stream_protocol.adk import ABORTED, CallKind, Compaction, LiveTurnEnd, Rewind, UserSpeechEnd, gated_call
 from stream_protocol.session.transcript._metadata import hidden_events
 
 if TYPE_CHECKING:
-    from google.adk.events import Event
+    from stream_protocol.adk import EventFacts
 
 
 UNNAMED: Final = "message"
@@ -47,7 +46,7 @@ class TranscriptReader:
     """
 
     def __init__(self, beginnings: frozenset[str] | None = None) -> None:
-        """``beginnings``: what a ``BeginningFinder`` found in the conversation; without it each invocation counts."""
+        """``beginnings``: what a ``FirstReading`` found in the conversation; without it each invocation counts."""
         self._beginnings = beginnings
         self.message_id = ""
         """The id of the newest message; empty before the first one."""
@@ -90,104 +89,91 @@ class TranscriptReader:
         """The newest response has ended. What the agent does next begins a message, unless it shows an approval."""
         self._ended = True
 
-    def read(self, event: Event) -> Place:
+    def read(self, said: EventFacts) -> Place:
         """The place of the next event."""
-        if not _is_conversation_event(event):
-            if event.input_transcription is not None and event.input_transcription.finished:
+        if not _is_of_conversation(said):
+            if said.reports_a(UserSpeechEnd):
                 self._user_is_speaking = False  # an older ADK only says that the pieces are all
             return Place.OUTSIDE
-        if event.id in hidden_events(event):
+        if said.id in hidden_events(said.event):
             return Place.HIDDEN
-        by_user = is_user_event(event)
-        place = self._find_place(event, by_user=by_user)
+        place = self._find_place(said)
         if place is Place.NEW_MESSAGE:
-            self.begin_message(event.invocation_id)
+            self.begin_message(said.invocation_id)
         if place is Place.OUTSIDE:
             return place
         if place is not Place.SAME_RESPONSE or not self._invocation:
-            self._invocation = event.invocation_id
+            self._invocation = said.invocation_id
             self._ended = False
-        self._note_calls(event)
-        self._note_speech(event)
-        self._has_user_events |= by_user
-        self._after_user_event = by_user
+        self._note_calls(said)
+        self._note_speech(said)
+        self._has_user_events |= said.by_user
+        self._after_user_event = said.by_user
         return place
 
-    def _find_place(self, event: Event, *, by_user: bool) -> Place:
-        answers = self._take_answer(event, by_user=by_user)
-        if is_user_message(event):
+    def _find_place(self, said: EventFacts) -> Place:
+        answers = self._take_answer(said)
+        if said.is_user_message:
             return Place.SAME_RESPONSE if self._user_is_speaking else Place.NEW_MESSAGE
         if not self._begun:
-            return Place.NEW_MESSAGE if shows_something(event) or self._is_turn(event) else Place.OUTSIDE
-        if by_user and self._after_user_event:
+            return Place.NEW_MESSAGE if said.shows_something or self._is_turn(said) else Place.OUTSIDE
+        if said.by_user and self._after_user_event:
             return Place.SAME_RESPONSE  # one request can hold several answers, in events of their own
-        if by_user or answers:
+        if said.by_user or answers:
             return Place.NEW_RESPONSE
-        return Place.NEW_MESSAGE if self._begins_run(event) else Place.SAME_RESPONSE
+        return Place.NEW_MESSAGE if self._begins_run(said) else Place.SAME_RESPONSE
 
-    def _begins_run(self, event: Event) -> bool:
+    def _begins_run(self, said: EventFacts) -> bool:
         """Whether the event is the first of a run, though nothing of the user's comes before it."""
         if self._ended:
-            return shows_something(event) or self._is_turn(event)
-        if self._has_user_events or self._unanswered or event.get_function_responses():
+            return said.shows_something or self._is_turn(said)
+        if self._has_user_events or self._unanswered or said.results:
             return False
-        return event.invocation_id != self._invocation != "" and self._is_turn(event)
+        return said.invocation_id != self._invocation != "" and self._is_turn(said)
 
-    def _is_turn(self, event: Event) -> bool:
+    def _is_turn(self, said: EventFacts) -> bool:
         """Whether the event's invocation is not beside the conversation."""
-        return bool(event.invocation_id) and (self._beginnings is None or event.invocation_id in self._beginnings)
+        return bool(said.invocation_id) and (self._beginnings is None or said.invocation_id in self._beginnings)
 
-    def _take_answer(self, event: Event, *, by_user: bool) -> bool:
+    def _take_answer(self, said: EventFacts) -> bool:
         """Returns whether the event answers a call, or shows that one was approved. Ends the wait for its approval."""
-        ids = {response.id for response in event.get_function_responses() if response.id}
-        if not ids:
+        results = [result for result in said.results if result.id]
+        if not results:
             return False
-        given = ids - event.actions.requested_tool_confirmations.keys() - event.actions.requested_auth_configs.keys()
+        given = {result.id for result in results if result.waits_for is None}
         for answer_id, call_id in tuple(self._unanswered.items()):
             if given & {answer_id, call_id}:
                 del self._unanswered[answer_id]
-        if by_user:
-            answered = ids & self._waiting_calls.keys()
-            self._calls_to_approve -= {self._waiting_calls[answer_id] for answer_id in answered}
+        if said.by_user:
+            answered = {result.id for result in results} & self._waiting_calls.keys()
+            self._calls_to_approve -= {self._waiting_calls[answer_id] for answer_id in answered if answer_id}
             return bool(answered)
-        if event.error_code == ABORTED:  # ADK closes the calls of a stopped run
+        if said.failure is not None and said.failure.code == ABORTED:  # ADK closes the calls of a stopped run
             return False
-        approved = (ids & self._calls_to_approve) - event.actions.requested_tool_confirmations.keys()
+        ran = {result.id for result in results if result.id and result.waits_for is not CallKind.APPROVAL}
+        approved = ran & self._calls_to_approve
         self._calls_to_approve -= approved
         return bool(approved)
 
-    def _note_calls(self, event: Event) -> None:
-        for call in () if event.partial else event.get_function_calls():
-            kind = external_kind(event, call)
-            if kind is None or not call.id:
+    def _note_calls(self, said: EventFacts) -> None:
+        for call in () if said.is_fragment else said.calls:
+            if call.kind is None or not call.id:
                 continue
             call_id = call.id
-            if kind is CallKind.APPROVAL:
-                call_id = gated_call(call.args or {}).get("id") or call.id
+            if call.kind is CallKind.APPROVAL:
+                call_id = gated_call(call.args).get("id") or call.id
                 self._calls_to_approve.add(call_id)
             self._waiting_calls[call.id] = self._unanswered[call.id] = call_id
 
-    def _note_speech(self, event: Event) -> None:
-        if is_user_message(event):
-            self._user_is_speaking = bool(event.partial)
-        elif (event.turn_complete or event.interrupted) and not self._after_user_event:
+    def _note_speech(self, said: EventFacts) -> None:
+        if said.is_user_message:
+            self._user_is_speaking = said.is_fragment
+        elif said.reports_a(LiveTurnEnd) and not self._after_user_event:
             self._user_is_speaking = False  # an older ADK does not repeat the whole
 
 
-def is_user_message(event: Event) -> bool:
-    """Whether the event is what the user said, which begins an exchange, and not only an answer to one of the agent's
-    calls. Up to ADK 1.x one event could be both."""
-    if not is_user_event(event) or event.content is None or not event.content.parts:
-        return False
-    parts = event.content.parts
-    says_something = any(part.text or part.inline_data or part.file_data for part in parts)
-    return says_something or not any(part.function_response for part in parts)
-
-
-def _is_conversation_event(event: Event) -> bool:
-    if event.actions.compaction is not None or event.actions.rewind_before_invocation_id:
-        return False
-    return not is_user_event(event) or bool(event.content and event.content.parts)
+def _is_of_conversation(said: EventFacts) -> bool:
+    return not said.reports_a(Compaction, Rewind) and (not said.by_user or bool(said.parts))
 
 
 def message_id(invocation_id: str, number: int) -> str:
