@@ -68,17 +68,10 @@ CREATORS: Final = frozenset(
 
 NOT_YET: Final = frozenset(
     {
-        "convert/_aggregates.py",
         "convert/_conversion.py",
-        "convert/_data_parts.py",
-        "convert/_endings.py",
         "convert/_function_calls.py",
-        "convert/_function_responses.py",
-        "convert/_media.py",
-        "convert/_sources.py",
         "convert/calls/_tool_call.py",
         "serving/runs/_run.py",
-        "session/_page_messages.py",
     }
 )
 """They still look inside events. The list only shrinks."""

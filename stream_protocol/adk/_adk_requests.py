@@ -15,7 +15,7 @@ from stream_protocol.wire import json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import FunctionCall, FunctionResponse
+    from google.genai.types import FunctionCall
 
 REQUEST_CONFIRMATION = "adk_request_confirmation"
 REQUEST_CREDENTIAL = "adk_request_credential"
@@ -89,12 +89,6 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
         if isinstance(found := value.get(key), dict):
             return found
     return {}
-
-
-def is_placeholder(event: "Event", response: "FunctionResponse") -> bool:
-    """Whether a response of this event only says that its call waits for an approval or a credential."""
-    asked = event.actions
-    return response.id in asked.requested_tool_confirmations or response.id in asked.requested_auth_configs
 
 
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:

@@ -4,8 +4,8 @@ An event has a header (who, in which run), its parts in their order, and what it
 closed: a reader that matches on all their types has looked at everything.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from stream_protocol.adk._adk_requests import CallKind
 from stream_protocol.adk._call_index import SpeakerKey
@@ -15,21 +15,49 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A text or a thought. It may be empty."""
 
     text: str
     is_thought: bool
+    signature: bytes | None = None
+    """The model's thought signature, as on every part that has one."""
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class Blob(NamedTuple):
+    """The bytes of a file."""
+
+    data: bytes
+    media_type: str | None
+    artifact: tuple[str, int] | None
+    """The name and the version of the artifact that holds the same bytes, as far as the event shows."""
+
+
+class RelayedData(NamedTuple):
+    """A data part of an agent behind A2A, which ADK makes a text file."""
+
+    value: Any
+
+
+class Reference(NamedTuple):
+    """A link to a file."""
+
+    uri: str
+    media_type: str | None
+    name: str | None
+
+
+class File(NamedTuple):
     """Bytes, or a reference to a file."""
 
+    content: Blob | RelayedData | None
+    reference: Reference | None
+    fields: str
+    """The names of the fields that the part has, as of all parts that are no text and no call."""
+    signature: bytes | None = None
 
-@dataclass(frozen=True, slots=True)
-class Call:
+
+class Call(NamedTuple):
     """A call of a tool, or one by which ADK asks somebody."""
 
     id: str | None
@@ -37,10 +65,10 @@ class Call:
     args: dict[str, Any]
     kind: CallKind | None
     """Who outside the agent answers it, if not one of the agent's tools."""
+    signature: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """A response to a call."""
 
     id: str | None
@@ -48,66 +76,145 @@ class Result:
     value: dict[str, Any] | None
     waits_for: CallKind | None
     """``APPROVAL`` or ``CREDENTIAL`` for a placeholder: it only says that its call waits for one."""
+    hint: str | None = None
+    """What a tool that asks for approval by itself says to the person."""
+    payload: Any = None
+    """What such a tool wants back with the approval."""
+    files: tuple[File, ...] = ()
+    will_continue: bool = False
+    signature: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OtherPart:
+class ProviderPart(NamedTuple):
+    """A call of a tool that the model's provider runs, or its result."""
+
+    value: ProviderCall | ProviderResult
+    fields: str
+    signature: bytes | None = None
+
+
+class OtherPart(NamedTuple):
     """A part that holds nothing of these: a signature alone, or something newer than this package."""
 
+    fields: str
+    signature: bytes | None = None
 
-Part: TypeAlias = Text | File | Call | Result | ProviderCall | ProviderResult | OtherPart
+
+Part: TypeAlias = Text | File | Call | Result | ProviderPart | OtherPart
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """The event reports a failure, or a finish reason that ADK counts as one."""
 
     code: str | None
     message: str | None
+    finish_reason: str | None
+    """The finish reason that it reports in place of an error; ``None`` for a failure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """A workflow node's output."""
 
+    value: Any
 
-@dataclass(frozen=True, slots=True)
-class AgentSpeech:
+
+class AgentSpeech(NamedTuple):
     """What the agent says in a live run."""
 
+    text: str
+    finished: bool
 
-@dataclass(frozen=True, slots=True)
-class UserSpeechEnd:
+
+class UserSpeechEnd(NamedTuple):
     """The user has finished speaking in a live run. The words came before."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveTurnEnd:
+class LiveTurnEnd(NamedTuple):
     """The agent has ended its turn of a live run, or was interrupted."""
 
+    interrupted: bool
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+
+class Waiting(NamedTuple):
     """Some calls wait for approvals or credentials."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(NamedTuple):
     """A summary of earlier events, for the model alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewind:
+class Rewind(NamedTuple):
     """Everything from the first event of an invocation on is taken back."""
 
     invocation_id: str
 
 
-Report: TypeAlias = Failure | Output | AgentSpeech | UserSpeechEnd | LiveTurnEnd | Waiting | Compaction | Rewind
+class TokenUsage(NamedTuple):
+    """The tokens of one model response."""
+
+    prompt: int
+    output: int
+    total: int
+    reasoning: int
+    cached: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventFacts:
+class Source(NamedTuple):
+    """A page or a document that an answer rests on."""
+
+    uri: str
+    title: str | None
+    filename: str | None = None
+
+
+class Artifacts(NamedTuple):
+    """Artifacts that were saved: name -> version."""
+
+    saved: Mapping[str, int]
+
+
+class Transfer(NamedTuple):
+    """The conversation goes on with another agent."""
+
+    agent: str
+
+
+class Widget(NamedTuple):
+    """Something that an app shows."""
+
+    id: str
+    provider: str
+    payload: dict[str, Any]
+
+
+class StateChange(NamedTuple):
+    """Changed values of the session's state."""
+
+    delta: Mapping[str, Any]
+
+
+Report: TypeAlias = (
+    Failure
+    | Output
+    | AgentSpeech
+    | UserSpeechEnd
+    | LiveTurnEnd
+    | Waiting
+    | Compaction
+    | Rewind
+    | TokenUsage
+    | Source
+    | Artifacts
+    | Transfer
+    | Widget
+    | StateChange
+)
+
+
+R = TypeVar("R")
+
+
+class EventFacts(NamedTuple):
     """What an event says."""
 
     event: "Event"
@@ -122,6 +229,14 @@ class EventFacts:
     in_users_name: bool
     """Whether its author is the user, or ADK in the user's name."""
     is_fragment: bool
+    role: str | None
+    """The role of its content; ``None`` without content."""
+    model: str | None
+    """The model that answered."""
+    finish_reason: str | None
+    """google-genai's reason for the end of the model's response."""
+    is_streams_end: bool
+    """Whether ADK says that the event ends a stream, as its aggregates do."""
     parts: tuple[Part, ...]
     reports: tuple[Report, ...]
 
@@ -159,12 +274,14 @@ class EventFacts:
         """Whether it reports something of these kinds."""
         return any(isinstance(report, kinds) for report in self.reports)
 
+    def report(self, kind: type[R]) -> R | None:
+        """The first of its reports of this kind."""
+        for report in self.reports:
+            if isinstance(report, kind):
+                return report
+        return None
+
     @property
     def failure(self) -> Failure | None:
         """The failure that it reports."""
-        return next((report for report in self.reports if isinstance(report, Failure)), None)
-
-    @property
-    def rewind(self) -> Rewind | None:
-        """What it takes back."""
-        return next((report for report in self.reports if isinstance(report, Rewind)), None)
+        return self.report(Failure)

@@ -1,34 +1,63 @@
 """Reads events: the one place where the fields of an event become facts."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from stream_protocol.adk import _facts as facts
 from stream_protocol.adk._adk_requests import CallKind, external_kind
 from stream_protocol.adk._authors import USER
 from stream_protocol.adk._facts import EventFacts
+from stream_protocol.adk._failures import reports_error, told_reason
+from stream_protocol.adk._live_events import without_sound
 from stream_protocol.adk._provider_tools import provider_part
+from stream_protocol.adk._relayed_events import DATA_TAGS, as_said
+from stream_protocol.adk._sources import sources_of
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
 
+_NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
+"""Fields of a part that say something about what it holds."""
+
 
 def read(event: "Event") -> EventFacts:
-    """Return what a stored event says. ``readable_event`` has made speech and relayed answers plain before."""
-    content, author, path = event.content, event.author, event.node_info.path
+    """Return what an event says, as it is."""
+    fields = event.__dict__  # pydantic keeps fields there: this costs a fourth of its attribute access
+    content, author, path, partial = fields["content"], fields["author"], fields["node_info"].path, fields["partial"]
+    reason, usage = fields["finish_reason"], fields["usage_metadata"]
     return EventFacts(
-        event=event,
-        id=event.id,
-        invocation_id=event.invocation_id,
-        speaker=(author, event.branch, path),
-        scope=event.isolation_scope,
-        by_user=author == USER and not path,
-        in_users_name=author == USER,
-        is_fragment=bool(event.partial),
-        parts=tuple([_part(event, part) for part in content.parts or ()]) if content is not None else (),
-        reports=tuple(_reports(event)),
+        event,
+        fields["id"],
+        fields["invocation_id"],
+        (author, fields["branch"], path),
+        fields["isolation_scope"],
+        author == USER and not path,
+        author == USER,
+        bool(partial),
+        None if content is None else content.role or "",
+        fields["model_version"],
+        reason.value if reason is not None else None,
+        partial is False and (reason or usage) is not None,
+        tuple([read_part(part, event) for part in content.parts or ()]) if content is not None else (),
+        tuple(_reports(event, fields)),
     )
+
+
+def read_complete(said: EventFacts) -> EventFacts:
+    """Return what the agent of a complete event said, though it speaks in a live run or is behind A2A."""
+    plain = as_said(without_sound(said.event))
+    return said if plain is said.event else read(plain)
+
+
+def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
+    """Return a copy of an event that has only its parts at these places."""
+    content = event.content
+    parts = [part for place, part in enumerate((content and content.parts) or ()) if place in places]
+    changed = content.model_copy(update={"parts": parts}) if content is not None else None
+    return event.model_copy(update={"content": changed})
 
 
 def is_user_message(event: "Event") -> bool:
@@ -36,41 +65,156 @@ def is_user_message(event: "Event") -> bool:
     return read(event).is_user_message
 
 
-def _part(event: "Event", part: "types.Part") -> facts.Part:
-    if (response := part.function_response) is not None:
-        return facts.Result(response.id, response.name or "", response.response, _waits_for(event, response.id))
-    if part.text:
-        return facts.Text(part.text, bool(part.thought))
-    if (call := part.function_call) is not None:
-        return facts.Call(call.id, call.name or "", call.args or {}, external_kind(event, call))
-    if part.inline_data is not None or part.file_data is not None:
-        return facts.File()
-    if part.text is not None:
-        return facts.Text("", bool(part.thought))
-    return provider_part(part) or facts.OtherPart()
+def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
+    """The agent of an event, and the id of the call in whose place it acts: in task mode, and as its branch says."""
+    branch, content = event.branch, event.content
+    acts = branch is not None and content is not None and content.role == "model"
+    return event.author, event.isolation_scope, branch.rpartition("@")[2] if acts and branch is not None else None
 
 
-def _waits_for(event: "Event", call_id: str | None) -> CallKind | None:
-    if call_id in event.actions.requested_tool_confirmations:
-        return CallKind.APPROVAL
-    return CallKind.CREDENTIAL if call_id in event.actions.requested_auth_configs else None
+def asks_somebody(event: "Event") -> bool:
+    """Whether one of the calls of an event, or fragment, is for somebody outside the agent."""
+    return any(external_kind(event, call) is not None for call in event.get_function_calls())
 
 
-def _reports(event: "Event") -> Iterator[facts.Report]:
-    actions = event.actions
-    if event.error_code or event.error_message:
-        yield facts.Failure(event.error_code, event.error_message)
-    if event.output is not None:
-        yield facts.Output()
-    if event.output_transcription is not None:
-        yield facts.AgentSpeech()
-    if event.input_transcription is not None and event.input_transcription.finished:
+def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
+    """Return what a part says. ``event``: the event with the part, unless that is a fragment."""
+    fields = part.__dict__
+    signature, text = fields["thought_signature"], fields["text"]
+    if event is not None and fields["function_response"] is not None:
+        return _read_response(fields["function_response"], event, signature)
+    if text:
+        return facts.Text(text, bool(fields["thought"]), signature)
+    if (call := fields["function_call"]) is not None:
+        kind = external_kind(event, call) if event is not None else None
+        return facts.Call(call.id, call.name or "", call.args or {}, kind, signature)
+    if fields["inline_data"] is not None or fields["file_data"] is not None:
+        return _read_file(part, event, signature)
+    if text is not None:
+        return facts.Text("", bool(fields["thought"]), signature)
+    provided = provider_part(part)
+    if provided is not None:
+        return facts.ProviderPart(provided, _fields(part), signature)
+    return facts.OtherPart(_fields(part), signature)
+
+
+def _fields(part: "types.Part | types.FunctionResponsePart") -> str:
+    """Names what a part holds."""
+    return ", ".join(name for name, value in part if value is not None and name not in _NO_CONTENT)
+
+
+def _read_response(response: "types.FunctionResponse", event: "Event", signature: bytes | None) -> facts.Result:
+    actions, call_id, waits_for, hint, payload = event.actions, response.id, None, None, None
+    if call_id in actions.requested_tool_confirmations:
+        asked = actions.requested_tool_confirmations[call_id or ""]
+        waits_for, hint, payload = CallKind.APPROVAL, asked.hint, asked.payload
+    elif call_id in actions.requested_auth_configs:
+        waits_for = CallKind.CREDENTIAL
+    return facts.Result(
+        call_id,
+        response.name or "",
+        response.response,
+        waits_for,
+        hint,
+        payload,
+        tuple([_read_file(part, event, None) for part in response.parts or ()]),
+        bool(response.will_continue),
+        signature,
+    )
+
+
+def _read_file(
+    part: "types.Part | types.FunctionResponsePart", event: "Event | None", signature: bytes | None
+) -> facts.File:
+    blob, link = part.inline_data, part.file_data
+    content: facts.Blob | facts.RelayedData | None = None
+    if blob is not None and (relayed := _relayed_data(blob.data or b"")) is not None:
+        content = facts.RelayedData(relayed)
+    elif blob is not None and blob.data is not None:
+        artifact = _artifact(blob, event) if event is not None and event.actions.artifact_delta else None
+        content = facts.Blob(blob.data, blob.mime_type, artifact)
+    reference = facts.Reference(link.file_uri, link.mime_type, link.display_name) if link and link.file_uri else None
+    return facts.File(content, reference, _fields(part), signature)
+
+
+def _relayed_data(data: bytes) -> Any:
+    """The value of the data part of an agent behind A2A, which ADK makes a text file; ``None`` for all other files."""
+    begin, end = DATA_TAGS
+    if not (data.startswith(begin) and data.endswith(end)):
+        return None
+    try:
+        value = orjson.loads(data[len(begin) : -len(end)])
+    except orjson.JSONDecodeError:
+        return None
+    match value:
+        case {"kind": "data", "data": inner}:  # a2a-sdk 0.3 has the whole part there
+            return inner
+    return value
+
+
+def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -> tuple[str, int] | None:
+    """The artifact that holds the same bytes, as far as the event shows.
+
+    It has the blob's display name. ADK drops that name from what a tool returns. There it is the only artifact that the
+    only tool saved, if its name is that of an image of the same type and nothing else was returned.
+    """
+    saved = event.actions.artifact_delta
+    if blob.display_name in saved:
+        return blob.display_name or "", saved[blob.display_name or ""]
+    parts = (event.content.parts if event.content is not None else None) or []
+    responses = [part.function_response for part in parts if part.function_response is not None]
+    media = [part for part in parts if part.inline_data] + [part for each in responses for part in each.parts or ()]
+    if len(saved) == len(media) == 1 and len(responses) <= 1:
+        [(name, version)] = saved.items()
+        extension = name.lower().rpartition(".")[2]
+        if blob.mime_type == f"image/{'jpeg' if extension == 'jpg' else extension}":
+            return name, version
+    return None
+
+
+def read_failure(event: "Event") -> facts.Failure | None:
+    """Return the failure, or the finish reason in place of one, that an event or a fragment reports."""
+    if not reports_error(event):
+        return None
+    code = event.error_code or (event.finish_reason and event.finish_reason.value)
+    return facts.Failure(code or None, event.error_message, told_reason(event))
+
+
+def _reports(event: "Event", fields: dict[str, Any]) -> Iterator[facts.Report]:
+    actions = fields["actions"].__dict__
+    if (fields["error_code"] or fields["error_message"]) and (failure := read_failure(event)) is not None:
+        yield failure
+    if fields["output"] is not None:
+        yield facts.Output(fields["output"])
+    if (speech := fields["output_transcription"]) is not None:
+        yield facts.AgentSpeech(speech.text or "", bool(speech.finished))
+    if (speech := fields["input_transcription"]) is not None and speech.finished:
         yield facts.UserSpeechEnd()
-    if event.turn_complete or event.interrupted:
-        yield facts.LiveTurnEnd()
-    if actions.requested_tool_confirmations or actions.requested_auth_configs:
+    if fields["turn_complete"] or fields["interrupted"]:
+        yield facts.LiveTurnEnd(bool(fields["interrupted"]))
+    if actions["requested_tool_confirmations"] or actions["requested_auth_configs"]:
         yield facts.Waiting()
-    if actions.compaction is not None:
+    if actions["compaction"] is not None:
         yield facts.Compaction()
-    if actions.rewind_before_invocation_id:
-        yield facts.Rewind(actions.rewind_before_invocation_id)
+    if actions["rewind_before_invocation_id"]:
+        yield facts.Rewind(actions["rewind_before_invocation_id"])
+    if actions["artifact_delta"]:
+        yield facts.Artifacts(actions["artifact_delta"])
+    if actions["transfer_to_agent"]:
+        yield facts.Transfer(actions["transfer_to_agent"])
+    for widget in actions["render_ui_widgets"] or ():
+        yield facts.Widget(widget.id, widget.provider, widget.payload)
+    if actions["state_delta"]:
+        yield facts.StateChange(actions["state_delta"])
+    if fields["grounding_metadata"] is not None or fields["citation_metadata"] is not None:
+        yield from sources_of(event)
+    if fields["usage_metadata"] is not None:
+        yield _usage(fields["usage_metadata"])
+
+
+def _usage(usage: "types.GenerateContentResponseUsageMetadata") -> facts.TokenUsage:
+    reasoning = usage.thoughts_token_count or 0
+    prompt = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
+    output = (usage.candidates_token_count or 0) + reasoning
+    total = usage.total_token_count or prompt + output
+    return facts.TokenUsage(prompt, output, total, reasoning, usage.cached_content_token_count or 0)

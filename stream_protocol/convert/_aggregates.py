@@ -8,13 +8,10 @@ streamed. See ``docs/decisions/text-and-aggregates.md`` for how the two are told
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from stream_protocol.adk import EventFacts, Part, Text
 from stream_protocol.convert._streamed_texts import PartKind, StreamedTexts, texts_by_kind
-
-if TYPE_CHECKING:
-    from google.adk.events import Event
-    from google.genai.types import Part
 
 STOP: Final = "STOP"
 """google-genai's reason of a stream that came to its own end."""
@@ -38,7 +35,7 @@ class Repetition:
 NOTHING_STREAMED: Final = Repetition([0 for _ in PartKind], [], differs=False)
 
 
-def compare(parts: Sequence["Part"], streamed: StreamedTexts) -> Repetition:
+def compare(parts: Sequence[Part], streamed: StreamedTexts) -> Repetition:
     """Compares the parts of a complete event with the streamed texts.
 
     Of a long stream only the end is known as it was (``StreamedTexts``). An event that does not begin with all of it
@@ -46,7 +43,7 @@ def compare(parts: Sequence["Part"], streamed: StreamedTexts) -> Repetition:
     """
     if not streamed:
         return NOTHING_STREAMED
-    texts = [(PartKind(bool(part.thought)), part.text) for part in parts if part.text]
+    texts = [(PartKind(part.is_thought), part.text) for part in parts if isinstance(part, Text) and part.text]
     wholes = texts_by_kind(texts)
     told = [streamed.of(kind) for kind in PartKind]
     unrepeated = [kind for kind in PartKind if not told[kind].begins(wholes[kind])]
@@ -58,18 +55,18 @@ def compare(parts: Sequence["Part"], streamed: StreamedTexts) -> Repetition:
     return Repetition(lengths, unrepeated, differs=any(not told[kind].holds(wholes[kind]) for kind in unrepeated))
 
 
-def is_aggregate(event: "Event", *, model: str | None, finish_reason: str | None, call_ids: Collection[str]) -> bool:
+def is_aggregate(said: EventFacts, *, model: str | None, finish_reason: str | None, call_ids: Collection[str]) -> bool:
     """Whether a complete event that differs from what was streamed is the changed aggregate of that stream.
 
     ``model``, ``finish_reason`` and ``call_ids``: what the stream said of itself, and the calls in it.
     """
-    if any(call.id in call_ids for call in event.get_function_calls()):
+    if any(call.id in call_ids for call in said.calls):
         return True
-    if model and event.model_version and event.model_version != model:
+    if model and said.model and said.model != model:
         return False
     if finish_reason is not None:
-        return finish_reason == STOP or event.finish_reason is not None
-    return event.partial is False and (event.finish_reason or event.usage_metadata) is not None
+        return finish_reason == STOP or said.finish_reason is not None
+    return said.is_streams_end
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], said: Iterable[tuple[PartKind, str]]) -> bool:

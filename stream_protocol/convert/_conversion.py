@@ -15,25 +15,38 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.adk import (
     USER,
+    AgentSpeech,
+    Artifacts,
+    Call,
     CallIds,
+    EventFacts,
+    File,
+    LiveTurnEnd,
+    OtherPart,
+    Output,
+    Part,
     ProviderCall,
+    ProviderPart,
+    ProviderResult,
+    Result,
     SpeakerKey,
+    Text,
     WarnOnce,
-    as_said,
     is_live_sound,
     is_user_event,
-    provider_part,
+    read,
+    read_complete,
     read_event,
     read_events,
-    reports_error,
-    without_sound,
+    read_failure,
+    read_part,
 )
 from stream_protocol.convert._aggregates import NOTHING_STREAMED, compare, is_aggregate
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_output
 from stream_protocol.convert._endings import AgentRunError, RunSummary
 from stream_protocol.convert._function_calls import FunctionCalls
 from stream_protocol.convert._function_responses import FunctionResponses
-from stream_protocol.convert._media import is_media, write_media
+from stream_protocol.convert._media import write_media
 from stream_protocol.convert._options import Settings
 from stream_protocol.convert._sources import Sources
 from stream_protocol.convert._speakers import NO_SPEAKER, Speaker
@@ -44,7 +57,7 @@ from stream_protocol.wire import Sink, StreamProtocolError, json_value
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import Part, Transcription
+    from google.genai import types as genai
 
     from stream_protocol.adk import EventOrDict
 
@@ -57,9 +70,6 @@ RUN_STOPPED_TEXT = "The run was stopped before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
 """By which last chunk a response ended. A ``timeout`` is an ``error`` that also ended what waited for an answer."""
-
-_NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
-"""Fields of a part that say something about what it holds."""
 
 T = TypeVar("T")
 
@@ -262,11 +272,10 @@ class Conversion(Generic[T]):
         if not self._running:
             self._start(fields["invocation_id"])
         if author == USER:
-            self._responses.add_user_event(event)
-            if reports_error(
-                event
-            ):  # of a node: an agent in task mode that fails after a user's message speaks as "user"
-                self._summary.add(event, has_content=False, any_shown=self._steps.response_has_content)
+            said = read(event)
+            self._responses.add_user_event(said)
+            if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
+                self._summary.add(said, has_content=False, any_shown=self._steps.response_has_content)
             return
         speaker = self._speaker
         if author != speaker.author or branch != speaker.branch or path != speaker.path:
@@ -276,17 +285,19 @@ class Conversion(Generic[T]):
             if fields["partial"]:
                 speaker.finish_reason = reason.value
         if not fields["partial"]:
-            if (speech := fields["output_transcription"]) is not None:
-                self._add_speech(event, speaker, speech)
-            elif not self._responses.add_progress(event):
-                self._add_complete(as_said(without_sound(event)), speaker)
+            said = read(event)
+            if said.report(AgentSpeech) is not None:
+                self._add_speech(said, speaker)
+            elif not self._responses.add_progress(said):
+                self._add_complete(read_complete(said), speaker)
             return
-        if fields["error_code"] or fields["error_message"]:  # perhaps no complete event repeats it
-            self._summary.add_error(event, any_shown=self._steps.response_has_content)
+        if (fields["error_code"] or fields["error_message"]) and (failure := read_failure(event)) is not None:
+            # Perhaps no complete event repeats it.
+            self._summary.add_error(failure, branch, any_shown=self._steps.response_has_content)
         if (content := fields["content"]) is not None:
             for part in content.parts or ():
                 if speaker.deferred_parts:
-                    speaker.deferred_parts.append(part)
+                    speaker.deferred_parts.append(read_part(part))
                     continue
                 values = part.__dict__
                 if text := values["text"]:
@@ -299,8 +310,8 @@ class Conversion(Generic[T]):
                         speaker.sign(part.thought_signature)
                 else:
                     self._add_fragment(event, speaker, part)
-        elif (speech := fields["output_transcription"]) is not None:
-            self._add_speech(event, speaker, speech)
+        elif fields["output_transcription"] is not None:
+            self._add_speech(read(event), speaker)
 
     def _change_speaker(self, key: SpeakerKey, event: "Event") -> Speaker:
         """Returns the speaker with this key, who is the current one from now on."""
@@ -311,30 +322,33 @@ class Conversion(Generic[T]):
         self._speaker = speaker
         return speaker
 
-    def _add_fragment(self, event: "Event", speaker: Speaker, part: "Part") -> None:
+    def _add_fragment(self, event: "Event", speaker: Speaker, part: "genai.Part") -> None:
         """Takes a fragment without text."""
         if is_live_sound(part):
             return
         if (function_call := part.function_call) is not None:
             self._calls.add_fragment(event, speaker, part, function_call)
             return
-        if self._settings.options["artifact_url"] is not None and is_media(part):
+        fragment = read_part(part)
+        if self._settings.options["artifact_url"] is not None and isinstance(fragment, File):
             # Only the complete event says whether the file was saved, and what replaces it.
-            speaker.deferred_parts.append(part)
+            speaker.deferred_parts.append(fragment)
             return
-        if part.text is None:
-            self._add_whole(speaker, part, None)
-            content = _content_of(part)
-            speaker.streamed_others[content] = speaker.streamed_others.get(content, 0) + 1
-        if part.thought_signature:
-            speaker.sign(part.thought_signature)
+        if isinstance(fragment, File | ProviderPart | OtherPart):
+            self._add_whole(speaker, fragment, None)
+            fields = fragment.fields
+            speaker.streamed_others[fields] = speaker.streamed_others.get(fields, 0) + 1
+        if fragment.signature:
+            speaker.sign(fragment.signature)
 
-    def _add_speech(self, event: "Event", speaker: Speaker, speech: "Transcription") -> None:
+    def _add_speech(self, said: EventFacts, speaker: Speaker) -> None:
         """Writes what an agent says in a live run: pieces of it, or the whole without the pieces that were written.
 
         Calls may come between the pieces, so these are not compared with the next complete event.
         """
-        text = speech.text or ""
+        speech = said.report(AgentSpeech)
+        assert speech is not None
+        text = speech.text
         if not speech.finished:
             speaker.speech.add(text)
         elif speaker.speech.length:
@@ -342,7 +356,7 @@ class Conversion(Generic[T]):
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
             speaker.write(text)
         if speech.finished:
-            self._summary.add(event, has_content=True, any_shown=self._steps.response_has_content)
+            self._summary.add(said, has_content=True, any_shown=self._steps.response_has_content)
             speaker.speech = ToldText()
             self._end_speaker(speaker)
 
@@ -356,110 +370,117 @@ class Conversion(Generic[T]):
         speaker.open(kind, str(next(self._part_ids[kind])), model)
         return True
 
-    def _add_complete(self, event: "Event", speaker: Speaker) -> None:
-        parts = (event.content.parts if event.content is not None else None) or []
+    def _add_complete(self, said: EventFacts, speaker: Speaker) -> None:
+        parts = said.parts
         if parts:
-            self._add_parts(event, speaker, parts)
-        elif event.output is not None:
-            write_output(self._sink, event)
+            self._add_parts(said, speaker)
+        elif (output := said.report(Output)) is not None:
+            write_output(self._sink, said, output.value)
             self._steps.response_has_content = True
         else:
-            self._responses.add_failure(event, speaker.key)
-        if event.actions.artifact_delta:
-            speaker.artifact_events.append(event)
+            self._responses.add_failure(said, speaker.key)
+        if (artifacts := said.report(Artifacts)) is not None:
+            speaker.saved_artifacts.append(artifacts.saved)
         # ADK's API server sends an event with artifacts as two of one id: its content, then its actions.
-        if parts or event.id == self._complete_id:
+        if parts or said.id == self._complete_id:
             self._write_artifacts(speaker)
-        self._complete_id = event.id
-        write_actions(self._sink, event, self._settings)
-        if self._settings.options["send_sources"]:
-            self._sources.add(event)
-        self._summary.add(event, has_content=bool(parts), any_shown=self._steps.response_has_content)
+        self._complete_id = said.id
+        if said.reports:
+            write_actions(self._sink, said, self._settings)
+            if self._settings.options["send_sources"]:
+                self._sources.add(said)
+        turn_ends = said.report(LiveTurnEnd) is not None
+        self._summary.add(said, has_content=bool(parts), any_shown=self._steps.response_has_content)
         if parts:
             speaker.end_response()
-        elif event.finish_reason is not None or reports_error(event) or event.turn_complete or event.interrupted:
+        elif said.finish_reason is not None or said.failure is not None or turn_ends:
             self._end_speaker(speaker)
-        if event.turn_complete or event.interrupted:
+        if turn_ends:
             speaker.speech = ToldText()
 
     def _write_artifacts(self, speaker: Speaker) -> None:
-        for event in speaker.artifact_events:
-            write_artifacts(self._sink, event, self._settings)
-        speaker.artifact_events.clear()
+        for saved in speaker.saved_artifacts:
+            write_artifacts(self._sink, saved, self._settings)
+        speaker.saved_artifacts.clear()
 
     def _end_speaker(self, speaker: Speaker) -> None:
         """Ends the speaker's response although no complete event repeats it, and writes what waited for that event."""
         for part in speaker.deferred_parts:
-            if part.text:
-                self._add_text(speaker, part, part.text)
-            elif part.text is None and part.function_call is None:
-                self._add_whole(speaker, part, None)
+            match part:
+                case Text(text=text) if text:
+                    self._add_text(speaker, part, text)
+                case File() | ProviderPart() | OtherPart():
+                    self._add_whole(speaker, part, None)
         self._write_artifacts(speaker)
         speaker.end_response()
 
-    def _add_text(self, speaker: Speaker, part: "Part", text: str) -> None:
+    def _add_text(self, speaker: Speaker, part: Text, text: str) -> None:
         """Writes the text of this part that was not streamed."""
-        kind = REASONING if part.thought else TEXT
+        kind = REASONING if part.is_thought else TEXT
         if text and (speaker.kind is kind or self._open(speaker, kind)):
             speaker.write(text)
-        if speaker.kind is kind and part.thought_signature:
-            speaker.sign(part.thought_signature)
+        if speaker.kind is kind and part.signature:
+            speaker.sign(part.signature)
 
-    def _add_parts(self, event: "Event", speaker: Speaker, parts: list["Part"]) -> None:
+    def _add_parts(self, said: EventFacts, speaker: Speaker) -> None:
         """Writes the parts of a complete event, without what was streamed of them."""
-        repetition = compare(parts, speaker.streamed)
-        if (repetition.differs or _leaves_out(parts, speaker)) and not self._is_aggregate(event, speaker):
+        repetition = compare(said.parts, speaker.streamed)
+        if (repetition.differs or _leaves_out(said.parts, speaker)) and not self._is_aggregate(said, speaker):
             self._end_speaker(speaker)
             repetition = NOTHING_STREAMED
         repeated = list(repetition.lengths)
         repeated_others = dict(speaker.streamed_others)
-        call_ids = {part.function_call.id for part in parts if part.function_call is not None}
-        for part in parts:
-            if part.text:
-                kind = REASONING if part.thought else TEXT
-                new_text = part.text[repeated[kind] :]
-                repeated[kind] = max(0, repeated[kind] - len(part.text))
-                if not repeated[kind]:  # else all of it was streamed and is over: its signature is not the open part's
-                    self._add_text(speaker, part, new_text)
-            elif part.function_call is not None:
-                self._calls.add_complete(event, speaker, part, part.function_call, call_ids)
-            else:
-                if part.function_response is not None:
-                    self._responses.add_response(event, part.function_response, speaker.key)
-                elif part.text is None and repeated_others.get(content := _content_of(part), 0) > 0:
-                    repeated_others[content] -= 1
-                elif part.text is None:
-                    self._add_whole(speaker, part, event)
-                if part.thought_signature:
-                    speaker.sign(part.thought_signature)
+        call_ids = {call.id for call in said.calls}
+        for part in said.parts:
+            match part:
+                case Text(text=text) if text:
+                    kind = REASONING if part.is_thought else TEXT
+                    new_text = text[repeated[kind] :]
+                    repeated[kind] = max(0, repeated[kind] - len(text))
+                    if not repeated[
+                        kind
+                    ]:  # else all of it was streamed and is over: its signature is not the open part's
+                        self._add_text(speaker, part, new_text)
+                    continue
+                case Call():
+                    self._calls.add_complete(said, speaker, part, call_ids)
+                    continue
+                case Result():
+                    self._responses.add_response(said, part, speaker.key)
+                case File() | ProviderPart() | OtherPart():
+                    if repeated_others.get(part.fields, 0) > 0:
+                        repeated_others[part.fields] -= 1
+                    else:
+                        self._add_whole(speaker, part, said)
+            if part.signature:
+                speaker.sign(part.signature)
 
-    def _is_aggregate(self, event: "Event", speaker: Speaker) -> bool:
+    def _is_aggregate(self, said: EventFacts, speaker: Speaker) -> bool:
         call_ids = [call_id for call_id, call in speaker.calls_by_id.items() if call in speaker.streaming_calls]
-        return is_aggregate(event, model=speaker.model, finish_reason=speaker.finish_reason, call_ids=call_ids)
+        return is_aggregate(said, model=speaker.model, finish_reason=speaker.finish_reason, call_ids=call_ids)
 
-    def _add_whole(self, speaker: Speaker, part: "Part", event: "Event | None") -> None:
-        """Writes a part that never comes in pieces. ``event``: its event if that is complete, else ``None``."""
-        if is_media(part):
-            self._steps.begin_content(speaker)
-            write_media(self._sink, part, event, self._settings.options["artifact_url"])
-        elif (by_provider := provider_part(part)) is None:
-            if not part.thought_signature:
-                self.warn(f"Skipped a part with {_content_of(part) or 'nothing in it'}")
-        elif isinstance(by_provider, ProviderCall):
-            self._calls.add_provider_call(speaker, by_provider)
-        else:
-            self._responses.add_provider_result(event, by_provider, speaker.key)
+    def _add_whole(self, speaker: Speaker, part: File | ProviderPart | OtherPart, said: EventFacts | None) -> None:
+        """Writes a part that never comes in pieces. ``said``: its event if that is complete, else ``None``."""
+        match part:
+            case File():
+                self._steps.begin_content(speaker)
+                write_media(self._sink, part, self._settings.options["artifact_url"])
+            case ProviderPart(value=ProviderCall() as call):
+                self._calls.add_provider_call(speaker, call)
+            case ProviderPart(value=ProviderResult() as result):
+                self._responses.add_provider_result(said, result, speaker.key)
+            case OtherPart(fields=fields) if not part.signature:
+                self.warn(f"Skipped a part with {fields or 'nothing in it'}")
 
 
-def _leaves_out(parts: list["Part"], speaker: Speaker) -> bool:
+def _leaves_out(parts: Iterable[Part], speaker: Speaker) -> bool:
     """Whether the speaker streamed files, or other parts than text and calls, that are not among these parts."""
     if not speaker.streamed_others and not speaker.deferred_parts:
         return False
     streamed = Counter(speaker.streamed_others)
-    streamed.update(_content_of(part) for part in speaker.deferred_parts if not part.text and not part.function_call)
-    return any(content for content in streamed - Counter(map(_content_of, parts)))
+    streamed.update(_fields(speaker.deferred_parts))
+    return any(fields for fields in streamed - Counter(_fields(parts)))
 
 
-def _content_of(part: "Part") -> str:
-    """Names what a part holds besides text."""
-    return ", ".join(name for name, value in part if value is not None and name not in _NO_CONTENT)
+def _fields(parts: Iterable[Part]) -> list[str]:
+    return [part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart)]

@@ -1,13 +1,11 @@
 """ADK's side effects -> ``data-*`` parts: agents, artifacts, state, widgets, and an app's own data."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+from stream_protocol.adk import EventFacts, Result, StateChange, Transfer, Widget
 from stream_protocol.convert._options import Settings
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
-
-if TYPE_CHECKING:
-    from google.adk.events import Event, EventActions
-    from google.adk.tools.tool_confirmation import ToolConfirmation
 
 DATA_WIDGET_PROVIDER = "adk_ui_stream"
 """``provider`` of the UI widgets that carry an app's own data: the one channel that ADK streams, stores and merges."""
@@ -17,9 +15,9 @@ _INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
 workflow keeps of a sign-in that it waits for (``adk_oauth_credential:…``) holds the PKCE verifier."""
 
 
-def write_artifacts(sink: Sink[Any], event: "Event", settings: Settings) -> None:
-    """Writes the artifacts that were saved, as a complete event lists them."""
-    for filename, version in event.actions.artifact_delta.items():
+def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Settings) -> None:
+    """Writes the artifacts that were saved: name -> version."""
+    for filename, version in saved.items():
         url = (
             settings.options["artifact_url"](filename, version)
             if settings.options["artifact_url"] is not None
@@ -29,37 +27,39 @@ def write_artifacts(sink: Sink[Any], event: "Event", settings: Settings) -> None
         sink.data("adk-artifact", value, data_id=filename)
 
 
-def write_actions(sink: Sink[Any], event: "Event", settings: Settings) -> None:
+def write_actions(sink: Sink[Any], said: EventFacts, settings: Settings) -> None:
     """Writes what a complete event did: a transfer to an agent, widgets, and state if it is sent.
 
     Not for fragments: they share their ``actions`` object with the later complete event, which changes it.
     """
-    actions = event.actions
-    if actions.transfer_to_agent:
-        sink.data("adk-agent", _without_none({"agent": actions.transfer_to_agent, "from": event.author}))
-    for widget in actions.render_ui_widgets or ():
-        _write_widget(sink, widget.id, widget.provider, widget.payload)
-    if settings.options["send_state"]:
-        _write_state(sink, actions)
+    for report in said.reports:
+        match report:
+            case Transfer(agent):
+                sink.data("adk-agent", _without_none({"agent": agent, "from": said.speaker[0]}))
+            case Widget():
+                _write_widget(sink, report)
+            case StateChange(delta) if settings.options["send_state"]:
+                _write_state(sink, delta)
 
 
-def _write_widget(sink: Sink[Any], widget_id: str, provider: str, payload: dict[str, Any]) -> None:
+def _write_widget(sink: Sink[Any], widget: Widget) -> None:
+    payload = widget.payload
     match payload:
-        case {"name": str(name), "data": value} if provider == DATA_WIDGET_PROVIDER:
+        case {"name": str(name), "data": value} if widget.provider == DATA_WIDGET_PROVIDER:
             own_id = payload.get("id")
             sink.data(name, json_value(value, lossy=True), data_id=own_id if isinstance(own_id, str) else None)
         case _:
-            value = {"id": widget_id, "provider": provider, "payload": json_value(payload, lossy=True)}
-            sink.data("adk-ui-widget", value, data_id=widget_id)
+            value = {"id": widget.id, "provider": widget.provider, "payload": json_value(payload, lossy=True)}
+            sink.data("adk-ui-widget", value, data_id=widget.id)
 
 
-def _write_state(sink: Sink[Any], actions: "EventActions") -> None:
-    delta = {key: value for key, value in actions.state_delta.items() if not key.startswith(_INTERNAL_STATE)}
-    if delta:
-        sink.data("adk-state", json_value(delta, lossy=True))
+def _write_state(sink: Sink[Any], delta: Mapping[str, Any]) -> None:
+    sent = {key: value for key, value in delta.items() if not key.startswith(_INTERNAL_STATE)}
+    if sent:
+        sink.data("adk-state", json_value(sent, lossy=True))
 
 
-def write_confirmation(sink: Sink[Any], call_id: str, asked: "ToolConfirmation") -> None:
+def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
     """Writes the hint of a tool that asks for approval by itself, and the payload that it wants back.
 
     Not for a gate in front of a tool: ADK's hint there tells programmers how to answer.
@@ -74,15 +74,14 @@ def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
     sink.data("adk-denial", {"toolCallId": call_id, "output": json_value(response, lossy=True)}, data_id=call_id)
 
 
-def write_output(sink: Sink[Any], event: "Event") -> None:
+def write_output(sink: Sink[Any], said: EventFacts, output: Any) -> None:
     """Writes a workflow node's output that is in no content: ``None`` if it has no JSON form or is too large."""
     try:
-        value = None if is_too_large(event.output) else json_value(event.output)
+        value = None if is_too_large(output) else json_value(output)
     except UnrepresentableValueError:
         value = None
-    sink.data(
-        "adk-output", _without_none({"author": event.author, "node": event.node_info.path or None}) | {"output": value}
-    )
+    author, _, path = said.speaker
+    sink.data("adk-output", _without_none({"author": author, "node": path or None}) | {"output": value})
 
 
 def _without_none(value: dict[str, Any]) -> dict[str, Any]:

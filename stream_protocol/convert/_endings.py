@@ -1,13 +1,9 @@
 """How a response ends: finish reasons, token usage, and failures that ADK reports as events."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stream_protocol.adk import ABORTED, FINISH_REASONS, reports_error, told_reason
+from stream_protocol.adk import ABORTED, FINISH_REASONS, EventFacts, Failure, LiveTurnEnd, TokenUsage
 from stream_protocol.wire import FinishReason
-
-if TYPE_CHECKING:
-    from google.adk.events import Event
-    from google.genai.types import GenerateContentResponseUsageMetadata
 
 DEFAULT_ERROR_TEXT = "An error occurred."
 """What the client sees of a failure unless the app supplies ``on_error``: the text of the official server."""
@@ -39,17 +35,14 @@ class Usage:
         self._input = self._output = self._total = self._reasoning = self._cached = 0
         self._counted = False
 
-    def add(self, usage: "GenerateContentResponseUsageMetadata") -> None:
+    def add(self, usage: TokenUsage) -> None:
         """Counts one model response. Fragments must not be counted: theirs is cumulative."""
         self._counted = True
-        reasoning = usage.thoughts_token_count or 0
-        prompt = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
-        output = (usage.candidates_token_count or 0) + reasoning
-        self._input += prompt
-        self._output += output
-        self._total += usage.total_token_count or prompt + output
-        self._reasoning += reasoning
-        self._cached += usage.cached_content_token_count or 0
+        self._input += usage.prompt
+        self._output += usage.output
+        self._total += usage.total
+        self._reasoning += usage.reasoning
+        self._cached += usage.cached
 
     def as_metadata(self) -> dict[str, Any] | None:
         """The message's ``usage`` as plain JSON; ``None`` if no response reported its usage."""
@@ -89,31 +82,33 @@ class RunSummary:
         self._reason = reason
         self.model_id = model_version or self.model_id
 
-    def add(self, event: "Event", *, has_content: bool, any_shown: bool) -> None:
+    def add(self, said: EventFacts, *, has_content: bool, any_shown: bool) -> None:
         """Takes a complete event. ``has_content``: whether it has parts. ``any_shown``: whether the response has shown
         something already."""
-        if event.usage_metadata is not None:
-            self.usage.add(event.usage_metadata)
-        if event.model_version:
-            self.model_id = event.model_version
+        if (usage := said.report(TokenUsage)) is not None:
+            self.usage.add(usage)
+        if said.model:
+            self.model_id = said.model
+        branch = said.speaker[1]
         if has_content and self._failures:
-            self._failures = [failure for failure in self._failures if not _recovers(event.branch, failure[0])]
-        if reports_error(event):
-            self.add_error(event, any_shown=any_shown)
-        if event.interrupted or has_content:
-            self._interrupted = bool(event.interrupted)
+            self._failures = [failure for failure in self._failures if not _recovers(branch, failure[0])]
+        if (failed := said.failure) is not None:
+            self.add_error(failed, branch, any_shown=any_shown)
+        turn_end = said.report(LiveTurnEnd)
+        interrupted = turn_end is not None and turn_end.interrupted
+        if interrupted or has_content:
+            self._interrupted = interrupted
 
-    def add_error(self, event: "Event", *, any_shown: bool) -> None:
-        """Takes the failure that an event or a fragment reports. ``any_shown``: as for ``add``."""
-        if event.error_code == ABORTED:
+    def add_error(self, failure: Failure, branch: str | None, *, any_shown: bool) -> None:
+        """Takes the failure that an event or a fragment of this branch reports. ``any_shown``: as for ``add``."""
+        if failure.code == ABORTED:
             self.aborted = True
             self._failures.clear()  # tools may fail because they are stopped
-        elif any_shown and (reason := told_reason(event)) is not None:
-            self._reason = reason
+        elif any_shown and failure.finish_reason is not None:
+            self._reason = failure.finish_reason
         else:
-            code = event.error_code or (event.finish_reason and event.finish_reason.value)
             self.aborted = False
-            self._failures.append((event.branch, AgentRunError(code, event.error_message)))
+            self._failures.append((branch, AgentRunError(failure.code, failure.message)))
 
     def finish_reason(self, *, any_pending: bool, any_shown: bool) -> FinishReason:
         """The finish reason of the response. ``any_pending``: whether a tool call waits for somebody outside the run.

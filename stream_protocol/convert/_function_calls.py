@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from stream_protocol.adk import (
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
+    Call,
     CallKind,
+    EventFacts,
     ProviderCall,
     credential_input,
-    external_kind,
     gated_call,
 )
 from stream_protocol.convert._options import Settings
@@ -64,22 +65,19 @@ class FunctionCalls:
                 speaker.calls_by_id[adk_id] = call
         self._mentioned.append(call)
         if call.provider is None or part.thought_signature:
-            _sign(call, speaker, part)
+            _sign(call, speaker, part.thought_signature)
         call.add_fragment(fragment)
         if call.state is CallState.UNNAMED:
             name = fragment.name or call.guess_name(fragment, self._settings.options["tool_schemas"])
             if name:
                 self._announce(speaker, call, name)
 
-    def add_complete(
-        self, event: "Event", speaker: Speaker, part: "Part", function_call: "FunctionCall", ids: Collection[str | None]
-    ) -> None:
+    def add_complete(self, said: EventFacts, speaker: Speaker, complete: Call, ids: Collection[str | None]) -> None:
         """Takes a complete call; a repeated one changes nothing. ``ids``: of all complete calls of this event."""
-        adk_id, name, args = function_call.id, function_call.name or "", function_call.args or {}
-        call = _completed(speaker, function_call, ids)
-        kind = external_kind(event, function_call)
+        event, adk_id, name, args, kind = said.event, complete.id, complete.name, complete.args, complete.kind
+        call = _completed(speaker, complete, ids)
         if kind is not None:
-            self._hold_outer_calls(event)
+            self._hold_outer_calls(said)
         if kind is CallKind.APPROVAL:
             if call is not None and call.name == REQUEST_CONFIRMATION:
                 call.end_silently()  # it was streamed, as ADK itself never does
@@ -97,7 +95,7 @@ class FunctionCalls:
         if adk_id:
             speaker.calls_by_id[adk_id] = call
         speaker.remove_call(call)
-        _sign(call, speaker, part)
+        _sign(call, speaker, complete.signature)
         if call.state is CallState.UNNAMED:
             self._announce(speaker, call, name)
         self._complete_input(call, args)
@@ -129,15 +127,15 @@ class FunctionCalls:
             self._complete_input(call, original.get("args", {}))
         self._registry.request_approval(approval_id, call)
 
-    def _hold_outer_calls(self, event: "Event") -> None:
+    def _hold_outer_calls(self, said: EventFacts) -> None:
         """Makes the calls wait in whose place a node acts that asks somebody now: they have not ended.
 
         Its branch names them: ``<tool>@<call id>``, in each other. A call that delegates to a task-mode agent is not
         held: its result may come turns later. An agent that has spoken has given its call an interim output already.
         """
-        for link in (event.branch or "").split("."):
+        for link in (said.speaker[1] or "").split("."):
             call_id = link.partition("@")[2]
-            call = self._registry.find(call_id) if call_id != event.isolation_scope else None
+            call = self._registry.find(call_id) if call_id != said.scope else None
             if call is not None and call.state is CallState.RUNNING:
                 call.await_credential()
 
@@ -186,7 +184,7 @@ def _continued(speaker: Speaker, fragment: "FunctionCall", mentioned: list[ToolC
     return newest if newest not in mentioned and newest.takes(fragment) else None
 
 
-def _completed(speaker: Speaker, complete: "FunctionCall", ids: Collection[str | None]) -> ToolCall | None:
+def _completed(speaker: Speaker, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
     """The call of which fragments came and this is the whole; ``None`` if there is none."""
     calls = speaker.streaming_calls + speaker.unfinished_calls
     streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
@@ -199,5 +197,5 @@ def _completed(speaker: Speaker, complete: "FunctionCall", ids: Collection[str |
     return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
 
-def _sign(call: ToolCall, speaker: Speaker, part: "Part") -> None:
-    call.sign(speaker.provider, signature_metadata(part.thought_signature) if part.thought_signature else None)
+def _sign(call: ToolCall, speaker: Speaker, signature: bytes | None) -> None:
+    call.sign(speaker.provider, signature_metadata(signature) if signature else None)

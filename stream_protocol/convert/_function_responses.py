@@ -6,18 +6,22 @@ from stream_protocol.adk import (
     ABORTED,
     REQUEST_CREDENTIAL,
     USER,
+    Artifacts,
+    CallKind,
+    EventFacts,
+    File,
+    Output,
     ProviderResult,
+    Result,
     SpeakerKey,
+    Text,
     WarnOnce,
+    acting_for,
+    asks_somebody,
     client_output,
-    external_kind,
     failure_text,
     is_confirmed,
-    is_placeholder,
-    is_user_event,
     raising_calls,
-    reports_error,
-    told_reason,
     unrepresentable_text,
 )
 from stream_protocol.convert._data_parts import write_actions, write_artifacts, write_confirmation, write_denial
@@ -29,7 +33,6 @@ from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, 
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import FunctionResponse
 
 TOOL_FAILED_TEXT = "The tool failed."
 """The error of a call whose tool raised. What it raised is for ``on_error`` alone, and never part of the message."""
@@ -57,48 +60,42 @@ class FunctionResponses:
         self.failed: set[str] = set()
         """The client's ids of the calls that ended without a result because their tools raised."""
 
-    def add_user_event(self, event: "Event") -> None:
+    def add_user_event(self, said: EventFacts) -> None:
         """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
-        if is_user_event(event):
+        if said.by_user:
             self._registry.begin_run()
-        for part in (event.content.parts if event.content is not None else None) or ():
-            response = part.function_response
-            if response is None:
-                continue
-            call = self._registry.approval(response.id)
+        for result in said.results:
+            call = self._registry.approval(result.id)
             if call is None:
-                self.add_response(event, response, None)
+                self.add_response(said, result, None)
             elif call.state is CallState.APPROVAL_REQUESTED:
-                approved = is_confirmed(response.response)
+                approved = is_confirmed(result.value)
                 if approved is not None:
                     call.answer_approval(approved=approved, write_response=self._settings.options["ai_sdk"] == 7)
 
-    def add_response(self, event: "Event", response: "FunctionResponse", speaker: SpeakerKey | None) -> None:
+    def add_response(self, said: EventFacts, result: Result, speaker: SpeakerKey | None) -> None:
         """Takes a function response: a result, or a placeholder for one. ``speaker``: ``None`` for the user."""
         call, waits = self._registry.answered_by(
-            event, speaker, response.id, response.name or "", is_placeholder=is_placeholder(event, response)
+            said.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
         )
-        if event.error_code == ABORTED:
+        if said.failure is not None and said.failure.code == ABORTED:
             # ADK closed the call with its run. The end of the response writes its error, as for every other call.
-            call = self._registry.approval(response.id) or call
+            call = self._registry.approval(result.id) or call
             if call is not None and call.is_open:
                 call.stop_waiting()
         elif call is not None:
-            self._add_to_call(event, call, response, waits=waits)
-        elif event.author != USER and not self._settings.hides(response.name or ""):
+            self._add_to_call(said, call, result, waits=waits)
+        elif not said.in_users_name and not self._settings.hides(result.name):
             # The client dies of an output whose call is in another message; history shows it where the call is. What
             # comes in the user's name may well be late: an answer, or the result of a task agent.
-            self._warn(
-                f"Skipped a response of `{response.name}` to the call {response.id}, which is not in this message."
-            )
+            self._warn(f"Skipped a response of `{result.name}` to the call {result.id}, which is not in this message.")
 
-    def _add_to_call(self, event: "Event", call: ToolCall, response: "FunctionResponse", *, waits: bool) -> None:
-        failed = failure_text(response.response) is not None
-        confirmation = event.actions.requested_tool_confirmations.get(response.id or "") if waits else None
-        if confirmation is not None:
+    def _add_to_call(self, said: EventFacts, call: ToolCall, result: Result, *, waits: bool) -> None:
+        failed = failure_text(result.value) is not None
+        if waits and result.waits_for is CallKind.APPROVAL:
             # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
             if not failed:
-                write_confirmation(self._sink, call.id, confirmation)
+                write_confirmation(self._sink, call.id, result)
             if call.is_open:
                 call.announce_approval(gated=failed)
         elif waits and not call.lacks_credential and (call.state is CallState.AWAITING_CREDENTIAL or not call.is_open):
@@ -107,49 +104,52 @@ class FunctionResponses:
         elif failed and call.gated and call.approved is False:
             self._deny(call)
         else:  # also of a tool whose credential ADK does not ask for: again, or after an approval
-            self._add_result(event, call, response, failed=failed)
+            self._add_result(said, call, result, failed=failed)
 
-    def _add_result(self, event: "Event", call: ToolCall, response: "FunctionResponse", *, failed: bool) -> None:
+    def _add_result(self, said: EventFacts, call: ToolCall, result: Result, *, failed: bool) -> None:
         if call.name == REQUEST_CREDENTIAL and not failed:
             self._add_output(call, {"provided": True})  # the response itself holds the credential
-        elif call.state is CallState.AWAITING_CLIENT and event.author != USER and not failed:
+        elif call.state is CallState.AWAITING_CLIENT and not said.in_users_name and not failed:
             # A long-running tool's first response; its last one comes from outside, in a later event.
-            self._add_interim(call, response.response)
-        elif call.long_running and event.author == USER:
-            self._add_output(call, client_output(response.response))
+            self._add_interim(call, result.value)
+        elif call.long_running and said.in_users_name:
+            self._add_output(call, client_output(result.value))
         else:
-            self._add_output(call, response.response, preliminary=bool(response.will_continue))
-            for media in () if call.hidden else response.parts or ():
-                write_media(self._sink, media, event, self._settings.options["artifact_url"])
+            self._add_output(call, result.value, preliminary=result.will_continue)
+            for file in () if call.hidden else result.files:
+                write_media(self._sink, file, self._settings.options["artifact_url"])
 
-    def add_provider_result(self, event: "Event | None", result: ProviderResult, speaker: SpeakerKey) -> None:
-        """Takes the result of a tool that the model's provider ran. ``event``: ``None`` for a fragment."""
+    def add_provider_result(self, said: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
+        """Takes the result of a tool that the model's provider ran. ``said``: ``None`` for a fragment."""
+        event = said.event if said is not None else None
         call, _ = self._registry.answered_by(event, speaker, result.id, result.name)
         if call is not None:
             self._add_output(call, result.output)
 
-    def add_progress(self, event: "Event") -> bool:
+    def add_progress(self, said: EventFacts) -> bool:
         """Shows an event of a running tool as a preliminary output of its call. Returns whether the event is one.
 
         The branch of such an event ends in ``<tool>@<call id>``.
         """
-        if event.branch is None or reports_error(event) or (event.content is not None and event.content.role != "user"):
+        author, branch, _ = said.speaker
+        if branch is None or said.failure is not None or said.role not in (None, USER):
             return False
-        parts = (event.content.parts if event.content is not None else None) or []
-        if any(part.function_call or part.function_response for part in parts):
+        if said.calls or said.results:
             return False  # an agent that runs in the tool's place uses tools of its own
-        head, _, call_id = event.branch.rpartition("@")
-        call = self._registry.find(call_id, event.author)
-        if call is None or not call.is_open or not call.name == event.author == head.rpartition(".")[2]:
+        head, _, call_id = branch.rpartition("@")
+        call = self._registry.find(call_id, author)
+        if call is None or not call.is_open or not call.name == author == head.rpartition(".")[2]:
             return False
-        write_artifacts(self._sink, event, self._settings)
-        write_actions(self._sink, event, self._settings)
-        if text := "".join(part.text or "" for part in parts):
+        if (artifacts := said.report(Artifacts)) is not None:
+            write_artifacts(self._sink, artifacts.saved, self._settings)
+        write_actions(self._sink, said, self._settings)
+        if text := "".join(part.text for part in said.parts if isinstance(part, Text)):
             self._add_output(call, text, preliminary=True)
-        elif event.output is not None:
-            self._add_output(call, event.output, preliminary=True)
-        for part in () if call.hidden else parts:
-            write_media(self._sink, part, event, self._settings.options["artifact_url"])
+        elif (output := said.report(Output)) is not None:
+            self._add_output(call, output.value, preliminary=True)
+        for part in () if call.hidden else said.parts:
+            if isinstance(part, File):
+                write_media(self._sink, part, self._settings.options["artifact_url"])
         return True
 
     def add_delegation(self, event: "Event") -> None:
@@ -158,12 +158,10 @@ class FunctionResponses:
         Its result comes when that agent is done, which can be in a later response: a task agent may need several
         messages, and any agent may ask something first.
         """
-        call = self._registry.find(event.isolation_scope, event.author)
-        if call is None and event.branch is not None and event.content is not None and event.content.role == "model":
-            call = self._registry.find(event.branch.rpartition("@")[2], event.author)
-        asks = any(external_kind(event, one) is not None for one in event.get_function_calls())
-        if call is not None and call.state is CallState.RUNNING and not asks:
-            self._add_interim(call, {"agent": event.author})
+        author, scope, agents_call = acting_for(event)
+        call = self._registry.find(scope, author) or self._registry.find(agents_call, author)
+        if call is not None and call.state is CallState.RUNNING and not asks_somebody(event):
+            self._add_interim(call, {"agent": author})
 
     def finalize_interim_outputs(self) -> None:
         """Makes interim outputs final, so that the client can answer what is pending in this step.
@@ -177,9 +175,10 @@ class FunctionResponses:
                 if call.state is CallState.INTERIM:
                     self._add_output(call, call.interim)
 
-    def add_failure(self, event: "Event", speaker: SpeakerKey) -> None:
+    def add_failure(self, said: EventFacts, speaker: SpeakerKey) -> None:
         """Notes the call whose tool raised, if that is what this event without content reports, and of which call."""
-        if event.error_code in (ABORTED, NODE_TIMEOUT) or not reports_error(event) or told_reason(event) is not None:
+        failure = said.failure
+        if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
             return
         if (call := self._registry.raising(speaker)) is not None:
             self._raised.add(call)

@@ -9,16 +9,13 @@ difference may be shown.
 """
 
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from stream_protocol.adk import SpeakerKey
+from stream_protocol.adk import Part, SpeakerKey
 from stream_protocol.convert._streamed_texts import PartKind, StreamedTexts, ToldText
 from stream_protocol.convert.calls import ToolCall
 from stream_protocol.wire import MakeDelta, ProviderMetadata, Sink, WriteDelta
-
-if TYPE_CHECKING:
-    from google.adk.events import Event
-    from google.genai.types import Part
 
 NO_SPEAKER: SpeakerKey = ("", None, "")
 """The key of events that do not say who speaks."""
@@ -31,7 +28,6 @@ class Speaker:
         "_part_id",
         "_signature",
         "_sink",
-        "artifact_events",
         "author",
         "branch",
         "calls_by_id",
@@ -44,6 +40,7 @@ class Speaker:
         "model",
         "path",
         "provider",
+        "saved_artifacts",
         "speech",
         "streamed",
         "streamed_others",
@@ -81,8 +78,8 @@ class Speaker:
         """How many parts of other kinds were streamed in that response, by kind."""
         self.deferred_parts: list[Part] = []
         """Fragments that wait for the complete event: a file that may have been saved by then, and all after it."""
-        self.artifact_events: list[Event] = []
-        """Events without content that name artifacts. The content from which these were saved is still to come."""
+        self.saved_artifacts: list[Mapping[str, int]] = []
+        """Artifacts that were saved by events without content: that from which they were saved is still to come."""
         self.calls_by_id: dict[str, ToolCall] = {}
         """The newest calls of this speaker, by the ids that fragments have for them."""
         self.streaming_calls: list[ToolCall] = []

@@ -5,7 +5,16 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from stream_protocol.adk import NO_IDS, CallIds, is_confirmed, is_user_event, is_user_message
+from stream_protocol.adk import (
+    NO_IDS,
+    CallIds,
+    Result,
+    is_confirmed,
+    is_user_event,
+    is_user_message,
+    read,
+    with_parts_at,
+)
 from stream_protocol.convert import chunk_conversion
 from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
@@ -17,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from google.adk.events import Event
-    from google.genai import types
 
     from stream_protocol.convert import Settings
     from stream_protocol.wire import AnyChunk, UIMessage
@@ -73,18 +81,18 @@ class PageMessages:
         use an id again: the result is the newest call's then.
         """
         for event in self._new if len(self._exchanges) > 1 else ():
-            late: dict[_PageExchange, list[types.Part]] = {}
-            for part in (event.content.parts if event.content is not None else None) or ():
-                if part.function_response is not None:
-                    late.setdefault(self._holder(part.function_response), []).append(part)
+            late: dict[_PageExchange, list[int]] = {}
+            for place, part in enumerate(read(event).parts):
+                if isinstance(part, Result):
+                    late.setdefault(self._holder(part), []).append(place)
             late.pop(self._exchanges[-1], None)
-            for holder, parts in late.items():
-                holder.add_late_results(event, parts)
+            for holder, places in late.items():
+                holder.add_late_results(with_parts_at(event, places))
         self._new.clear()
 
-    def _holder(self, response: types.FunctionResponse) -> _PageExchange:
+    def _holder(self, result: Result) -> _PageExchange:
         """The newest exchange with the call that is answered; the newest of all if none has it."""
-        return next((one for one in reversed(self._exchanges) if one.has_call_for(response)), self._exchanges[-1])
+        return next((one for one in reversed(self._exchanges) if one.has_call_for(result)), self._exchanges[-1])
 
 
 class _PageExchange:
@@ -117,15 +125,13 @@ class _PageExchange:
         """Folds a response."""
         self._fold(events, chunks)
         self._events += [event for event in events if not is_repeated_fragment(event)]
-        self._calls.update((call.id, call.name) for event in events for call in event.get_function_calls())
+        self._calls.update((call.id, call.name) for event in events for call in read(event).calls)
 
-    def has_call_for(self, response: types.FunctionResponse) -> bool:
-        return (response.id, response.name) in self._calls
+    def has_call_for(self, result: Result) -> bool:
+        return (result.id, result.name) in self._calls
 
-    def add_late_results(self, event: Event, parts: list[types.Part]) -> None:
-        """Folds the results in these parts of an event that came while a later message was being written."""
-        assert event.content is not None
-        late = event.model_copy(update={"content": event.content.model_copy(update={"parts": parts})})
+    def add_late_results(self, late: Event) -> None:
+        """Folds the results of an event that came while a later message was being written."""
         of_calls = ("tool-output", "data-adk-denial")
         chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith(of_calls)]
         self._fold([late], chunks)
@@ -195,9 +201,9 @@ def _apply_approvals(message: UIMessage | None, events: Iterable[Event]) -> UIMe
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
     for event in takewhile(is_user_event, events):
         reasons = EventMetadata.of(event).reasons
-        for response in event.get_function_responses():
-            if (approved := is_confirmed(response.response)) is not None:
-                _approve(parts, response.id, reasons, approved=approved)
+        for result in read(event).results:
+            if (approved := is_confirmed(result.value)) is not None:
+                _approve(parts, result.id, reasons, approved=approved)
     return message
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import ABORTED, is_user_event, reports_error
+from stream_protocol.adk import ABORTED, is_user_event, read, reports_error
 from stream_protocol.convert import PartKind, StreamedTexts, compare, is_aggregate
 from stream_protocol.session.transcript import update_metadata
 
@@ -69,13 +69,14 @@ class _Stream:
         self.ended = True
         streamed, said = self.parts, _parts(event)
         texts = [(PartKind(bool(part.thought)), part.text) for part in streamed if part.text]
-        unrepeated = compare(said, StreamedTexts(texts)).unrepeated
+        facts = read(event)
+        unrepeated = compare(facts.parts, StreamedTexts(texts)).unrepeated
         self._repeated = {bool(kind) for kind in PartKind if kind not in unrepeated}
         if not unrepeated and all(part in said for part in streamed if not part.text):
             return False
         is_failure = not said and reports_error(event)
         return is_failure or not is_aggregate(
-            event, model=self._model, finish_reason=self._finish_reason, call_ids=self._call_ids
+            facts, model=self._model, finish_reason=self._finish_reason, call_ids=self._call_ids
         )
 
 

@@ -8,7 +8,8 @@ import pytest
 from google.adk.events import Event
 from google.genai.types import Blob, FileData, Part
 
-from stream_protocol.adk import as_said, relay_marks
+from stream_protocol.adk import relay_marks
+from stream_protocol.adk._relayed_events import as_said
 from tests.batch import batch
 from tests.convert.building import REJECTED, WAIT_FOR_APPROVAL, call, decision, event, response, text, thought, user
 from tests.convert.running import Fields, kinds, message_of, only, outputs, run, texts

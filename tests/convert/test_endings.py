@@ -1,6 +1,8 @@
 import pytest
+from google.adk.events import Event
 from google.genai.types import FinishReason, GenerateContentResponseUsageMetadata
 
+from stream_protocol import adk
 from stream_protocol.adk import FINISH_REASONS
 from stream_protocol.convert import AgentRunError
 from stream_protocol.convert._endings import Usage
@@ -31,6 +33,14 @@ def test_a_failure_says_its_code_and_message(code: str | None, message: str | No
     assert (error.code, error.message) == (code, message)
 
 
+def told_by(**counts: int) -> adk.TokenUsage:
+    """The usage that an event with these counts tells."""
+    event = Event(author="a", usage_metadata=GenerateContentResponseUsageMetadata.model_validate(counts))
+    usage = adk.read(event).report(adk.TokenUsage)
+    assert usage is not None
+    return usage
+
+
 def test_usage_that_nobody_told_is_none() -> None:
     assert Usage().as_metadata() is None
 
@@ -38,7 +48,7 @@ def test_usage_that_nobody_told_is_none() -> None:
 def test_usage_has_the_ai_sdks_names() -> None:
     usage = Usage()
     usage.add(
-        GenerateContentResponseUsageMetadata(
+        told_by(
             prompt_token_count=10,
             tool_use_prompt_token_count=2,
             cached_content_token_count=4,
@@ -58,8 +68,8 @@ def test_usage_has_the_ai_sdks_names() -> None:
 
 def test_a_total_that_was_not_told_is_the_sum() -> None:
     usage = Usage()
-    usage.add(GenerateContentResponseUsageMetadata(prompt_token_count=1, candidates_token_count=2))
-    usage.add(GenerateContentResponseUsageMetadata())
+    usage.add(told_by(prompt_token_count=1, candidates_token_count=2))
+    usage.add(told_by())
     told = usage.as_metadata()
     assert told is not None
     assert told["totalTokens"] == 3

@@ -9,7 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from stream_protocol.adk import Call, CallKind, KnownCalls, ProviderCall, ProviderResult, Result, gated_call, read
+from stream_protocol.adk import (
+    Call,
+    CallKind,
+    KnownCalls,
+    ProviderCall,
+    ProviderPart,
+    ProviderResult,
+    Result,
+    gated_call,
+    read,
+)
 from stream_protocol.session.transcript._metadata import shown_event
 
 if TYPE_CHECKING:
@@ -93,10 +103,10 @@ class CallReader:
                     self._add_result(said, speaker, part)
                 case Call() if speaker is not None:
                     self._add_call(said, speaker, part, shown=not is_hidden)
-                case ProviderCall() if speaker is not None and not is_hidden:
-                    self._known.new(part.id, speaker, part.name)
-                case ProviderResult() if speaker is not None and not is_hidden:
-                    self._known.resolve_response(said.event, speaker, part.id, part.name)
+                case ProviderPart(value=ProviderCall() as run) if speaker is not None and not is_hidden:
+                    self._known.new(run.id, speaker, run.name)
+                case ProviderPart(value=ProviderResult() as run) if speaker is not None and not is_hidden:
+                    self._known.resolve_response(said.event, speaker, run.id, run.name)
 
     def _add_call(self, said: EventFacts, speaker: SpeakerKey, call: Call, *, shown: bool) -> None:
         if call.kind is CallKind.APPROVAL:

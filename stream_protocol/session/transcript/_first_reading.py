@@ -15,7 +15,7 @@ from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
-from stream_protocol.adk import CallKind, Waiting
+from stream_protocol.adk import CallKind, Rewind, Waiting
 from stream_protocol.session.transcript._metadata import hidden_events, moved_before
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class FirstReading:
             invocation.last = number
             if invocation.by_agent is None and said.shows_something:
                 invocation.by_agent = not said.by_user
-        if (rewind := said.rewind) is not None:
+        if (rewind := said.report(Rewind)) is not None:
             self._rewinds.append((number, rewind.invocation_id))
 
     def _note_question(self, said: EventFacts) -> None:
