@@ -69,8 +69,6 @@ CREATORS: Final = frozenset(
 NOT_YET: Final = frozenset(
     {
         "convert/_conversion.py",
-        "convert/_function_calls.py",
-        "convert/calls/_tool_call.py",
         "serving/runs/_run.py",
     }
 )

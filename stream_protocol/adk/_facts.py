@@ -4,7 +4,7 @@ An event has a header (who, in which run), its parts in their order, and what it
 closed: a reader that matches on all their types has looked at everything.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from stream_protocol.adk._adk_requests import CallKind
@@ -13,6 +13,7 @@ from stream_protocol.adk._provider_tools import ProviderCall, ProviderResult
 
 if TYPE_CHECKING:
     from google.adk.events import Event
+    from google.genai.types import PartialArg
 
 
 class Text(NamedTuple):
@@ -68,6 +69,19 @@ class Call(NamedTuple):
     signature: bytes | None = None
 
 
+class CallPiece(NamedTuple):
+    """A streamed piece of a call."""
+
+    id: str | None
+    name: str | None
+    args: dict[str, Any] | None
+    """All arguments so far, from adapters that do not stream them by paths."""
+    partial_args: "Sequence[PartialArg]"
+    """New pieces of arguments, each with its path."""
+    will_continue: bool
+    signature: bytes | None
+
+
 class Result(NamedTuple):
     """A response to a call."""
 
@@ -100,7 +114,7 @@ class OtherPart(NamedTuple):
     signature: bytes | None = None
 
 
-Part: TypeAlias = Text | File | Call | Result | ProviderPart | OtherPart
+Part: TypeAlias = Text | File | Call | CallPiece | Result | ProviderPart | OtherPart
 
 
 class Failure(NamedTuple):

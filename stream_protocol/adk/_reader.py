@@ -86,8 +86,13 @@ def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
     if text:
         return facts.Text(text, bool(fields["thought"]), signature)
     if (call := fields["function_call"]) is not None:
-        kind = external_kind(event, call) if event is not None else None
-        return facts.Call(call.id, call.name or "", call.args or {}, kind, signature)
+        if event is None:
+            piece = call.__dict__
+            pieces = piece["partial_args"] or ()
+            return facts.CallPiece(
+                piece["id"], piece["name"], piece["args"], pieces, bool(piece["will_continue"]), signature
+            )
+        return facts.Call(call.id, call.name or "", call.args or {}, external_kind(event, call), signature)
     if fields["inline_data"] is not None or fields["file_data"] is not None:
         return _read_file(part, event, signature)
     if text is not None:

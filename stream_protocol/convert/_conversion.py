@@ -19,6 +19,7 @@ from stream_protocol.adk import (
     Artifacts,
     Call,
     CallIds,
+    CallPiece,
     EventFacts,
     File,
     LiveTurnEnd,
@@ -326,10 +327,10 @@ class Conversion(Generic[T]):
         """Takes a fragment without text."""
         if is_live_sound(part):
             return
-        if (function_call := part.function_call) is not None:
-            self._calls.add_fragment(event, speaker, part, function_call)
-            return
         fragment = read_part(part)
+        if isinstance(fragment, CallPiece):
+            self._calls.add_fragment(event, speaker, fragment)
+            return
         if self._settings.options["artifact_url"] is not None and isinstance(fragment, File):
             # Only the complete event says whether the file was saved, and what replaces it.
             speaker.deferred_parts.append(fragment)

@@ -6,13 +6,14 @@ continue the newest call that is still open; a model's own ids never change, so 
 """
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_protocol.adk import (
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
     Call,
     CallKind,
+    CallPiece,
     EventFacts,
     ProviderCall,
     credential_input,
@@ -23,10 +24,6 @@ from stream_protocol.convert._speakers import Speaker, signature_metadata
 from stream_protocol.convert._steps import Steps
 from stream_protocol.convert.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import is_too_large, json_value
-
-if TYPE_CHECKING:
-    from google.adk.events import Event
-    from google.genai.types import FunctionCall, Part
 
 TOO_LARGE_INPUT = "The arguments are too large to be shown."
 """In place of arguments that would hold up all other chats of the server (see ``is_too_large``). The tool has them."""
@@ -42,12 +39,12 @@ class FunctionCalls:
         self._settings = settings
         self._registry = registry
         self._steps = steps
-        self._event: Event | None = None
+        self._event: object = None
         """The newest event with fragments of calls."""
         self._mentioned: list[ToolCall] = []
         """The calls that had a fragment in this event so far."""
 
-    def add_fragment(self, event: "Event", speaker: Speaker, part: "Part", fragment: "FunctionCall") -> None:
+    def add_fragment(self, event: object, speaker: Speaker, fragment: CallPiece) -> None:
         """Takes a streamed piece of a call."""
         if event is not self._event:
             self._event, self._mentioned = event, []
@@ -64,8 +61,8 @@ class FunctionCalls:
                 self._registry.alias(adk_id, call)
                 speaker.calls_by_id[adk_id] = call
         self._mentioned.append(call)
-        if call.provider is None or part.thought_signature:
-            _sign(call, speaker, part.thought_signature)
+        if call.provider is None or fragment.signature:
+            _sign(call, speaker, fragment.signature)
         call.add_fragment(fragment)
         if call.state is CallState.UNNAMED:
             name = fragment.name or call.guess_name(fragment, self._settings.options["tool_schemas"])
@@ -174,7 +171,7 @@ class FunctionCalls:
         return visible
 
 
-def _continued(speaker: Speaker, fragment: "FunctionCall", mentioned: list[ToolCall]) -> ToolCall | None:
+def _continued(speaker: Speaker, fragment: CallPiece, mentioned: list[ToolCall]) -> ToolCall | None:
     """The call that a fragment with an unknown id continues; ``None`` if it begins a call."""
     if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
         return None

@@ -10,15 +10,12 @@ A hidden call has the same states and sends nothing.
 
 from collections.abc import Collection, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from stream_protocol.adk import REQUEST_CREDENTIAL
+from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece
 from stream_protocol.convert.calls._nameless_calls import fitting_tools
 from stream_protocol.convert.calls._streamed_arguments import GrowingText, PathText, RawText, integral
 from stream_protocol.wire import ProviderMetadata, Sink, StreamProtocolError, WriteDelta, is_too_large, json_value
-
-if TYPE_CHECKING:
-    from google.genai.types import FunctionCall
 
 
 class CallState(IntEnum):
@@ -197,7 +194,7 @@ class ToolCall:
         """Whether nothing more is expected of it in this response."""
         return self.state >= INTERIM
 
-    def takes(self, fragment: "FunctionCall") -> bool:
+    def takes(self, fragment: CallPiece) -> bool:
         """Whether a named fragment with an unknown id can be more of this call, not another call of the same tool.
 
         A call that is not streamed comes in one piece, which promises no more: two of one tool may well be equal.
@@ -220,9 +217,9 @@ class ToolCall:
         elif self.provider is None:
             self.provider = provider
 
-    def add_fragment(self, fragment: "FunctionCall") -> None:
+    def add_fragment(self, fragment: CallPiece) -> None:
         """Takes a streamed piece of the input and writes its text, or keeps that until the call has a name."""
-        self.more_to_come = bool(fragment.will_continue)
+        self.more_to_come = fragment.will_continue
         text = self._text_of(fragment)
         if not text:
             return
@@ -232,7 +229,7 @@ class ToolCall:
         elif self.state is UNNAMED:
             self._unsent.append(text)
 
-    def _text_of(self, fragment: "FunctionCall") -> str:
+    def _text_of(self, fragment: CallPiece) -> str:
         """The argument text that this fragment adds."""
         if REQUEST_CREDENTIAL in {fragment.name, self.name}:
             return ""  # ADK never streams these; from an adapter that does, a browser must not see more than from ADK
@@ -250,9 +247,9 @@ class ToolCall:
             return ""
         return self._text.write(json_value(args, lossy=True), streaming=self.more_to_come)
 
-    def guess_name(self, fragment: "FunctionCall", schemas: Mapping[str, Any]) -> str | None:
+    def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
         """The one tool whose parameters have all paths that came so far; ``None`` if several have, or none."""
-        new_paths = {argument.json_path or "" for argument in fragment.partial_args or ()} - self._paths
+        new_paths = {argument.json_path or "" for argument in fragment.partial_args} - self._paths
         if not new_paths:
             return None
         self._paths |= new_paths
