@@ -1,9 +1,13 @@
 """What ADK's events mean: the one package that looks inside an event. It reads ADK's objects and imports none of ADK.
 
-an ADK event, its JSON, an event of an agent behind A2A, live speech
-    -> what it says
-a call, a request, a response or an answer
-    -> ``KnownCalls``: the call that is meant, and the id under which the client knows it
+    an event, or its JSON; live speech; an answer of an agent behind A2A
+        |  read
+    facts: who, in which run; the parts in their order; what is reported beside them
+        |                         |
+    the stream: chunks        the transcript: turns, planning, input for ADK
+
+``KnownCalls`` tells which call is meant by a call, a request, a response or an answer, and under which id the client
+knows it.
 """
 
 from stream_protocol.adk._adk_requests import (
