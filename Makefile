@@ -168,7 +168,7 @@ static: $(PYTHON_READY)
 # Counting takes half as long again, so it is no part of `make test`. The whole is held to its bound by pytest itself.
 coverage: $(PYTHON_READY)  ## the tests of single modules, and which lines and branches they reach
 	$(BIN)/python -m pytest -m "not no_cover and not node and not samples and not release and not site" -n 3 $(BY_FILE) --cov
-	$(BIN)/coverage report --include='stream_protocol/wire/*,stream_protocol/convert/*,stream_protocol/adk/*' --fail-under=100 --skip-covered
+	$(BIN)/coverage report --include='stream_protocol/wire/*,stream_protocol/stream/*,stream_protocol/adk/*' --fail-under=100 --skip-covered
 
 bench: $(PYTHON_READY)  ## speed, memory and load, as ratios taken in one run
 	$(BIN)/python -m bench $(ARGS)

@@ -11,12 +11,12 @@ from google.adk.events.event import Event
 from starlette.types import Message
 
 from bench.conversation import long_answer
-from stream_protocol.convert import Settings, sse_conversion
 from stream_protocol.serving import UIMessageStreamResponse
 from stream_protocol.serving._recorder_protocol import NoRecorder
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import Run, RunLimits
 from stream_protocol.serving.runs._run import StartedResponse
+from stream_protocol.stream import Settings, sse_conversion
 
 ROUNDS = 12
 TURNS_OF_THE_LOOP = 4

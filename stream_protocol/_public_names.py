@@ -1,6 +1,6 @@
 """The public names of the package: ``stream_protocol/__init__.py`` loads this module when one is first asked for."""
 
-from stream_protocol.convert import (
+from stream_protocol.stream import (
     AgentRunError,
     ConverterOptions,
     StreamProtocolConverter,

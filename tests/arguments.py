@@ -25,7 +25,7 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.workflow import BaseNode
 
 import stream_protocol
-from stream_protocol.convert import ConverterOptions
+from stream_protocol.stream import ConverterOptions
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 

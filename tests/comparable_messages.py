@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from stream_protocol.convert import CALL_NOT_FINISHED_TEXT
 from stream_protocol.session._run_input import UNANSWERED
+from stream_protocol.stream import CALL_NOT_FINISHED_TEXT
 from stream_protocol.wire import UIMessage, is_tool_part
 
 _Part = dict[str, Any]

@@ -19,11 +19,11 @@ from google.adk.agents.run_config import RunConfig
 from starlette.responses import Response
 
 from stream_protocol import ChatRequestError, StreamProtocolConverter, StreamProtocolError, parse_chat_request
-from stream_protocol.convert import Settings, chunk_conversion
 from stream_protocol.inspector import Inspector
 from stream_protocol.recording import Recording
 from stream_protocol.replay_server import Chats, RecordingLibrary
 from stream_protocol.serving import ChatService, RunOverrides
+from stream_protocol.stream import Settings, chunk_conversion
 from stream_protocol.testing import ScriptedLlm
 from tests.arguments import POOL, Function, Plain, is_wrong, parameters, public_functions
 

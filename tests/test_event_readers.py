@@ -68,7 +68,7 @@ CREATORS: Final = frozenset(
 
 NOT_YET: Final = frozenset(
     {
-        "convert/_conversion.py",
+        "stream/_conversion.py",
         "serving/runs/_run.py",
     }
 )

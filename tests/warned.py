@@ -22,9 +22,7 @@ class _Texts(logging.Handler):
 def warned() -> Iterator[list[str]]:
     """The warnings of the readers of events, as they come."""
     handler = _Texts()
-    readers = [
-        logging.getLogger(f"stream_protocol.{package}") for package in ("adk", "convert", "session", "recording")
-    ]
+    readers = [logging.getLogger(f"stream_protocol.{package}") for package in ("adk", "stream", "session", "recording")]
     for reader in readers:
         reader.addHandler(handler)
     try:

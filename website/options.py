@@ -9,7 +9,6 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final
 
 from stream_protocol import ConverterOptions
-from stream_protocol.convert._options import DEFAULTS
 from stream_protocol.recording import ChatRecorder
 from stream_protocol.serving import (
     ChatEndpoints,
@@ -25,6 +24,7 @@ from stream_protocol.serving import (
     chat_routes,
     create_app,
 )
+from stream_protocol.stream._options import DEFAULTS
 from website.paths import DOCS, ROOT
 
 PAGE: Final = ROOT / DOCS / "options.md"

@@ -18,7 +18,6 @@ from starlette.types import ASGIApp
 from stream_protocol.cli._program import refuse, warn
 from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.cli._targets import load_or_refuse
-from stream_protocol.convert import ConverterOptions
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.recording.write import ChatRecorder
 from stream_protocol.serving import (
@@ -56,6 +55,7 @@ from stream_protocol.serving.http import (
 from stream_protocol.serving.run_logs import RunLog, RunLogError, load_run_log
 from stream_protocol.serving.telemetry import export_as_environment_says, export_for_prometheus, flush_exports
 from stream_protocol.session import HistoryCut
+from stream_protocol.stream import ConverterOptions
 from stream_protocol.wire import AiSdkVersion, StreamProtocolError
 
 if TYPE_CHECKING:

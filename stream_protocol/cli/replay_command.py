@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from stream_protocol.convert import ConverterOptions
     from stream_protocol.recording import TurnStream
+    from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import UIMessage
 
 OutputFormat = Literal["sse", "chunks", "messages"]

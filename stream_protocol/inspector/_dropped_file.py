@@ -15,7 +15,6 @@ from typing import Any, Final, cast
 import orjson
 
 from stream_protocol.check import check_file
-from stream_protocol.convert import Settings
 from stream_protocol.inspector._chat_view import finding_json
 from stream_protocol.inspector._entries import Entry, as_recording, chunk_entry, event_entry, json_array
 from stream_protocol.inspector._pytest_text import named_test
@@ -49,6 +48,7 @@ from stream_protocol.recording.write import (
     value_line,
 )
 from stream_protocol.session import fold_response
+from stream_protocol.stream import Settings
 from stream_protocol.wire import AnyChunk, UIMessage, json_value, parse_json, to_well_formed
 from stream_protocol.wire.client import sse_events
 

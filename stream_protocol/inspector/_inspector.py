@@ -29,7 +29,7 @@ from stream_protocol.wire import check_count
 if TYPE_CHECKING:
     from google.adk.events import Event
 
-    from stream_protocol.convert import ConverterOptions, Ending
+    from stream_protocol.stream import ConverterOptions, Ending
     from stream_protocol.wire import ChatRequest
 
 MAX_BYTES: Final = 16 * 2**20

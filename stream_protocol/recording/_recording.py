@@ -23,11 +23,11 @@ from stream_protocol.adk import (
     read_event,
     readable_event,
 )
-from stream_protocol.convert import ConverterOptions, Ending, Settings, chunk_conversion
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
 from stream_protocol.session import FirstReading, Omissions
+from stream_protocol.stream import ConverterOptions, Ending, Settings, chunk_conversion
 from stream_protocol.wire import AnyChunk, check_path, check_text
 
 

@@ -4,7 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, Unpack, get_args
 
-from stream_protocol.convert import (
+from stream_protocol.recording._pace import TurnClock, check_turns
+from stream_protocol.recording._recording import Recording
+from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, TurnStream
+from stream_protocol.recording.read import EndRecord, RecordingError, TurnRecord
+from stream_protocol.session import PageMessages, as_requested
+from stream_protocol.stream import (
     Conversion,
     ConverterOptions,
     Ending,
@@ -13,11 +18,6 @@ from stream_protocol.convert import (
     hide_tools,
     sse_conversion,
 )
-from stream_protocol.recording._pace import TurnClock, check_turns
-from stream_protocol.recording._recording import Recording
-from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, TurnStream
-from stream_protocol.recording.read import EndRecord, RecordingError, TurnRecord
-from stream_protocol.session import PageMessages, as_requested
 from stream_protocol.wire import SSE_DONE, UIMessage, check_choice, check_count, check_instance, check_text, check_texts
 
 T = TypeVar("T")

@@ -10,7 +10,6 @@ from typing import Final
 from google.adk.events import Event
 
 from stream_protocol.adk import NO_IDS, CallIds, EventFacts, read
-from stream_protocol.convert import ConverterOptions
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
 from stream_protocol.session import (
     CallReader,
@@ -21,6 +20,7 @@ from stream_protocol.session import (
     is_repeated_fragment,
     shown_facts,
 )
+from stream_protocol.stream import ConverterOptions
 
 
 @dataclass(frozen=True, slots=True)

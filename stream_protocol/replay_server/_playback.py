@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from stream_protocol.convert import RUN_STOPPED_TEXT, Settings, chunk_conversion, hide_tools
 from stream_protocol.recording import RecordedTurn, end_as_recorded
+from stream_protocol.stream import RUN_STOPPED_TEXT, Settings, chunk_conversion, hide_tools
 from stream_protocol.wire import SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, encode_sse
 from stream_protocol.wire.client import close_stream
 

@@ -9,11 +9,11 @@ from typing import Final
 
 import anyio.to_thread
 
-from stream_protocol.convert import Settings
 from stream_protocol.replay_server._playback import HELD, Playback, TimedChunk, timed_chunks
 from stream_protocol.replay_server._recording_library import LibraryEntry, RecordingLibrary
 from stream_protocol.replay_server._turn_matching import LibraryTurn, find_turn
 from stream_protocol.session import fold_response
+from stream_protocol.stream import Settings
 from stream_protocol.wire import (
     AI_SDK_VERSIONS,
     AiSdkVersion,

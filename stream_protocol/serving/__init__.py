@@ -5,7 +5,6 @@ Who writes a run log imports from ``stream_protocol.serving.run_logs``.
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.convert import RunLimitError
 from stream_protocol.serving._agent_helpers import ClientTool, DataPart, client_tool, data_part, emit_data
 from stream_protocol.serving._audit import AuditFile, AuditRecord, OnAudit
 from stream_protocol.serving._limits import ServiceLimits
@@ -40,6 +39,7 @@ from stream_protocol.serving.http import (
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.telemetry import ChatIdFilter
 from stream_protocol.session import FilePolicy
+from stream_protocol.stream import RunLimitError
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs.postgres import PostgresRunLog

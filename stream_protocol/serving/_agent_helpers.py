@@ -12,7 +12,7 @@ from google.genai import types
 from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from stream_protocol.convert import CONTROL_TOOLS, DATA_WIDGET_PROVIDER
+from stream_protocol.stream import CONTROL_TOOLS, DATA_WIDGET_PROVIDER
 from stream_protocol.wire import (
     InvalidArgumentError,
     argument_error,

@@ -12,7 +12,7 @@ from stream_protocol.wire import check_interface
 if TYPE_CHECKING:
     from google.adk.events import Event
 
-    from stream_protocol.convert import ConverterOptions, Ending
+    from stream_protocol.stream import ConverterOptions, Ending
     from stream_protocol.wire import ChatRequest
 
 logger = logging.getLogger(__name__)

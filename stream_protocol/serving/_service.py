@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, Unpack
 
-from stream_protocol.convert import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.serving._audit import Attempt, AuditTrail, OnAudit
 from stream_protocol.serving._byte_budget import ByteShare
 from stream_protocol.serving._held_size import held_size
@@ -106,6 +105,7 @@ from stream_protocol.session import (
     plan,
     transcript_to_messages,
 )
+from stream_protocol.stream import ConverterOptions, Settings, hide_tools, iter_sse
 from stream_protocol.wire import (
     ChatRequestError,
     StreamProtocolError,

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stream_protocol.adk import WarnOnce, find_task_agents, read_events
-from stream_protocol.convert import ConverterOptions, Settings, hide_tools
 from stream_protocol.session._page_messages import PageMessages
 from stream_protocol.session.transcript import Transcript
+from stream_protocol.stream import ConverterOptions, Settings, hide_tools
 from stream_protocol.wire import argument_error, check_flag
 
 if TYPE_CHECKING:

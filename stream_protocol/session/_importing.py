@@ -20,11 +20,11 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.adk import CODE_EXECUTION
-from stream_protocol.convert import CALL_NOT_FINISHED_TEXT, CONTROL_TOOLS
 from stream_protocol.session._files import FROM_BASE64URL, read_file
 from stream_protocol.session._submitted_answers import REJECTED
 from stream_protocol.session._user_message import adk_part, texts_and_files
 from stream_protocol.session.transcript import EVENT_INTERVAL, EventMetadata
+from stream_protocol.stream import CALL_NOT_FINISHED_TEXT, CONTROL_TOOLS
 from stream_protocol.wire import (
     ChatRequestError,
     FilePart,

@@ -12,7 +12,6 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.adk import ABORTED, USER, relay_marks, reports_error, told_reason
-from stream_protocol.convert import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, TOOL_FAILED_TEXT, Ending
 from stream_protocol.session._run_output import RunOutput, event_like
 from stream_protocol.session.transcript import (
     EVENT_INTERVAL,
@@ -24,6 +23,7 @@ from stream_protocol.session.transcript import (
     Transcript,
     update_metadata,
 )
+from stream_protocol.stream import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, TOOL_FAILED_TEXT, Ending
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
 """``error_code`` of the events after an error. After an abort or a timeout they have ADK's own code, ``ABORTED``, which

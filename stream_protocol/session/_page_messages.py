@@ -15,10 +15,10 @@ from stream_protocol.adk import (
     read,
     with_parts_at,
 )
-from stream_protocol.convert import chunk_conversion
 from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
 from stream_protocol.session.transcript import EventMetadata, is_repeated_fragment
+from stream_protocol.stream import chunk_conversion
 from stream_protocol.wire import ClientStreamError, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from google.adk.events import Event
 
-    from stream_protocol.convert import Settings
+    from stream_protocol.stream import Settings
     from stream_protocol.wire import AnyChunk, UIMessage
 
 _WITHOUT_QUESTION: Final = ("input-available", "output-available", "output-error")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_protocol.adk import Waiting, read
-from stream_protocol.convert import Settings, chunk_conversion
+from stream_protocol.stream import Settings, chunk_conversion
 
 if TYPE_CHECKING:
     from stream_protocol.adk import EventFacts

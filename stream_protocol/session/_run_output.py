@@ -7,8 +7,8 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.adk import ABORTED, is_user_event, read, reports_error
-from stream_protocol.convert import PartKind, StreamedTexts, compare, is_aggregate
 from stream_protocol.session.transcript import update_metadata
+from stream_protocol.stream import PartKind, StreamedTexts, compare, is_aggregate
 
 GATHERED: Final = 64
 """Fragments of a text that are joined at once: each is an object of its own until then."""

@@ -16,9 +16,9 @@ from urllib.parse import quote
 from google.genai import types
 
 from stream_protocol.adk import is_user_message
-from stream_protocol.convert import UNKNOWN_MEDIA_TYPE
 from stream_protocol.session._files import FilePlace, InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session.transcript import EventMetadata, SentFile
+from stream_protocol.stream import UNKNOWN_MEDIA_TYPE
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from google.adk.events import Event
 
-    from stream_protocol.convert import ArtifactUrl
+    from stream_protocol.stream import ArtifactUrl
     from stream_protocol.wire import FilePart, TextPart, UIMessage
 
 

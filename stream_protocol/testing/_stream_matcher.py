@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final, Unpack
 from urllib.parse import quote
 
-from stream_protocol.convert import ConverterOptions
 from stream_protocol.recording import Recording, replay_steps
 from stream_protocol.recording.read import EXPECTED
+from stream_protocol.stream import ConverterOptions
 from stream_protocol.testing._normalising import Json, Normaliser, without_model_details
 from stream_protocol.testing._stream_difference import describe_difference
 from stream_protocol.wire import (

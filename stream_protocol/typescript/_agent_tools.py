@@ -21,10 +21,10 @@ from google.adk.tools.openapi_tool import RestApiTool
 from google.adk.workflow import BaseNode
 from google.genai import types
 
-from stream_protocol.convert import CONTROL_TOOLS
 from stream_protocol.serving import ClientTool, Target, delegation_tools
 from stream_protocol.serving.adk_runner import agent_tree
 from stream_protocol.serving.errors import error_text
+from stream_protocol.stream import CONTROL_TOOLS
 from stream_protocol.typescript._wire_forms import ANYTHING, WireForm, agent_output, returned
 from stream_protocol.wire import is_instance
 

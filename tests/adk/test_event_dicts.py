@@ -19,7 +19,7 @@ from stream_protocol import (
 from stream_protocol.adk import EventOrDict, NotAnEventError
 from tests.batch import batch
 from tests.conformance.fixtures import Turn, fixture_names, load_fixture
-from tests.convert.building import call, decision, event, fragment, response, text, waiting
+from tests.stream.building import call, decision, event, fragment, response, text, waiting
 
 
 def camel(event: Event) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from stream_protocol import (
     stream_chunks,
     stream_sse,
 )
-from tests.convert.building import (
+from tests.stream.building import (
     WAIT_FOR_APPROVAL,
     call,
     code,
@@ -30,7 +30,7 @@ from tests.convert.building import (
     text,
     user,
 )
-from tests.convert.running import inputs, only, outputs, run
+from tests.stream.running import inputs, only, outputs, run
 
 A, B = {"author": "a", "branch": "a"}, {"author": "b", "branch": "b"}
 

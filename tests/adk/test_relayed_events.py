@@ -11,8 +11,8 @@ from google.genai.types import Blob, FileData, Part
 from stream_protocol.adk import relay_marks
 from stream_protocol.adk._relayed_events import as_said
 from tests.batch import batch
-from tests.convert.building import REJECTED, WAIT_FOR_APPROVAL, call, decision, event, response, text, thought, user
-from tests.convert.running import Fields, kinds, message_of, only, outputs, run, texts
+from tests.stream.building import REJECTED, WAIT_FOR_APPROVAL, call, decision, event, response, text, thought, user
+from tests.stream.running import Fields, kinds, message_of, only, outputs, run, texts
 
 Json = dict[str, Any]
 

@@ -12,7 +12,6 @@ from google.adk.sessions import Session
 
 from stream_protocol import AnyChunk, ConverterOptions, encode_sse, iter_chunks
 from stream_protocol.adk import CallIds
-from stream_protocol.convert import Settings, chunk_conversion
 from stream_protocol.session import (
     METADATA_KEY,
     RunOutput,
@@ -21,6 +20,7 @@ from stream_protocol.session import (
     message_id,
     session_to_messages,
 )
+from stream_protocol.stream import Settings, chunk_conversion
 from stream_protocol.wire import AiSdkVersion, ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer
 

@@ -12,13 +12,13 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models import LlmRequest
 
-from stream_protocol.convert import RUN_FAILED_TEXT
 from stream_protocol.serving import ChatService, RunOverrides, create_app
 from stream_protocol.serving._overrides import NO_OVERRIDES
 from stream_protocol.serving.chats import load_saved_files
 from stream_protocol.serving.engine import _left_runs, _records
 from stream_protocol.serving.engine._left_runs import MAX_FAILURES, OTHER_VERSION_TEXT
 from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT, UNPLANNABLE_TEXT
+from stream_protocol.stream import RUN_FAILED_TEXT
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import parse_chat_request
 from tests.comparable_messages import comparable

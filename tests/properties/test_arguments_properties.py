@@ -4,7 +4,7 @@ from typing import Any
 from google.genai.types import PartialArg
 from hypothesis import assume, example, given, strategies as st
 
-from stream_protocol.convert.calls._streamed_arguments import GrowingText, PathText, integral
+from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, integral
 from stream_protocol.wire import json_value
 from tests.properties.json_pieces import (
     ANY_OBJECTS,

@@ -8,8 +8,8 @@ from google.genai.types import Content, Part, Transcription
 from hypothesis import assume, given, strategies as st
 
 from stream_protocol import AnyChunk, encode_sse, iter_chunks, iter_sse
-from stream_protocol.convert import Settings, sse_conversion
-from stream_protocol.convert.calls._streamed_arguments import integral
+from stream_protocol.stream import Settings, sse_conversion
+from stream_protocol.stream.calls._streamed_arguments import integral
 from stream_protocol.wire import SSE_DONE, AiSdkVersion, json_value
 from stream_protocol.wire.client import MessageReducer
 from tests.examples import examples

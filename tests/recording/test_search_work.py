@@ -26,9 +26,9 @@ from stream_protocol.serving import ChatService
 from stream_protocol.serving._recorder_protocol import SeveralRecorders
 from stream_protocol.session._storable_events import MAX_STORED_DEPTH
 from stream_protocol.testing import Call, ScriptedLlm
-from tests.convert.counting import calls_made
 from tests.recording.recordings import drained, said, source, turns
 from tests.recording.test_redaction_shapes import FULL_WIDTH, GO, has_secret
+from tests.stream.counting import calls_made
 
 MANY: Final = 40_000
 MAX_CALLS: Final = 800_000

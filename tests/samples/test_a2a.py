@@ -28,10 +28,10 @@ from tests.comparable_messages import comparable
 from tests.conformance.chat_desk import Desk
 from tests.conformance.chat_house import shown as shown_parts
 from tests.conformance.node_scripts import run_script
-from tests.convert.running import would_send
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chat, chunks, client, post, said, text
 from tests.serving.watched import WatchedService
+from tests.stream.running import would_send
 
 pytestmark = [
     pytest.mark.samples,

@@ -15,9 +15,9 @@ from google.genai import types
 from pydantic import SkipValidation
 from typing_extensions import override
 
-from stream_protocol.convert import AgentRunError
 from stream_protocol.recording import ChatRecorder, load_recording, replay
 from stream_protocol.serving import ChatService, create_app, explain_error
+from stream_protocol.stream import AgentRunError
 from stream_protocol.wire.client import parse_sse
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page

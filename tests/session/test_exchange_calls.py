@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from stream_protocol import StreamProtocolConverter, reduce_chunks
 from stream_protocol.session import METADATA_KEY, Transcript
 from stream_protocol.wire import is_tool_part
-from tests.convert.building import call, code, confirmation, event, placeholders, ran, response, results, text, user
+from tests.stream.building import call, code, confirmation, event, placeholders, ran, response, results, text, user
 
 IDS = st.sampled_from(["0", "0", "0.2", "1", None])
 GATED = st.sampled_from(["0", "1"])

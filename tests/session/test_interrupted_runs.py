@@ -6,8 +6,8 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.convert import Ending
 from stream_protocol.session import RunOutput, Transcript, completing_events, tool_failure_events
+from stream_protocol.stream import Ending
 
 
 def event(author: str, *parts: types.Part, **more: Any) -> Event:

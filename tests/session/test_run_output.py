@@ -1,7 +1,7 @@
 from weakref import ref
 
 from stream_protocol.session import RunOutput
-from tests.convert.building import fragment, text
+from tests.stream.building import fragment, text
 
 
 def test_of_a_streamed_event_only_what_it_says_is_kept() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from stream_protocol.adk import WarnOnce
-from stream_protocol.convert import ConverterOptions, Settings, options_from_json
 from stream_protocol.recording.read._choose_session import choose_session
 from stream_protocol.recording.read._lines import Lines
 from stream_protocol.recording.read._parsing import parse_json_text, seconds
@@ -19,6 +18,7 @@ from stream_protocol.recording.read._records import (
     RecordingError,
     TurnRecord,
 )
+from stream_protocol.stream import ConverterOptions, Settings, options_from_json
 from stream_protocol.wire import StreamProtocolError, short_json
 
 HEADER_KEY: Final = "adk_ui_stream_recording"

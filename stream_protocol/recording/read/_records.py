@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from stream_protocol.convert import ConverterOptions, Ending
+from stream_protocol.stream import ConverterOptions, Ending
 
 
 class UnreadableError(ValueError):

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from stream_protocol.adk import EventOrDict, WarnOnce, read_events
-from stream_protocol.convert import Conversion, ConverterOptions, Settings, call_ids, fail_response, sse_conversion
 from stream_protocol.recording.write._redaction import Redact, check_redact
 from stream_protocol.recording.write._turn_writer import TurnWriter
+from stream_protocol.stream import Conversion, ConverterOptions, Settings, call_ids, fail_response, sse_conversion
 from stream_protocol.wire import check_iterable, check_mapping, check_path
 
 E = TypeVar("E", bound=EventOrDict)

@@ -13,7 +13,7 @@ from stream_protocol.recording.write._turn_writer import TurnWriter
 from stream_protocol.wire import check_path
 
 if TYPE_CHECKING:
-    from stream_protocol.convert import ConverterOptions
+    from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import ChatRequest
 
 ID_LENGTH: Final = 40

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 import orjson
 from google.adk import version as adk
 
-from stream_protocol.convert import ConverterOptions, options_to_json
 from stream_protocol.recording.read import HEADER_KEY, VERSION
+from stream_protocol.stream import ConverterOptions, options_to_json
 
 FIRST_BYTES: Final = f'{{"{HEADER_KEY}":{VERSION},'.encode()
 """The beginning of a file to which this version may append turns."""

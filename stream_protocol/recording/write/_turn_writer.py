@@ -24,7 +24,7 @@ from stream_protocol.recording.write._redaction import Redact, redact_chunk, red
 if TYPE_CHECKING:
     from google.adk.events import Event
 
-    from stream_protocol.convert import ConverterOptions, Ending
+    from stream_protocol.stream import ConverterOptions, Ending
 
 logger = logging.getLogger(__name__)
 

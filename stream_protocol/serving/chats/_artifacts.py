@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
     from google.genai import types
 
-    from stream_protocol.convert import ArtifactUrl
     from stream_protocol.session import TextOrFile
+    from stream_protocol.stream import ArtifactUrl
 
 logger = logging.getLogger(__name__)
 

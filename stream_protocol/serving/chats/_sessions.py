@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
     from google.adk.sessions.base_session_service import GetSessionConfig
 
-    from stream_protocol.convert import Ending
     from stream_protocol.session import AnsweredCalls, NewUserTurn, RunOutput
+    from stream_protocol.stream import Ending
     from stream_protocol.wire import ChatRequest
 
 

@@ -15,7 +15,6 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.events import Event
 
 from stream_protocol.adk import is_user_event
-from stream_protocol.convert import RunLimitError
 from stream_protocol.serving._time_limit import HookTimeoutError
 from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord
 from stream_protocol.serving.engine._isolation import Isolation
@@ -25,6 +24,7 @@ from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
 from stream_protocol.session.transcript import EventMetadata
+from stream_protocol.stream import RunLimitError
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from google.adk.tools.base_tool import BaseTool
 from pydantic import ValidationError
 
 from stream_protocol.adk import FINISH_REASONS, NO_CONTENT, UNEXPLAINED
-from stream_protocol.convert import AgentRunError, RunLimitError
 from stream_protocol.serving.errors._origin import find_origin, own_line, stated_problem
 from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer, words_of
 from stream_protocol.serving.errors._text import error_text, one_line, said
+from stream_protocol.stream import AgentRunError, RunLimitError
 from stream_protocol.wire import check_flag, check_instance, shown
 
 _TIMEOUTS: Final = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})

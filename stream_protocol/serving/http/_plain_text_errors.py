@@ -12,10 +12,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from stream_protocol.convert import DEFAULT_ERROR_TEXT
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, add_headers
 from stream_protocol.serving.telemetry import count_refusal
+from stream_protocol.stream import DEFAULT_ERROR_TEXT
 from stream_protocol.wire import ChatRequestError, argument_error, check_callable
 
 logger = logging.getLogger(__name__)

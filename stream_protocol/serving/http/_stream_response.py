@@ -10,10 +10,10 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from stream_protocol.convert import DEFAULT_ERROR_TEXT
 from stream_protocol.serving.http._client_connection import ClientConnection, ReaderCutOffError, send_while_connected
 from stream_protocol.serving.run_logs import RunReader
 from stream_protocol.serving.telemetry import count_cut_reader
+from stream_protocol.stream import DEFAULT_ERROR_TEXT
 from stream_protocol.wire import (
     SSE_DONE,
     SSE_HEADERS,

@@ -10,11 +10,11 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.convert import DEFAULT_ERROR_TEXT, RUN_FAILED_TEXT
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE
+from stream_protocol.stream import DEFAULT_ERROR_TEXT, RUN_FAILED_TEXT
 from stream_protocol.wire import SSE_DONE
 from stream_protocol.wire.client import closing_events, parse_sse
 

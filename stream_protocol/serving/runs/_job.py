@@ -18,7 +18,6 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.adk import NO_IDS, USER, CallIds, raising_calls
-from stream_protocol.convert import ConverterOptions, Settings, sse_conversion
 from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import RunPlugin, announces_user_message, with_cheap_telemetry, with_plugin
 from stream_protocol.serving.chats import WITHOUT_EVENTS, ObservedSessions, find_session, title_delta
@@ -35,6 +34,7 @@ from stream_protocol.session import (
     transcript_to_messages,
 )
 from stream_protocol.session.transcript import EventMetadata
+from stream_protocol.stream import ConverterOptions, Settings, sse_conversion
 from stream_protocol.wire import encode_sse
 from stream_protocol.wire.client import message_to_chunks
 

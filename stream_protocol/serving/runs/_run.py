@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
-from stream_protocol.convert import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
 from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecorder
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._loop_guard import without_loop
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
+from stream_protocol.stream import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
 from stream_protocol.wire import SSE_DONE
 
 if TYPE_CHECKING:

@@ -1,0 +1,86 @@
+"""What a complete event repeats of the text that its speaker has streamed.
+
+ADK's aggregate repeats all of it. But not every complete event is the aggregate of the stream before it: when a model
+fails in the middle, ``on_model_error_callback`` answers in its place; and an agent may say something else than it
+streamed. See ``docs/decisions/text-and-aggregates.md`` for how the two are told apart.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from stream_protocol.adk import EventFacts, Part, Text
+from stream_protocol.stream._streamed_texts import PartKind, StreamedTexts, texts_by_kind
+
+STOP: Final = "STOP"
+"""google-genai's reason of a stream that came to its own end."""
+
+_MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
+"""A mark by which a model divides its text, as ADK's ``PlanReActPlanner`` and many prompts ask for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """How the text of a complete event compares with the text that was streamed before it."""
+
+    lengths: list[int]
+    """How many characters of the event's text, by kind and from its beginning, are not written again."""
+    unrepeated: list[PartKind]
+    """The kinds whose streamed text the event does not begin with."""
+    differs: bool
+    """Whether the event has text of such a kind that was not streamed at all: it says something else."""
+
+
+NOTHING_STREAMED: Final = Repetition([0 for _ in PartKind], [], differs=False)
+
+
+def compare(parts: Sequence[Part], streamed: StreamedTexts) -> Repetition:
+    """Compares the parts of a complete event with the streamed texts.
+
+    Of a long stream only the end is known as it was (``StreamedTexts``). An event that does not begin with all of it
+    differs, unless it begins as the stream does or is in that end; if it is the aggregate, none of it is written again.
+    """
+    if not streamed:
+        return NOTHING_STREAMED
+    texts = [(PartKind(part.is_thought), part.text) for part in parts if isinstance(part, Text) and part.text]
+    wholes = texts_by_kind(texts)
+    told = [streamed.of(kind) for kind in PartKind]
+    unrepeated = [kind for kind in PartKind if not told[kind].begins(wholes[kind])]
+    all_known = streamed.all_known
+    if unrepeated and all_known is not None and _same_words(all_known, texts):
+        return Repetition([len(whole) for whole in wholes], [], differs=False)
+    not_written = PartKind if unrepeated and all_known is None else unrepeated
+    lengths = [len(wholes[kind]) if kind in not_written else told[kind].length for kind in PartKind]
+    return Repetition(lengths, unrepeated, differs=any(not told[kind].holds(wholes[kind]) for kind in unrepeated))
+
+
+def is_aggregate(said: EventFacts, *, model: str | None, finish_reason: str | None, call_ids: Collection[str]) -> bool:
+    """Whether a complete event that differs from what was streamed is the changed aggregate of that stream.
+
+    ``model``, ``finish_reason`` and ``call_ids``: what the stream said of itself, and the calls in it.
+    """
+    if any(call.id in call_ids for call in said.calls):
+        return True
+    if model and said.model and said.model != model:
+        return False
+    if finish_reason is not None:
+        return finish_reason == STOP or said.finish_reason is not None
+    return said.is_streams_end
+
+
+def _same_words(streamed: Iterable[tuple[PartKind, str]], said: Iterable[tuple[PartKind, str]]) -> bool:
+    """Whether the event says what was streamed, with marks removed, and perhaps as thoughts what came as text.
+
+    So do planners: they split a text by tags when it is complete.
+    """
+    before, after = ("".join(text for _, text in texts) for texts in (streamed, said))
+    letters = _letters(after)
+    if not letters or 2 * len(letters) < len(_letters(_MARK.sub("", before))):
+        return False
+    remaining = iter(before)
+    return all(letter in remaining for letter in letters)
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())

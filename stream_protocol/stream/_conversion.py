@@ -1,0 +1,487 @@
+"""ADK events -> a sink: the dispatch, and the life of one response.
+
+A response is fed event by event and ends exactly once: ``finish``, ``fail`` or ``abort``. Everything here is plain
+computation over what was fed before, so the same events give the same chunks.
+
+An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what
+its speaker's fragments said, so only the difference is shown. An aggregate that differs from what was streamed (a
+callback redacted it) is not shown a second time; what is not the aggregate of that stream is a response of its own.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import count
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from stream_protocol.adk import (
+    USER,
+    AgentSpeech,
+    Artifacts,
+    Call,
+    CallIds,
+    CallPiece,
+    EventFacts,
+    File,
+    LiveTurnEnd,
+    OtherPart,
+    Output,
+    Part,
+    ProviderCall,
+    ProviderPart,
+    ProviderResult,
+    Result,
+    SpeakerKey,
+    Text,
+    WarnOnce,
+    is_live_sound,
+    is_user_event,
+    read,
+    read_complete,
+    read_event,
+    read_events,
+    read_failure,
+    read_part,
+)
+from stream_protocol.stream._aggregates import NOTHING_STREAMED, compare, is_aggregate
+from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_output
+from stream_protocol.stream._endings import AgentRunError, RunSummary
+from stream_protocol.stream._function_calls import FunctionCalls
+from stream_protocol.stream._function_responses import FunctionResponses
+from stream_protocol.stream._media import write_media
+from stream_protocol.stream._options import Settings
+from stream_protocol.stream._sources import Sources
+from stream_protocol.stream._speakers import NO_SPEAKER, Speaker
+from stream_protocol.stream._steps import Steps
+from stream_protocol.stream._streamed_texts import PartKind, ToldText
+from stream_protocol.stream.calls import CallRegistry
+from stream_protocol.wire import Sink, StreamProtocolError, json_value
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.genai import types as genai
+
+    from stream_protocol.adk import EventOrDict
+
+
+PART_KINDS = TEXT, REASONING = tuple(PartKind)
+
+NO_RESULT_TEXT = "The tool gave no result."
+RUN_FAILED_TEXT = "The run failed before the tool finished."
+RUN_STOPPED_TEXT = "The run was stopped before the tool finished."
+
+Ending = Literal["finish", "error", "timeout", "abort"]
+"""By which last chunk a response ended. A ``timeout`` is an ``error`` that also ended what waited for an answer."""
+
+T = TypeVar("T")
+
+
+class Conversion(Generic[T]):
+    """One response of an agent, written to a sink."""
+
+    def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
+        """``call_ids``: those of the chat's earlier messages."""
+        self._sink = sink
+        self.queue, self.take = sink.queue, sink.take
+        """What the response has written and nobody has taken: see ``Sink``."""
+        self._settings = settings
+        self.message_id = message_id
+        """The id of the message that the response belongs to; ``None`` until an event names it."""
+        self._speaker = Speaker(NO_SPEAKER, sink)
+        """The speaker of the newest event."""
+        self._speakers: dict[SpeakerKey, Speaker] = {NO_SPEAKER: self._speaker}
+        self._part_ids = [count() for _ in PartKind]
+        """The next part ids, by kind: ordinals in the message, so that the same events give the same bytes."""
+        self.warn = WarnOnce()
+        """Logs what is unexpected in the events."""
+        self._registry = CallRegistry(sink, call_ids, self.warn)
+        self._steps = Steps(sink, self._registry)
+        self._calls = FunctionCalls(settings, self._registry, self._steps)
+        self._responses = FunctionResponses(sink, settings, registry=self._registry, steps=self._steps, warn=self.warn)
+        self._sources = Sources(sink)
+        self._summary = RunSummary()
+        self._complete_id: str | None = None
+        """The id of the newest complete event."""
+        self._running = False
+        """Whether the response has begun and not ended."""
+        self.outcome: Ending | None = None
+        """How the response ended; ``None`` until then."""
+
+    # The life of a response
+
+    def replay(self, past: Iterable["EventOrDict"]) -> None:
+        """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
+        with self.warn.silenced():
+            self._replay(past)
+
+    def _replay(self, past: Iterable["EventOrDict"]) -> None:
+        by_user = False
+        for event in read_events(past, self.warn):
+            after_user, by_user = by_user, is_user_event(event)
+            if self._running and by_user and not after_user:  # it begins another response
+                self._end_replayed()
+            self.message_id = self.message_id or event.invocation_id or None
+            self._running = True
+            self.feed(event)
+        if self._running:
+            self._end_replayed()
+        self._running = False
+
+    def _end_replayed(self) -> None:
+        """Ends an earlier response. What this writes is dropped: the client has it."""
+        self._end_parts(NO_RESULT_TEXT)
+        self._steps.finish_last()
+        self._steps.response_has_content = False
+        self._summary.end_response()
+        self.take()
+
+    @property
+    def failure(self) -> AgentRunError | None:
+        """The failure that the events report so far, and from which the run has not recovered."""
+        return self._summary.failure
+
+    @property
+    def failed_calls(self) -> frozenset[str]:
+        """The client's ids of the calls that ended without a result because their tools raised."""
+        return frozenset(self._responses.failed)
+
+    def finish(self) -> None:
+        """Ends the response after its last event: by ``finish``, unless the events report an error or an abort."""
+        if self.failure is not None:
+            self.fail(self.failure)
+        elif self._summary.aborted:
+            self.abort()
+        else:
+            self._finish()
+
+    def _finish(self) -> None:
+        self._check_running()
+        metadata = self._metadata()
+        self._end_parts(NO_RESULT_TEXT)
+        self._responses.finalize_interim_outputs()
+        added_empty_step = self._steps.finish_last()
+        any_pending = any(call.is_pending for call in self._registry.waiting())
+        reason = self._summary.finish_reason(any_pending=any_pending, any_shown=self._steps.response_has_content)
+        self._sink.finish(reason, {} if metadata is None and added_empty_step else metadata)
+        self._end("finish")
+
+    def fail(self, error: BaseException, *, stopped: bool = False) -> None:
+        """Ends the response of a run that failed: ends what is open, and writes an ``error`` with ``on_error``'s text.
+
+        Calls that wait for an answer stay open. ``stopped``: the run did not fail by itself; then they are ended, too.
+        """
+        closes_pending = stopped and self._running  # a run without an event has changed nothing: its calls still wait
+        self._check_running()
+        self._end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
+        self._steps.finish()  # and adds no empty step: after an error the client's helpers send nothing
+        self._sink.error(self._settings.error_text(error))
+        self._end("timeout" if stopped else "error")
+
+    def abort(self, reason: str | None = None) -> None:
+        """Ends the response of a run that was stopped: ends what is open and, as ADK does, what waits for an answer."""
+        closes_pending = self._running  # a run without an event has changed nothing: its calls still wait
+        self._check_running()
+        metadata = self._metadata()
+        self._responses.forget_failures()
+        self._end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
+        added_empty_step = self._steps.finish_last()
+        if metadata is not None or added_empty_step:
+            self._sink.message_metadata(metadata or {})
+        self._sink.abort(reason)
+        self._end("abort")
+
+    def _start(self, invocation_id: str | None) -> None:
+        if self.outcome is not None:
+            raise StreamProtocolError("the response has ended; nothing can follow")
+        self._running = True
+        self.message_id = self.message_id or invocation_id or None
+        self._sink.start(self.message_id)
+
+    def _check_running(self) -> None:
+        if not self._running:
+            self._start(None)
+
+    def _end(self, outcome: Ending) -> None:
+        # Called last: if a hook raises before this, `fail` can still end the response.
+        self.outcome = outcome
+        self._running = False
+
+    def _end_parts(self, error_text: str, *, closes_pending: bool = False, error: BaseException | None = None) -> None:
+        for speaker in self._speakers.values():
+            self._end_speaker(speaker)
+            self._steps.end_unfinished_calls(speaker)
+        self._responses.end_calls(error_text, closes_pending=closes_pending, error=error)
+
+    def _metadata(self) -> dict[str, Any] | None:
+        usage = self._summary.usage.as_metadata()
+        metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
+        if self._summary.model_id is not None:
+            metadata["modelId"] = self._summary.model_id
+        return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
+
+    # Events
+
+    def items(self, event: "Event") -> list[T]:
+        """What this event adds to the stream, with all that was written before and nobody has taken."""
+        item = None if self.queue else self.text_delta(event)
+        if item is not None:
+            return [item]
+        self.feed(event)
+        return self.take()
+
+    def text_delta(self, event: "Event") -> T | None:
+        """The one item that this event adds if it only continues the open text; ``None`` for every other event, and
+        nothing is changed then: it is to be fed.
+
+        Nearly all events continue a text. ``feed`` writes the same for them, but asks what else they might hold. The
+        queue must be empty.
+        """
+        speaker = self._speaker
+        if (make_text := speaker.make_text) is None or speaker.deferred_parts:
+            return None
+        try:
+            # Pydantic keeps fields in the instance's dict; reading them there costs a fourth of its attribute access.
+            fields = event.__dict__
+            if (
+                fields["author"] != speaker.author
+                or fields["branch"] != speaker.branch
+                or fields["node_info"].path != speaker.path
+                or not fields["partial"]
+                or fields["finish_reason"] is not None
+                or fields["error_code"]
+                or fields["error_message"]
+            ):
+                return None
+            [part] = fields["content"].parts
+        except (AttributeError, KeyError, TypeError, ValueError):  # a dictionary; no part, or several
+            return None
+        values = part.__dict__
+        if values["thought"] or not (text := values["text"]):
+            return None
+        item: T = make_text(text)
+        speaker.streamed.add(text)
+        return item
+
+    def feed(self, event: "Event") -> None:
+        """Writes what this event adds to the stream. A dictionary is read as an event."""
+        try:
+            fields = event.__dict__
+            author, branch, path = fields["author"], fields["branch"], fields["node_info"].path
+        except (AttributeError, KeyError):  # costs nothing until there is a dictionary
+            event = read_event(event, self.warn)
+            fields = event.__dict__
+            author, branch, path = event.author, event.branch, event.node_info.path
+        if not self._running:
+            self._start(fields["invocation_id"])
+        if author == USER:
+            said = read(event)
+            self._responses.add_user_event(said)
+            if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
+                self._summary.add(said, has_content=False, any_shown=self._steps.response_has_content)
+            return
+        speaker = self._speaker
+        if author != speaker.author or branch != speaker.branch or path != speaker.path:
+            speaker = self._change_speaker((author, branch, path), event)
+        if (reason := fields["finish_reason"]) is not None:
+            self._summary.add_finish_reason(reason.value, fields["model_version"])
+            if fields["partial"]:
+                speaker.finish_reason = reason.value
+        if not fields["partial"]:
+            said = read(event)
+            if said.report(AgentSpeech) is not None:
+                self._add_speech(said, speaker)
+            elif not self._responses.add_progress(said):
+                self._add_complete(read_complete(said), speaker)
+            return
+        if (fields["error_code"] or fields["error_message"]) and (failure := read_failure(event)) is not None:
+            # Perhaps no complete event repeats it.
+            self._summary.add_error(failure, branch, any_shown=self._steps.response_has_content)
+        if (content := fields["content"]) is not None:
+            for part in content.parts or ():
+                if speaker.deferred_parts:
+                    speaker.deferred_parts.append(read_part(part))
+                    continue
+                values = part.__dict__
+                if text := values["text"]:
+                    thought = values["thought"]
+                    kind = REASONING if thought else TEXT
+                    if speaker.kind is kind or self._open(speaker, kind, fields["model_version"]):
+                        speaker.write(text)
+                        speaker.streamed.add(text)
+                    if thought and part.thought_signature:
+                        speaker.sign(part.thought_signature)
+                else:
+                    self._add_fragment(event, speaker, part)
+        elif fields["output_transcription"] is not None:
+            self._add_speech(read(event), speaker)
+
+    def _change_speaker(self, key: SpeakerKey, event: "Event") -> Speaker:
+        """Returns the speaker with this key, who is the current one from now on."""
+        self._responses.add_delegation(event)
+        speaker = self._speakers.get(key)
+        if speaker is None:
+            speaker = self._speakers[key] = Speaker(key, self._sink)
+        self._speaker = speaker
+        return speaker
+
+    def _add_fragment(self, event: "Event", speaker: Speaker, part: "genai.Part") -> None:
+        """Takes a fragment without text."""
+        if is_live_sound(part):
+            return
+        fragment = read_part(part)
+        if isinstance(fragment, CallPiece):
+            self._calls.add_fragment(event, speaker, fragment)
+            return
+        if self._settings.options["artifact_url"] is not None and isinstance(fragment, File):
+            # Only the complete event says whether the file was saved, and what replaces it.
+            speaker.deferred_parts.append(fragment)
+            return
+        if isinstance(fragment, File | ProviderPart | OtherPart):
+            self._add_whole(speaker, fragment, None)
+            fields = fragment.fields
+            speaker.streamed_others[fields] = speaker.streamed_others.get(fields, 0) + 1
+        if fragment.signature:
+            speaker.sign(fragment.signature)
+
+    def _add_speech(self, said: EventFacts, speaker: Speaker) -> None:
+        """Writes what an agent says in a live run: pieces of it, or the whole without the pieces that were written.
+
+        Calls may come between the pieces, so these are not compared with the next complete event.
+        """
+        speech = said.report(AgentSpeech)
+        assert speech is not None
+        text = speech.text
+        if not speech.finished:
+            speaker.speech.add(text)
+        elif speaker.speech.length:
+            text = text[speaker.speech.length :] if speaker.speech.begins(text) else ""
+        if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
+            speaker.write(text)
+        if speech.finished:
+            self._summary.add(said, has_content=True, any_shown=self._steps.response_has_content)
+            speaker.speech = ToldText()
+            self._end_speaker(speaker)
+
+    def _open(self, speaker: Speaker, kind: PartKind, model: str | None = None) -> bool:
+        """Opens a part of this kind for the speaker. Returns ``False`` if parts of this kind are not shown. ``model``:
+        the one that streams the part."""
+        if kind is REASONING and not self._settings.options["send_reasoning"]:
+            speaker.close()
+            return False
+        self._steps.begin_content(speaker)
+        speaker.open(kind, str(next(self._part_ids[kind])), model)
+        return True
+
+    def _add_complete(self, said: EventFacts, speaker: Speaker) -> None:
+        parts = said.parts
+        if parts:
+            self._add_parts(said, speaker)
+        elif (output := said.report(Output)) is not None:
+            write_output(self._sink, said, output.value)
+            self._steps.response_has_content = True
+        else:
+            self._responses.add_failure(said, speaker.key)
+        if (artifacts := said.report(Artifacts)) is not None:
+            speaker.saved_artifacts.append(artifacts.saved)
+        # ADK's API server sends an event with artifacts as two of one id: its content, then its actions.
+        if parts or said.id == self._complete_id:
+            self._write_artifacts(speaker)
+        self._complete_id = said.id
+        if said.reports:
+            write_actions(self._sink, said, self._settings)
+            if self._settings.options["send_sources"]:
+                self._sources.add(said)
+        turn_ends = said.report(LiveTurnEnd) is not None
+        self._summary.add(said, has_content=bool(parts), any_shown=self._steps.response_has_content)
+        if parts:
+            speaker.end_response()
+        elif said.finish_reason is not None or said.failure is not None or turn_ends:
+            self._end_speaker(speaker)
+        if turn_ends:
+            speaker.speech = ToldText()
+
+    def _write_artifacts(self, speaker: Speaker) -> None:
+        for saved in speaker.saved_artifacts:
+            write_artifacts(self._sink, saved, self._settings)
+        speaker.saved_artifacts.clear()
+
+    def _end_speaker(self, speaker: Speaker) -> None:
+        """Ends the speaker's response although no complete event repeats it, and writes what waited for that event."""
+        for part in speaker.deferred_parts:
+            match part:
+                case Text(text=text) if text:
+                    self._add_text(speaker, part, text)
+                case File() | ProviderPart() | OtherPart():
+                    self._add_whole(speaker, part, None)
+        self._write_artifacts(speaker)
+        speaker.end_response()
+
+    def _add_text(self, speaker: Speaker, part: Text, text: str) -> None:
+        """Writes the text of this part that was not streamed."""
+        kind = REASONING if part.is_thought else TEXT
+        if text and (speaker.kind is kind or self._open(speaker, kind)):
+            speaker.write(text)
+        if speaker.kind is kind and part.signature:
+            speaker.sign(part.signature)
+
+    def _add_parts(self, said: EventFacts, speaker: Speaker) -> None:
+        """Writes the parts of a complete event, without what was streamed of them."""
+        repetition = compare(said.parts, speaker.streamed)
+        if (repetition.differs or _leaves_out(said.parts, speaker)) and not self._is_aggregate(said, speaker):
+            self._end_speaker(speaker)
+            repetition = NOTHING_STREAMED
+        repeated = list(repetition.lengths)
+        repeated_others = dict(speaker.streamed_others)
+        call_ids = {call.id for call in said.calls}
+        for part in said.parts:
+            match part:
+                case Text(text=text) if text:
+                    kind = REASONING if part.is_thought else TEXT
+                    new_text = text[repeated[kind] :]
+                    repeated[kind] = max(0, repeated[kind] - len(text))
+                    if not repeated[
+                        kind
+                    ]:  # else all of it was streamed and is over: its signature is not the open part's
+                        self._add_text(speaker, part, new_text)
+                    continue
+                case Call():
+                    self._calls.add_complete(said, speaker, part, call_ids)
+                    continue
+                case Result():
+                    self._responses.add_response(said, part, speaker.key)
+                case File() | ProviderPart() | OtherPart():
+                    if repeated_others.get(part.fields, 0) > 0:
+                        repeated_others[part.fields] -= 1
+                    else:
+                        self._add_whole(speaker, part, said)
+            if part.signature:
+                speaker.sign(part.signature)
+
+    def _is_aggregate(self, said: EventFacts, speaker: Speaker) -> bool:
+        call_ids = [call_id for call_id, call in speaker.calls_by_id.items() if call in speaker.streaming_calls]
+        return is_aggregate(said, model=speaker.model, finish_reason=speaker.finish_reason, call_ids=call_ids)
+
+    def _add_whole(self, speaker: Speaker, part: File | ProviderPart | OtherPart, said: EventFacts | None) -> None:
+        """Writes a part that never comes in pieces. ``said``: its event if that is complete, else ``None``."""
+        match part:
+            case File():
+                self._steps.begin_content(speaker)
+                write_media(self._sink, part, self._settings.options["artifact_url"])
+            case ProviderPart(value=ProviderCall() as call):
+                self._calls.add_provider_call(speaker, call)
+            case ProviderPart(value=ProviderResult() as result):
+                self._responses.add_provider_result(said, result, speaker.key)
+            case OtherPart(fields=fields) if not part.signature:
+                self.warn(f"Skipped a part with {fields or 'nothing in it'}")
+
+
+def _leaves_out(parts: Iterable[Part], speaker: Speaker) -> bool:
+    """Whether the speaker streamed files, or other parts than text and calls, that are not among these parts."""
+    if not speaker.streamed_others and not speaker.deferred_parts:
+        return False
+    streamed = Counter(speaker.streamed_others)
+    streamed.update(_fields(speaker.deferred_parts))
+    return any(fields for fields in streamed - Counter(_fields(parts)))
+
+
+def _fields(parts: Iterable[Part]) -> list[str]:
+    return [part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart)]

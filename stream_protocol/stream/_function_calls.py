@@ -1,0 +1,198 @@
+"""Function calls of the model, and those by which ADK asks for approval -> tool calls of the message.
+
+The question is to which call a fragment or a complete call belongs. Ids decide wherever they can be trusted. Ids that
+ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment with a new one may
+continue the newest call that is still open; a model's own ids never change, so a new one is a new call.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from stream_protocol.adk import (
+    REQUEST_CONFIRMATION,
+    REQUEST_CREDENTIAL,
+    Call,
+    CallKind,
+    CallPiece,
+    EventFacts,
+    ProviderCall,
+    credential_input,
+    gated_call,
+)
+from stream_protocol.stream._options import Settings
+from stream_protocol.stream._speakers import Speaker, signature_metadata
+from stream_protocol.stream._steps import Steps
+from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
+from stream_protocol.wire import is_too_large, json_value
+
+TOO_LARGE_INPUT = "The arguments are too large to be shown."
+"""In place of arguments that would hold up all other chats of the server (see ``is_too_large``). The tool has them."""
+
+_ADK_ID = "adk-"
+"""Prefix of the ids that ADK makes up for calls without one."""
+
+
+class FunctionCalls:
+    """Finds or adds the tool call for a function call, and gives it its input."""
+
+    def __init__(self, settings: Settings, registry: CallRegistry, steps: Steps) -> None:
+        self._settings = settings
+        self._registry = registry
+        self._steps = steps
+        self._event: object = None
+        """The newest event with fragments of calls."""
+        self._mentioned: list[ToolCall] = []
+        """The calls that had a fragment in this event so far."""
+
+    def add_fragment(self, event: object, speaker: Speaker, fragment: CallPiece) -> None:
+        """Takes a streamed piece of a call."""
+        if event is not self._event:
+            self._event, self._mentioned = event, []
+        adk_id = fragment.id
+        call = speaker.calls_by_id.get(adk_id) if adk_id else None
+        if call is not None and call.is_open:
+            return
+        if call is None or call not in speaker.streaming_calls:
+            call = _continued(speaker, fragment, self._mentioned)
+            if call is None:
+                call = self._registry.new(adk_id, speaker.key)
+                speaker.streaming_calls.append(call)
+            if adk_id:
+                self._registry.alias(adk_id, call)
+                speaker.calls_by_id[adk_id] = call
+        self._mentioned.append(call)
+        if call.provider is None or fragment.signature:
+            _sign(call, speaker, fragment.signature)
+        call.add_fragment(fragment)
+        if call.state is CallState.UNNAMED:
+            name = fragment.name or call.guess_name(fragment, self._settings.options["tool_schemas"])
+            if name:
+                self._announce(speaker, call, name)
+
+    def add_complete(self, said: EventFacts, speaker: Speaker, complete: Call, ids: Collection[str | None]) -> None:
+        """Takes a complete call; a repeated one changes nothing. ``ids``: of all complete calls of this event."""
+        event, adk_id, name, args, kind = said.event, complete.id, complete.name, complete.args, complete.kind
+        call = _completed(speaker, complete, ids)
+        if kind is not None:
+            self._hold_outer_calls(said)
+        if kind is CallKind.APPROVAL:
+            if call is not None and call.name == REQUEST_CONFIRMATION:
+                call.end_silently()  # it was streamed, as ADK itself never does
+                speaker.remove_call(call)
+            self._request_approval(speaker, adk_id or "", args)
+            return
+        if kind is CallKind.CREDENTIAL:
+            self._await_credential(args)
+        if call is None:
+            if self._registry.is_repeated(event, speaker.key, adk_id, name, args):
+                return
+            call = self._registry.new(adk_id, speaker.key)
+        self._registry.alias(adk_id, call)
+        self._registry.complete(event, call, name, args)
+        if adk_id:
+            speaker.calls_by_id[adk_id] = call
+        speaker.remove_call(call)
+        _sign(call, speaker, complete.signature)
+        if call.state is CallState.UNNAMED:
+            self._announce(speaker, call, name)
+        self._complete_input(call, args)
+        if kind is not None:
+            call.await_client()
+
+    def add_provider_call(self, speaker: Speaker, provider_call: ProviderCall) -> None:
+        """Takes a call of a tool that the model's provider runs, such as code execution. It comes complete."""
+        call = self._registry.new(provider_call.id, speaker.key, provider_call.name, provider_executed=True)
+        call.sign(speaker.provider, None)
+        self._announce(speaker, call, provider_call.name)
+        self._complete_input(call, provider_call.input)
+
+    def _request_approval(self, speaker: Speaker, approval_id: str, args: dict[str, Any]) -> None:
+        """Takes ADK's ``adk_request_confirmation``: asks for approval of the call that it gates, and shows that first.
+
+        A confirmation is never shown as a call of its own, neither its fragments nor one that the model made up.
+        """
+        original = gated_call(args)
+        call = self._registry.gated_by(speaker.key, original)
+        if call is None:
+            call = self._registry.new(original.get("id"), speaker.key)
+        if not call.is_shown:
+            call.reveal()
+            call.sign(call.provider or speaker.provider, None)
+            self._show(speaker, call, call.name or original.get("name", ""))
+        if call.state is CallState.INPUT_STREAMING:
+            self._registry.complete(None, call, original.get("name", ""), original.get("args", {}))
+            self._complete_input(call, original.get("args", {}))
+        self._registry.request_approval(approval_id, call)
+
+    def _hold_outer_calls(self, said: EventFacts) -> None:
+        """Makes the calls wait in whose place a node acts that asks somebody now: they have not ended.
+
+        Its branch names them: ``<tool>@<call id>``, in each other. A call that delegates to a task-mode agent is not
+        held: its result may come turns later. An agent that has spoken has given its call an interim output already.
+        """
+        for link in (said.speaker[1] or "").split("."):
+            call_id = link.partition("@")[2]
+            call = self._registry.find(call_id) if call_id != said.scope else None
+            if call is not None and call.state is CallState.RUNNING:
+                call.await_credential()
+
+    def _await_credential(self, args: dict[str, Any]) -> None:
+        """Takes ``adk_request_credential``: the call that needs the credential waits for it, no more for its tool."""
+        call = self._registry.find(credential_input(args).get("functionCallId"))
+        if call is not None and call.is_open:
+            call.await_credential()
+
+    def _announce(self, speaker: Speaker, call: ToolCall, name: str) -> None:
+        if name == REQUEST_CONFIRMATION or self._settings.hides(name):
+            call.announce(name, hidden=True, dynamic=False, title=None)
+        else:
+            self._show(speaker, call, name)
+
+    def _show(self, speaker: Speaker, call: ToolCall, name: str) -> None:
+        self._steps.begin_content(speaker, requests_credential=name == REQUEST_CREDENTIAL)
+        self._steps.add_call(call)
+        by_provider = call.provider_executed
+        dynamic = by_provider or self._settings.is_dynamic(name)
+        title = None if by_provider else self._settings.options["tool_titles"].get(name)
+        call.announce(name, hidden=False, dynamic=dynamic, title=title)
+
+    def _complete_input(self, call: ToolCall, args: Any) -> None:
+        arguments = TOO_LARGE_INPUT if is_too_large(args) else json_value(args, lossy=True)
+        if call.name == REQUEST_CREDENTIAL:
+            arguments = self._credential_input(arguments)
+        call.complete_input(arguments)
+
+    def _credential_input(self, args: Any) -> dict[str, Any]:
+        """What a browser may see of a credential request, with the id under which it knows the call that needs it."""
+        visible = credential_input(args if isinstance(args, dict) else {})
+        match visible:
+            case {"functionCallId": str(adk_id)} if (call := self._registry.find(adk_id)) is not None:
+                return {**visible, "functionCallId": call.id}
+        return visible
+
+
+def _continued(speaker: Speaker, fragment: CallPiece, mentioned: list[ToolCall]) -> ToolCall | None:
+    """The call that a fragment with an unknown id continues; ``None`` if it begins a call."""
+    if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
+        return None
+    newest = speaker.streaming_calls[-1]
+    if not fragment.name:
+        return newest
+    return newest if newest not in mentioned and newest.takes(fragment) else None
+
+
+def _completed(speaker: Speaker, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
+    """The call of which fragments came and this is the whole; ``None`` if there is none."""
+    calls = speaker.streaming_calls + speaker.unfinished_calls
+    streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
+    if not streamed:
+        return None
+    claimed = {call_id: speaker.calls_by_id.get(call_id) for call_id in ids if call_id}
+    if complete.id and (same_id := claimed[complete.id]) in streamed:
+        return same_id
+    unclaimed = (call for call in streamed if call not in claimed.values())
+    return next((call for call in unclaimed if call.name in {"", complete.name}), None)
+
+
+def _sign(call: ToolCall, speaker: Speaker, signature: bytes | None) -> None:
+    call.sign(speaker.provider, signature_metadata(signature) if signature else None)

@@ -1,0 +1,253 @@
+"""Function responses -> outputs of tool calls: from tools, from clients, from agents that act in a call's place."""
+
+from typing import TYPE_CHECKING, Any
+
+from stream_protocol.adk import (
+    ABORTED,
+    REQUEST_CREDENTIAL,
+    USER,
+    Artifacts,
+    CallKind,
+    EventFacts,
+    File,
+    Output,
+    ProviderResult,
+    Result,
+    SpeakerKey,
+    Text,
+    WarnOnce,
+    acting_for,
+    asks_somebody,
+    client_output,
+    failure_text,
+    is_confirmed,
+    raising_calls,
+    unrepresentable_text,
+)
+from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_confirmation, write_denial
+from stream_protocol.stream._media import write_media
+from stream_protocol.stream._options import Settings
+from stream_protocol.stream._steps import Steps
+from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
+from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+TOOL_FAILED_TEXT = "The tool failed."
+"""The error of a call whose tool raised. What it raised is for ``on_error`` alone, and never part of the message."""
+
+NODE_TIMEOUT = "NodeTimeoutError"
+"""``error_code`` of a workflow's node that took too long: its tools were cancelled, and none of them raised."""
+
+TOO_LARGE_TEXT = "The tool's result is too large to be shown."
+"""In place of a result that would hold up all other chats of the server (see ``is_too_large``). The model has it."""
+
+
+class FunctionResponses:
+    """Finds the tool call that a response belongs to, and changes the call as the response says."""
+
+    def __init__(
+        self, sink: Sink[Any], settings: Settings, *, registry: CallRegistry, steps: Steps, warn: WarnOnce
+    ) -> None:
+        self._sink = sink
+        self._settings = settings
+        self._registry = registry
+        self._steps = steps
+        self._warn = warn
+        self._raised: set[ToolCall] = set()
+        """The calls whose tools raised, as far as the events tell."""
+        self.failed: set[str] = set()
+        """The client's ids of the calls that ended without a result because their tools raised."""
+
+    def add_user_event(self, said: EventFacts) -> None:
+        """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
+        if said.by_user:
+            self._registry.begin_run()
+        for result in said.results:
+            call = self._registry.approval(result.id)
+            if call is None:
+                self.add_response(said, result, None)
+            elif call.state is CallState.APPROVAL_REQUESTED:
+                approved = is_confirmed(result.value)
+                if approved is not None:
+                    call.answer_approval(approved=approved, write_response=self._settings.options["ai_sdk"] == 7)
+
+    def add_response(self, said: EventFacts, result: Result, speaker: SpeakerKey | None) -> None:
+        """Takes a function response: a result, or a placeholder for one. ``speaker``: ``None`` for the user."""
+        call, waits = self._registry.answered_by(
+            said.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
+        )
+        if said.failure is not None and said.failure.code == ABORTED:
+            # ADK closed the call with its run. The end of the response writes its error, as for every other call.
+            call = self._registry.approval(result.id) or call
+            if call is not None and call.is_open:
+                call.stop_waiting()
+        elif call is not None:
+            self._add_to_call(said, call, result, waits=waits)
+        elif not said.in_users_name and not self._settings.hides(result.name):
+            # The client dies of an output whose call is in another message; history shows it where the call is. What
+            # comes in the user's name may well be late: an answer, or the result of a task agent.
+            self._warn(f"Skipped a response of `{result.name}` to the call {result.id}, which is not in this message.")
+
+    def _add_to_call(self, said: EventFacts, call: ToolCall, result: Result, *, waits: bool) -> None:
+        failed = failure_text(result.value) is not None
+        if waits and result.waits_for is CallKind.APPROVAL:
+            # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
+            if not failed:
+                write_confirmation(self._sink, call.id, result)
+            if call.is_open:
+                call.announce_approval(gated=failed)
+        elif waits and not call.lacks_credential and (call.state is CallState.AWAITING_CREDENTIAL or not call.is_open):
+            if call.is_open:
+                call.await_credential(lacking=True)
+        elif failed and call.gated and call.approved is False:
+            self._deny(call)
+        else:  # also of a tool whose credential ADK does not ask for: again, or after an approval
+            self._add_result(said, call, result, failed=failed)
+
+    def _add_result(self, said: EventFacts, call: ToolCall, result: Result, *, failed: bool) -> None:
+        if call.name == REQUEST_CREDENTIAL and not failed:
+            self._add_output(call, {"provided": True})  # the response itself holds the credential
+        elif call.state is CallState.AWAITING_CLIENT and not said.in_users_name and not failed:
+            # A long-running tool's first response; its last one comes from outside, in a later event.
+            self._add_interim(call, result.value)
+        elif call.long_running and said.in_users_name:
+            self._add_output(call, client_output(result.value))
+        else:
+            self._add_output(call, result.value, preliminary=result.will_continue)
+            for file in () if call.hidden else result.files:
+                write_media(self._sink, file, self._settings.options["artifact_url"])
+
+    def add_provider_result(self, said: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
+        """Takes the result of a tool that the model's provider ran. ``said``: ``None`` for a fragment."""
+        event = said.event if said is not None else None
+        call, _ = self._registry.answered_by(event, speaker, result.id, result.name)
+        if call is not None:
+            self._add_output(call, result.output)
+
+    def add_progress(self, said: EventFacts) -> bool:
+        """Shows an event of a running tool as a preliminary output of its call. Returns whether the event is one.
+
+        The branch of such an event ends in ``<tool>@<call id>``.
+        """
+        author, branch, _ = said.speaker
+        if branch is None or said.failure is not None or said.role not in (None, USER):
+            return False
+        if said.calls or said.results:
+            return False  # an agent that runs in the tool's place uses tools of its own
+        head, _, call_id = branch.rpartition("@")
+        call = self._registry.find(call_id, author)
+        if call is None or not call.is_open or not call.name == author == head.rpartition(".")[2]:
+            return False
+        if (artifacts := said.report(Artifacts)) is not None:
+            write_artifacts(self._sink, artifacts.saved, self._settings)
+        write_actions(self._sink, said, self._settings)
+        if text := "".join(part.text for part in said.parts if isinstance(part, Text)):
+            self._add_output(call, text, preliminary=True)
+        elif (output := said.report(Output)) is not None:
+            self._add_output(call, output.value, preliminary=True)
+        for part in () if call.hidden else said.parts:
+            if isinstance(part, File):
+                write_media(self._sink, part, self._settings.options["artifact_url"])
+        return True
+
+    def add_delegation(self, event: "Event") -> None:
+        """Gives a call an interim output if the event is of an agent that acts in its place. It delays no step then.
+
+        Its result comes when that agent is done, which can be in a later response: a task agent may need several
+        messages, and any agent may ask something first.
+        """
+        author, scope, agents_call = acting_for(event)
+        call = self._registry.find(scope, author) or self._registry.find(agents_call, author)
+        if call is not None and call.state is CallState.RUNNING and not asks_somebody(event):
+            self._add_interim(call, {"agent": author})
+
+    def finalize_interim_outputs(self) -> None:
+        """Makes interim outputs final, so that the client can answer what is pending in this step.
+
+        The client's helpers send only when every output after the last ``start-step`` is final. An interim output
+        would become final in the next response, but that begins only when the answers are sent. So it is sent again, as
+        final.
+        """
+        if any(call.is_pending for call in self._steps.calls):
+            for call in self._steps.calls:
+                if call.state is CallState.INTERIM:
+                    self._add_output(call, call.interim)
+
+    def add_failure(self, said: EventFacts, speaker: SpeakerKey) -> None:
+        """Notes the call whose tool raised, if that is what this event without content reports, and of which call."""
+        failure = said.failure
+        if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
+            return
+        if (call := self._registry.raising(speaker)) is not None:
+            self._raised.add(call)
+
+    def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
+        """Ends the calls without a result; those that wait for somebody outside the run only if ``closes_pending``.
+
+        ``error``: what the run raised. The calls in which it was raised end in any case.
+        """
+        raised = {self._registry.find(call_id) for call_id in raising_calls(error)} if error is not None else set()
+        for call in self._registry.unsettled():
+            if call.is_pending and not closes_pending and call not in raised:
+                continue
+            has_failed = call in raised or call in self._raised
+            if has_failed:
+                self.failed.add(call.id)
+            if call.is_shown:
+                self._fail(call, TOOL_FAILED_TEXT if has_failed else error_text)
+            else:
+                call.end_silently()
+
+    def forget_failures(self) -> None:
+        """Forgets which calls failed: the run was stopped, and tools may fail because of that."""
+        self._raised.clear()
+
+    def _add_interim(self, call: ToolCall, value: Any) -> None:
+        """Writes a first output; nothing more is expected of the call in this response."""
+        self._add_output(call, value, preliminary=True)
+        if call.is_open:
+            call.accept_interim(value)
+
+    def _add_output(self, call: ToolCall, response: Any, *, preliminary: bool = False) -> None:
+        """Writes what a tool or a client returned, which may be a failure."""
+        if not call.is_shown:
+            if not preliminary:
+                call.end_silently()
+            return
+        if call.state is CallState.INPUT_STREAMING:
+            call.complete_input_so_far()
+        if is_too_large(response):
+            self._fail(call, TOO_LARGE_TEXT)
+            return
+        if call.approved is False:
+            # The tool has run after all, or asked by itself. To the client a denied call has no output.
+            write_denial(self._sink, call.id, response)
+            if not preliminary:
+                self._deny(call)
+            return
+        if not preliminary and (text := failure_text(response)) is not None:
+            self._fail(call, text)
+            return
+        try:
+            output = json_value(response)
+        except UnrepresentableValueError as error:
+            self._fail(call, unrepresentable_text(call.name, error))
+            return
+        self._steps.add_output(call)
+        if preliminary:
+            call.write_preliminary(output)
+        else:
+            call.answer(output)
+
+    def _fail(self, call: ToolCall, error_text: str) -> None:
+        if call.approved is False:  # its run ended before it said so
+            self._deny(call)
+            return
+        self._steps.add_output(call)
+        call.fail(error_text)
+
+    def _deny(self, call: ToolCall) -> None:
+        self._steps.add_output(call)
+        call.deny()

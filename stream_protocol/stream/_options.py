@@ -1,0 +1,201 @@
+"""The converter's options: what each does and its default, how they are checked, and their form in a recording."""
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any, Final, Literal, TypedDict, Unpack, cast
+
+from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, RunLimitError
+from stream_protocol.stream._media import ArtifactUrl
+from stream_protocol.wire import (
+    AI_SDK_VERSIONS,
+    AiSdkVersion,
+    Transform,
+    check_callable,
+    check_choice,
+    check_flag,
+    check_mapping,
+    check_texts,
+    json_value,
+    to_well_formed,
+)
+
+logger = logging.getLogger(__name__)
+
+ToolSelection = Collection[str] | Callable[[str], bool] | Literal["all"]
+"""Tools by name, by a predicate over the name, or all of them."""
+
+CONTROL_TOOLS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
+"""ADK's own tools, which steer agents and say nothing to the user: never shown."""
+
+
+class ConverterOptions(TypedDict, total=False):
+    """Keyword options of the converter and of all functions over it."""
+
+    ai_sdk: AiSdkVersion
+    """Major version of the client's ``ai`` package. 6 by default: v7 clients take the same chunks. 7 adds chunks that
+    a v6 client dies of (the answer to an approval request), and nothing on the wire negotiates the version."""
+    send_reasoning: bool
+    """Send the model's thoughts as ``reasoning-*``. True by default: Gemini has them off unless it is asked, and
+    who asks wants to see them."""
+    send_sources: bool
+    """Send grounding and citations as ``source-*``. True by default: Google's terms want them shown."""
+    send_state: bool
+    """Send session state changes as ``data-adk-state``. False by default: state is the app's, not the browser's."""
+    hidden_tools: ToolSelection
+    """Tools whose calls are not shown, besides ADK's control tools. None by default. An approval request of a hidden
+    tool is still shown, with its call: somebody has to answer it.
+
+    Calls that delegate to a task-mode agent are hidden, too, where it is known which they are: ``ChatService`` knows
+    the agent; a history, a recording and a finished list hold what followed the call. In a live run it is known only
+    after the call has been sent, and a part can't be taken back. So give a converter of a live run their names, which
+    ``stream_protocol.serving.delegation_tools(agent)`` finds; else such a call has the preliminary output
+    ``{"agent": NAME}``, and keeps it if the agent is not done within the message."""
+    dynamic_tools: ToolSelection
+    """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``).
+    For tools whose names the page can't know, such as those of an MCP server."""
+    tool_titles: Mapping[str, str]
+    """Tool name -> the title that is displayed. Empty by default."""
+    tool_schemas: Mapping[str, Any]
+    """Tool name -> JSON schema of its parameters. Empty by default. Only used to name a streamed call whose first
+    fragments come without a name, if their paths fit exactly one tool."""
+    artifact_url: ArtifactUrl | None
+    """Name and version of an artifact -> where the page can load it. The chat routes set it. With it, a file that was
+    saved as an artifact is sent as that URL, not as base64, and ``data-adk-artifact`` has a ``url``. Only a complete
+    event says what was saved: so a streamed file, and all that is streamed after it, waits for that event."""
+    transform: Transform | None
+    """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. It
+    slows the ``*_sse`` functions down: each chunk is then built as a dictionary first."""
+    on_error: Callable[[BaseException], str]
+    """Error -> the text that the client sees. By default "An error occurred." for all: messages of providers and tools
+    hold keys, URLs and prompts. Only a ``RunLimitError`` says what it is. ``explain_error`` of
+    ``stream_protocol.serving`` tells a developer the cause. What an event told is an ``AgentRunError`` with its
+    ``code``. A call whose tool raised says "The tool failed.", whatever the text of the error is."""
+    message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
+    """Default metadata of the message (``usage``, ``modelId``) -> what is sent on ``finish``. By default it is sent as
+    it is."""
+
+
+def _mask(error: BaseException) -> str:
+    return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
+
+
+def _unchanged(metadata: dict[str, Any]) -> dict[str, Any]:
+    return metadata
+
+
+DEFAULTS: Final[ConverterOptions] = {
+    "ai_sdk": 6,
+    "send_reasoning": True,
+    "send_sources": True,
+    "send_state": False,
+    "hidden_tools": (),
+    "dynamic_tools": (),
+    "tool_titles": {},
+    "tool_schemas": {},
+    "artifact_url": None,
+    "transform": None,
+    "on_error": _mask,
+    "message_metadata": _unchanged,
+}
+
+
+class Settings:
+    """The options of a conversion, checked, with the defaults filled in.
+
+    Raises ``StreamProtocolError`` for a value that is not allowed, ``TypeError`` for an option that does not exist.
+    """
+
+    def __init__(self, **options: Unpack[ConverterOptions]) -> None:
+        if unknown := options.keys() - _CHECKS.keys():
+            raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
+        for name, value in options.items():
+            _CHECKS[name](name, value)
+        self.options: Final[ConverterOptions] = {**DEFAULTS, **options}
+        """Every option has a value here."""
+
+    def hides(self, tool: str) -> bool:
+        return tool in CONTROL_TOOLS or _selects(self.options["hidden_tools"], tool)
+
+    def is_dynamic(self, tool: str) -> bool:
+        return _selects(self.options["dynamic_tools"], tool)
+
+    def error_text(self, error: BaseException) -> str:
+        """What the client sees of the error: the text of ``on_error``, or the default if that raises."""
+        try:
+            text = self.options["on_error"](error)
+            return to_well_formed(str.__str__(text))  # raises for what is no text
+        except Exception:
+            logger.exception("`on_error` raised")
+            return DEFAULT_ERROR_TEXT
+
+
+def _check_tools(name: str, value: object) -> None:
+    if callable(value):
+        check_callable(name, value, ("tool_name",), plain=True)
+    elif value != "all":
+        check_texts(name, value, expected='a list of names, a function of a name, or "all"')
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
+    "ai_sdk": partial(check_choice, choices=AI_SDK_VERSIONS),
+    "send_reasoning": check_flag,
+    "send_sources": check_flag,
+    "send_state": check_flag,
+    "hidden_tools": _check_tools,
+    "dynamic_tools": _check_tools,
+    "tool_titles": partial(check_mapping, of_texts=True),
+    "tool_schemas": check_mapping,
+    "artifact_url": partial(check_callable, arguments=("name", "version"), plain=True, or_none=True),
+    "transform": partial(check_callable, arguments=("chunk",), plain=True, or_none=True),
+    "on_error": partial(check_callable, arguments=("error",), plain=True),
+    "message_metadata": partial(check_callable, arguments=("metadata",), plain=True),
+}
+"""The check of each option."""
+
+
+def _selects(selection: ToolSelection, tool: str) -> bool:
+    if callable(selection):
+        return selection(tool)
+    return selection == "all" or tool in selection
+
+
+def hide_tools(tools: frozenset[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
+    """The options, with these tools added to their hidden ones. Raises ``StreamProtocolError`` as ``Settings``."""
+    hidden = options.get("hidden_tools", ())
+    _check_tools("hidden_tools", hidden)
+    return {**options, "hidden_tools": _add_tools(tools, hidden)} if tools else options
+
+
+def _add_tools(tools: ToolSelection, hidden: ToolSelection) -> ToolSelection:
+    if isinstance(hidden, str):
+        return hidden
+    if callable(tools) or callable(hidden):
+        return lambda tool: _selects(tools, tool) or _selects(hidden, tool)
+    return frozenset(tools).union(hidden)
+
+
+_JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {int: (int,), bool: (bool,), tuple: (list, str), dict: (dict,)}
+"""Type of an option's default -> its types in JSON. Options whose default is of another type are not data."""
+
+
+def options_to_json(options: ConverterOptions) -> dict[str, Any]:
+    """The options that shape the stream and are data. Functions are left out: only the chunks show what they did."""
+    plain: dict[str, Any] = {}
+    for name, value in options.items():
+        match value:
+            case bool() | int() | str():
+                plain[name] = value
+            case Mapping() if value:
+                plain[name] = json_value(value, lossy=True)
+            case set() | frozenset() | list() | tuple() if value:
+                plain[name] = sorted(value)
+    return plain
+
+
+def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
+    """The options that ``options_to_json`` returned. Unknown names and values of a wrong type are left out."""
+    types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()}
+    return cast(
+        "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}
+    )

@@ -1,0 +1,149 @@
+"""Speakers: who is speaking, and which part of theirs is open.
+
+Agents that run in parallel interleave their fragments, so each (author, branch, node path) is a speaker with at most
+one open part. The event id is no key: it changes with every fragment before ADK 2.6, and again in turns with a code
+executor.
+
+What a speaker streamed since its last complete event is remembered: the complete event repeats it, and only the
+difference may be shown.
+"""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any
+
+from stream_protocol.adk import Part, SpeakerKey
+from stream_protocol.stream._streamed_texts import PartKind, StreamedTexts, ToldText
+from stream_protocol.stream.calls import ToolCall
+from stream_protocol.wire import MakeDelta, ProviderMetadata, Sink, WriteDelta
+
+NO_SPEAKER: SpeakerKey = ("", None, "")
+"""The key of events that do not say who speaks."""
+
+
+class Speaker:
+    """One speaker's open part, and what it has streamed of its current response."""
+
+    __slots__ = (
+        "_part_id",
+        "_signature",
+        "_sink",
+        "author",
+        "branch",
+        "calls_by_id",
+        "deferred_parts",
+        "finish_reason",
+        "in_response",
+        "key",
+        "kind",
+        "make_text",
+        "model",
+        "path",
+        "provider",
+        "saved_artifacts",
+        "speech",
+        "streamed",
+        "streamed_others",
+        "streaming_calls",
+        "unfinished_calls",
+        "write",
+    )
+
+    def __init__(self, key: SpeakerKey, sink: Sink[Any]) -> None:
+        self.key = key
+        self.author, self.branch, self.path = key
+        adk: dict[str, Any] = {"author": self.author}
+        if self.branch is not None:
+            adk["branch"] = self.branch
+        self._sink = sink
+        self._part_id = ""
+        self._signature: bytes | None = None
+        self.provider: ProviderMetadata = {"adk": adk}
+        """Provider metadata that names the speaker, for each of the speaker's parts."""
+        self.kind: PartKind | None = None
+        """The kind of the open part."""
+        self.write: WriteDelta = _closed
+        """Writes a delta of the open part."""
+        self.make_text: MakeDelta[Any] | None = None
+        """Makes a delta of the open part instead; ``None`` if that is no text, and where the sink can only write."""
+        self.streamed = StreamedTexts()
+        """The texts and thoughts of the current response."""
+        self.model: str | None = None
+        """Which model has streamed them, if the fragments say so."""
+        self.finish_reason: str | None = None
+        """The finish reason in the fragments of the current response."""
+        self.speech = ToldText()
+        """What is being said in a live run."""
+        self.streamed_others: dict[str, int] = {}
+        """How many parts of other kinds were streamed in that response, by kind."""
+        self.deferred_parts: list[Part] = []
+        """Fragments that wait for the complete event: a file that may have been saved by then, and all after it."""
+        self.saved_artifacts: list[Mapping[str, int]] = []
+        """Artifacts that were saved by events without content: that from which they were saved is still to come."""
+        self.calls_by_id: dict[str, ToolCall] = {}
+        """The newest calls of this speaker, by the ids that fragments have for them."""
+        self.streaming_calls: list[ToolCall] = []
+        """Calls of the current response whose complete event is still to come."""
+        self.unfinished_calls: list[ToolCall] = []
+        """Such calls of an earlier response, whose complete event came without them."""
+        self.in_response = False
+        """Whether content of the current response has been shown."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a step can't end now: a part or an input is open."""
+        return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
+
+    def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
+        """Opens a part. No part may be open. ``model``: the one that streams the part."""
+        if kind is PartKind.TEXT:
+            self.write = self._sink.text_start(part_id, self.provider)
+            self.make_text = self._sink.delta_maker("text-delta", part_id)
+        else:
+            self.write = self._sink.reasoning_start(part_id, self.provider)
+        self.kind = kind
+        self._part_id = part_id
+        self.streamed.begin(kind)
+        self.model = model
+
+    def sign(self, signature: bytes) -> None:
+        """Keeps the thought signature for the end of the open part."""
+        if self.kind is not None:
+            self._signature = signature
+
+    def close(self) -> None:
+        """Ends the open part, if there is one."""
+        if self.kind is None:
+            return
+        end = self._sink.text_end if self.kind is PartKind.TEXT else self._sink.reasoning_end
+        # A part's end replaces its metadata, so the speaker is named again beside the signature.
+        end(self._part_id, None if self._signature is None else self.provider | signature_metadata(self._signature))
+        self.kind = None
+        self.write, self.make_text = _closed, None
+        self._signature = None
+
+    def remove_call(self, call: ToolCall) -> None:
+        """Removes a call that is complete from the lists of incomplete ones."""
+        for calls in (self.streaming_calls, self.unfinished_calls):
+            if call in calls:
+                calls.remove(call)
+
+    def end_response(self) -> None:
+        """Ends the current response: the next fragment begins another one."""
+        self.close()
+        self.streamed.clear()
+        self.model = self.finish_reason = None
+        self.streamed_others.clear()
+        self.deferred_parts.clear()
+        self.unfinished_calls += self.streaming_calls
+        self.streaming_calls.clear()
+        self.in_response = False
+
+
+def signature_metadata(signature: bytes) -> ProviderMetadata:
+    """Gemini's thought signature where the AI SDK's Google provider keeps it."""
+    return {"google": {"thoughtSignature": b64encode(signature).decode()}}
+
+
+def _closed(delta: str) -> None:
+    raise AssertionError(f"no part is open for {delta!r}")

@@ -1,0 +1,126 @@
+"""Steps: when a step of the message begins and ends.
+
+A ``start-step`` chunk adds a ``step-start`` part to the message. The AI SDK's auto-send helpers look only at the parts
+after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessageIsCompleteWithToolCalls``,
+``…WithApprovalResponses``). Three rules follow.
+
+* A step begins with each model response, and with whatever follows a tool's output.
+* No step begins while a call of this message waits for its result: it must stay after the last ``step-start``, or an
+  answer given in the browser would never be sent.
+* A response must not end in a step whose calls all have their outputs: the helper would send again, for ever. An empty
+  step follows then.
+
+A step ends only when no speaker has an open part: ``finish-step`` makes a v6 client forget all open text parts, and a
+tool input that continues after a ``start-step`` would become a second part. So agents in parallel share steps.
+"""
+
+from typing import Any
+
+from stream_protocol.stream._speakers import Speaker
+from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
+from stream_protocol.wire import Sink
+
+CALL_NOT_FINISHED_TEXT = "The model did not finish this call."
+"""The error of a call whose complete event never came."""
+
+
+class Steps:
+    """The open step of the message, and the tool calls in it."""
+
+    def __init__(self, sink: Sink[Any], registry: CallRegistry) -> None:
+        self._sink = sink
+        self._registry = registry
+        self._busy: dict[Speaker, None] = {}
+        """Speakers that may be busy, in the order in which they were added."""
+        self.response_has_content = False
+        """Whether something of this response was shown."""
+        self._step_is_open = False
+        self._step_has_content = False
+        """Whether something is in the open step."""
+        self._step_has_output = False
+        """Whether a tool's output is in the open step."""
+        self.calls: list[ToolCall] = []
+        """The calls after the last ``start-step``, also of an earlier response of this message. Calls that the model's
+        provider runs are not among them: the helpers ignore these."""
+
+    def begin_content(self, speaker: Speaker, *, requests_credential: bool = False) -> None:
+        """Ends the speaker's open part, and starts a new step if the next content needs one.
+
+        A running call delays a new step, since it may yet turn out to need approval. It does not delay a request for a
+        credential: the call that needs the credential must not be in the same step as the request, or the answer would
+        not be sent. A call whose input still streams delays that, too, since the rest of the input would become a
+        second part.
+        """
+        speaker.close()
+        if not speaker.in_response:
+            self.end_unfinished_calls(speaker)
+        needs_new_step = (
+            not self._step_is_open
+            or self._step_has_output
+            or (self._step_has_content and (requests_credential or not speaker.in_response))
+        )
+        if needs_new_step and not self._any_busy() and not self._call_stays(requests_credential=requests_credential):
+            self.finish()
+            self._start()
+        self._busy[speaker] = None
+        speaker.in_response = True
+        self._step_has_content = self.response_has_content = True
+
+    def end_unfinished_calls(self, speaker: Speaker) -> None:
+        """Ends the calls of the speaker's earlier responses whose complete event never came."""
+        for call in speaker.unfinished_calls:
+            if call.state <= CallState.INPUT_STREAMING:
+                if call.is_shown:
+                    self.add_output(call)
+                call.fail_input(CALL_NOT_FINISHED_TEXT)
+        speaker.unfinished_calls.clear()
+
+    def _any_busy(self) -> bool:
+        while self._busy:
+            speaker = next(reversed(self._busy))
+            if speaker.is_busy:
+                return True
+            del self._busy[speaker]
+        return False
+
+    def _call_stays(self, *, requests_credential: bool) -> bool:
+        """Whether an unanswered call must stay in the current step, so that no new one may start."""
+        return any(
+            call.state is not CallState.AWAITING_CREDENTIAL
+            and not (requests_credential and call.state is CallState.RUNNING)
+            for call in self._registry.waiting()
+        )
+
+    def _start(self) -> None:
+        self._sink.start_step()
+        self._step_is_open = True
+        self._step_has_content = self._step_has_output = False
+        self.calls.clear()
+
+    def add_call(self, call: ToolCall) -> None:
+        """Notes that the call's part is in the open step."""
+        if not call.provider_executed:
+            self.calls.append(call)
+
+    def add_output(self, call: ToolCall) -> None:
+        """Notes that the call's result is in the open step."""
+        self.response_has_content = True
+        self._step_has_output = self._step_has_output or not call.provider_executed
+
+    def finish(self) -> None:
+        """Ends the open step, if there is one."""
+        if self._step_is_open:
+            self._sink.finish_step()
+            self._step_is_open = False
+
+    def finish_last(self) -> bool:
+        """Ends the last step of a response. Returns whether an empty step had to be added after it.
+
+        The client stores an empty step only with the next change of the message: metadata must follow.
+        """
+        self.finish()
+        if not self.calls or not all(call.is_settled for call in self.calls):
+            return False
+        self._start()
+        self.finish()
+        return True

@@ -1,0 +1,174 @@
+"""A whole run as a stream, from its first event to the end. An exception of the run becomes an ``error`` chunk.
+
+``stream_*`` take an asynchronous iterable, ``iter_*`` a synchronous one; ``*_chunks`` give dictionaries, ``*_sse``
+bytes, one SSE event an item, ``data: [DONE]`` last. An event may be a dictionary: see ``StreamProtocolConverter``.
+"""
+
+import logging
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from contextlib import aclosing, nullcontext
+from functools import cache
+from typing import Any, Final, TypeVar, Unpack
+
+from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
+from stream_protocol.stream._conversion import Conversion
+from stream_protocol.stream._converter import call_ids, chunk_conversion, sse_conversion
+from stream_protocol.stream._options import ConverterOptions, Settings, hide_tools
+from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_OF_SYNC: Final = "for a synchronous iterable there is `{}`"
+_OF_ASYNC: Final = "for an asynchronous iterator there is `{}`"
+
+
+def stream_chunks(
+    events: AsyncIterable[EventOrDict],
+    *,
+    past: Iterable[EventOrDict] = (),
+    message_id: str | None = None,
+    taken_ids: Collection[str] = (),
+    **options: Unpack[ConverterOptions],
+) -> AsyncIterator[AnyChunk]:
+    """The chunks of a run. All but ``events`` is as for ``StreamProtocolConverter``.
+
+    An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer stops
+    early, ``events`` is closed when this iterator is. Raises ``TypeError`` for ``events`` that are not asynchronous,
+    and at an item that cannot have been meant for an event.
+    """
+    conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
+    check_iterable("stream_chunks", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_chunks"))
+    return _stream(conversion, events, [])
+
+
+def stream_sse(
+    events: AsyncIterable[EventOrDict],
+    *,
+    past: Iterable[EventOrDict] = (),
+    message_id: str | None = None,
+    taken_ids: Collection[str] = (),
+    **options: Unpack[ConverterOptions],
+) -> AsyncIterator[bytes]:
+    """``stream_chunks`` as bytes, ready for a response with ``SSE_HEADERS``; faster than encoding its chunks."""
+    conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
+    check_iterable("stream_sse", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_sse"))
+    return _stream(conversion, events, [SSE_DONE])
+
+
+def iter_chunks(
+    events: Iterable[EventOrDict],
+    *,
+    past: Iterable[EventOrDict] = (),
+    message_id: str | None = None,
+    taken_ids: Collection[str] = (),
+    **options: Unpack[ConverterOptions],
+) -> Iterator[AnyChunk]:
+    """``stream_chunks`` over a synchronous iterable.
+
+    A list or tuple counts as a run that is over: it shows which calls are delegations to task-mode agents, and these
+    are hidden.
+    """
+    check_iterable("iter_chunks", events, "events", otherwise=_OF_ASYNC.format("stream_chunks"))
+    past, events, settings = _read(past, events, options)
+    return _iterate(chunk_conversion(past, message_id, settings, call_ids(taken_ids)), events, [])
+
+
+def iter_sse(
+    events: Iterable[EventOrDict],
+    *,
+    past: Iterable[EventOrDict] = (),
+    message_id: str | None = None,
+    taken_ids: Collection[str] = (),
+    **options: Unpack[ConverterOptions],
+) -> Iterator[bytes]:
+    """``stream_sse`` over a synchronous iterable; a list or tuple is taken for a run that is over."""
+    check_iterable("iter_sse", events, "events", otherwise=_OF_ASYNC.format("stream_sse"))
+    past, events, settings = _read(past, events, options)
+    return _iterate(sse_conversion(past, message_id, settings, call_ids(taken_ids)), events, [SSE_DONE])
+
+
+def _read(
+    past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
+) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
+    """The past, the events and the settings. Dictionaries among what is known beforehand are read beforehand."""
+    warn = WarnOnce()
+    check_iterable("past", past, "events")
+    known_past = read_events(past, warn)
+    if not isinstance(events, Sequence):
+        return known_past, events, Settings(**options)
+    known = read_events(events, warn)
+
+    @cache
+    def task_agents() -> frozenset[str]:  # asked for only when a tool is called
+        return find_task_agents([*known_past, *known])
+
+    return known_past, known, Settings(**hide_tools(lambda tool: tool in task_agents(), options))
+
+
+async def _stream(
+    conversion: Conversion[T], events: AsyncIterable[EventOrDict], tail: list[T]
+) -> AsyncGenerator[T, None]:
+    text_delta: Callable[[Any], T | None] = conversion.text_delta
+    feed: Callable[[Any], None] = conversion.feed
+    queue = conversion.queue
+    try:
+        async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
+            async for event in events:
+                if (item := text_delta(event)) is not None:
+                    yield item
+                    continue
+                feed(event)
+                while queue:
+                    yield queue.popleft()
+        conversion.finish()
+    except UnexpectedItemError:
+        raise
+    except Exception as error:
+        _fail(conversion, error)
+    for item in conversion.take() + tail:
+        yield item
+
+
+def _iterate(conversion: Conversion[T], events: Iterable[EventOrDict], tail: list[T]) -> Iterator[T]:
+    text_delta: Callable[[Any], T | None] = conversion.text_delta
+    feed: Callable[[Any], None] = conversion.feed
+    queue = conversion.queue
+    try:
+        for event in events:
+            if (item := text_delta(event)) is not None:
+                yield item
+                continue
+            feed(event)
+            while queue:
+                yield queue.popleft()
+        conversion.finish()
+    except UnexpectedItemError:
+        raise
+    except Exception as error:
+        _fail(conversion, error)
+    yield from conversion.take() + tail
+
+
+def _fail(conversion: Conversion[T], error: Exception) -> None:
+    logger.error("the run failed", exc_info=error)
+    fail_response(conversion, error)
+
+
+def fail_response(conversion: Conversion[T], error: BaseException, *, stopped: bool = False) -> None:
+    """Ends the response with its one ``error`` chunk, even if the app's hook raises for that."""
+    try:
+        conversion.fail(error, stopped=stopped)
+    except Exception as second:  # the app's hook raised, and is not called again
+        logger.exception("`transform` raised")
+        conversion.fail(second, stopped=stopped)

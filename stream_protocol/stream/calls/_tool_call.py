@@ -1,0 +1,421 @@
+"""One tool call of a message: its states, the transitions between them, and the chunks that it sends.
+
+Everything that changes a call is in this module. ``TRANSITIONS`` holds the whole life: state -> event -> next state.
+Each method that moves a call looks its event up there first. A transition that is not in the table raises
+``StreamProtocolError`` and changes nothing. So code that handles events of unknown origin asks first, by ``is_open``,
+``is_settled`` and ``is_shown``.
+
+A hidden call has the same states and sends nothing.
+"""
+
+from collections.abc import Collection, Mapping
+from enum import IntEnum
+from typing import Any, Literal
+
+from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece
+from stream_protocol.stream.calls._nameless_calls import fitting_tools
+from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
+from stream_protocol.wire import ProviderMetadata, Sink, StreamProtocolError, WriteDelta, is_too_large, json_value
+
+
+class CallState(IntEnum):
+    """In the order of a call's life."""
+
+    UNNAMED = 0
+    """Nothing was sent: the tool is not known yet."""
+    INPUT_STREAMING = 1
+    """The client knows the call; its input grows."""
+    RUNNING = 2
+    """Its input is complete and its tool runs."""
+    APPROVAL_ANNOUNCED = 3
+    """It needs approval; the request itself is still to come."""
+    APPROVAL_REQUESTED = 4
+    """The client was asked for approval."""
+    AWAITING_CREDENTIAL = 5
+    """Its tool waits until somebody has signed in, or has answered the node that acts in its place."""
+    AWAITING_CLIENT = 6
+    """The client, or a backend, gives the output."""
+    INTERIM = 7
+    """It has a preliminary output; the final one comes in a later response."""
+    ANSWERED = 8
+    """It has its output, its error or its denial."""
+
+
+(
+    UNNAMED,
+    INPUT_STREAMING,
+    RUNNING,
+    APPROVAL_ANNOUNCED,
+    APPROVAL_REQUESTED,
+    AWAITING_CREDENTIAL,
+    AWAITING_CLIENT,
+    INTERIM,
+    ANSWERED,
+) = CallState
+
+CallEvent = Literal[
+    "announce",
+    "complete input",
+    "fail input",
+    "announce approval",
+    "request approval",
+    "answer approval",
+    "request credential",
+    "await client",
+    "stop waiting",
+    "interim output",
+    "answer",
+    "fail",
+    "reveal",
+    "end silently",
+]
+
+_NOT_SHOWN: dict[CallEvent, CallState] = {"reveal": UNNAMED, "end silently": ANSWERED}
+"""Only for a call that was not shown: it is shown after all, from its beginning, or it ends without a chunk."""
+
+_OPEN: dict[CallEvent, CallState] = {
+    "announce approval": APPROVAL_ANNOUNCED,
+    "request approval": APPROVAL_REQUESTED,
+    "request credential": AWAITING_CREDENTIAL,
+    "stop waiting": RUNNING,
+    "answer": ANSWERED,
+    "fail": ANSWERED,
+}
+"""What may happen to every call whose input is complete and that has no result yet."""
+
+_SETTLED: dict[CallEvent, CallState] = {
+    "request approval": APPROVAL_REQUESTED,  # what came looked like a result, but the tool has not run yet
+    "answer": ANSWERED,
+    "fail": ANSWERED,
+}
+
+TRANSITIONS: Mapping[CallState, Mapping[CallEvent, CallState]] = {
+    UNNAMED: _NOT_SHOWN | {"announce": INPUT_STREAMING, "fail input": ANSWERED},
+    INPUT_STREAMING: _NOT_SHOWN | {"complete input": RUNNING, "fail input": ANSWERED, "fail": ANSWERED},
+    RUNNING: _NOT_SHOWN | _OPEN | {"await client": AWAITING_CLIENT, "interim output": INTERIM},
+    APPROVAL_ANNOUNCED: _NOT_SHOWN | _OPEN,
+    APPROVAL_REQUESTED: _NOT_SHOWN | _OPEN | {"announce approval": APPROVAL_REQUESTED, "answer approval": RUNNING},
+    AWAITING_CREDENTIAL: _NOT_SHOWN | _OPEN,
+    AWAITING_CLIENT: _NOT_SHOWN | _OPEN | {"interim output": INTERIM},
+    INTERIM: _NOT_SHOWN | _SETTLED,
+    ANSWERED: _NOT_SHOWN | _SETTLED,
+}
+
+
+class ToolCall:
+    """One tool call of the message. Read its attributes; change it only by its methods."""
+
+    __slots__ = (
+        "_candidates",
+        "_input",
+        "_paths",
+        "_sink",
+        "_text",
+        "_unsent",
+        "_write",
+        "approval_id",
+        "approved",
+        "dynamic",
+        "gated",
+        "hidden",
+        "id",
+        "interim",
+        "lacks_credential",
+        "long_running",
+        "more_to_come",
+        "name",
+        "provider",
+        "provider_executed",
+        "state",
+        "title",
+    )
+
+    def __init__(self, sink: Sink[Any], call_id: str, *, provider_executed: bool = False) -> None:
+        self._sink = sink
+        self.id = call_id
+        """The ``toolCallId`` by which the client knows it."""
+        self.state = UNNAMED
+        self.name = ""
+        """Empty while ``UNNAMED``."""
+        self.hidden = False
+        """Not shown to the client."""
+        self.dynamic = False
+        self.provider_executed = provider_executed
+        """The model's provider runs the tool, not ADK."""
+        self.title: str | None = None
+        self.provider: ProviderMetadata | None = None
+        """Provider metadata of the call's own chunks: who called, and the thought signature."""
+        self.more_to_come = False
+        """ADK's ``will_continue`` on the newest fragment."""
+        self.long_running = False
+        """The client, or a backend, gives the output."""
+        self.approval_id: str | None = None
+        """The newest approval request that the client has seen."""
+        self.approved: bool | None = None
+        """The answer to that request; ``None`` before it."""
+        self.gated = True
+        """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
+        self.lacks_credential = False
+        """Whether its tool has answered that it needs a credential."""
+        self.interim: Any = None
+        """The preliminary output of a call that is ``INTERIM``."""
+        self._input: Any = None
+        """The complete input as it was sent, plain JSON."""
+        self._text: PathText | RawText | GrowingText | None = None
+        """Its streamed arguments; ``None`` until a fragment with arguments comes."""
+        self._write: WriteDelta | None = None
+        """Writes ``tool-input-delta``; ``None`` while the client has not seen the call."""
+        self._unsent: list[str] = []
+        """Argument text that waits for the name."""
+        self._paths: set[str] = set()
+        """JSON paths that came before the name: they may identify the tool."""
+        self._candidates: Collection[str] | None = None
+        """The tools that have all these paths; ``None`` before the first one."""
+
+    # Questions
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the client has a part of it."""
+        return self._write is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its input is complete and a result is still to come."""
+        return RUNNING <= self.state <= AWAITING_CLIENT
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether somebody outside the run can answer it. An approval that was only announced can't be given."""
+        return APPROVAL_REQUESTED <= self.state <= AWAITING_CLIENT
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing more is expected of it in this response."""
+        return self.state >= INTERIM
+
+    def takes(self, fragment: CallPiece) -> bool:
+        """Whether a named fragment with an unknown id can be more of this call, not another call of the same tool.
+
+        A call that is not streamed comes in one piece, which promises no more: two of one tool may well be equal.
+        """
+        if not self.more_to_come or self.name not in {"", fragment.name}:
+            return False
+        if fragment.partial_args:
+            first = fragment.partial_args[0].json_path or ""
+            return not isinstance(self._text, PathText) or self._text.accepts(first)
+        if fragment.args and isinstance(self._text, GrowingText):
+            return is_too_large(fragment.args) or self._text.grows_to(json_value(fragment.args, lossy=True))
+        return False
+
+    # Input
+
+    def sign(self, provider: ProviderMetadata, signature: ProviderMetadata | None) -> None:
+        """Sets who called, unless it is known, and adds the thought signature."""
+        if signature is not None:
+            self.provider = provider | signature
+        elif self.provider is None:
+            self.provider = provider
+
+    def add_fragment(self, fragment: CallPiece) -> None:
+        """Takes a streamed piece of the input and writes its text, or keeps that until the call has a name."""
+        self.more_to_come = fragment.will_continue
+        text = self._text_of(fragment)
+        if not text:
+            return
+        if self.state is INPUT_STREAMING:
+            if self._write is not None:
+                self._write(text)
+        elif self.state is UNNAMED:
+            self._unsent.append(text)
+
+    def _text_of(self, fragment: CallPiece) -> str:
+        """The argument text that this fragment adds."""
+        if REQUEST_CREDENTIAL in {fragment.name, self.name}:
+            return ""  # ADK never streams these; from an adapter that does, a browser must not see more than from ADK
+        if partial_args := fragment.partial_args:
+            if self._text is None:
+                self._text = PathText() if partial_args[0].json_path else RawText()
+            if isinstance(self._text, GrowingText):
+                return ""
+            write = self._text.write
+            return write(partial_args[0]) if len(partial_args) == 1 else "".join(map(write, partial_args))
+        if not (args := fragment.args) or is_too_large(args):
+            return ""
+        self._text = self._text or GrowingText()
+        if not isinstance(self._text, GrowingText):
+            return ""
+        return self._text.write(json_value(args, lossy=True), streaming=self.more_to_come)
+
+    def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
+        """The one tool whose parameters have all paths that came so far; ``None`` if several have, or none."""
+        new_paths = {argument.json_path or "" for argument in fragment.partial_args} - self._paths
+        if not new_paths:
+            return None
+        self._paths |= new_paths
+        self._candidates = fitting_tools(
+            new_paths, schemas, among=schemas if self._candidates is None else self._candidates
+        )
+        return next(iter(self._candidates)) if len(self._candidates) == 1 else None
+
+    def announce(self, name: str, *, hidden: bool, dynamic: bool, title: str | None) -> None:
+        """Names the tool: writes ``tool-input-start`` and the text that waited for the name."""
+        state = self._next("announce")
+        self.name, self.hidden, self.dynamic, self.title = name, hidden, dynamic, title
+        if hidden:
+            self.state = state
+            return
+        self._write = write = self._sink.tool_input_start(
+            self.id,
+            name,
+            dynamic=dynamic,
+            provider_executed=self.provider_executed,
+            title=title,
+            provider=self.provider,
+        )
+        self.state = state
+        for text in self._unsent:
+            write(text)
+        self._unsent.clear()
+
+    def complete_input(self, arguments: Any) -> None:
+        """Sets the final input. ``arguments``: plain JSON; an object, or text if the call ended in the middle of it or
+        they are too large to be shown."""
+        self.state = self._next("complete input")
+        if self._write is None:
+            return
+        if self._text is not None and not isinstance(arguments, str):
+            arguments = integral(arguments)
+            if rest := self._text.complete(arguments):
+                self._write(rest)
+        self._input = arguments
+        self._send_input()
+
+    def complete_input_so_far(self) -> None:
+        """Makes what was streamed the final input, because a result came before the complete call."""
+        self.complete_input(self._text.so_far() if self._text is not None else {})
+
+    def fail_input(self, error_text: str) -> None:
+        """Ends a call whose complete event never came."""
+        state = self._next("fail input")
+        if self._write is not None:
+            self._sink.tool_input_error(
+                self.id,
+                self.name,
+                self._text.so_far() if self._text is not None else None,
+                error_text,
+                dynamic=self.dynamic,
+                title=self.title,
+            )
+        self.state = state
+
+    def _send_input(self) -> None:
+        self._sink.tool_input_available(
+            self.id,
+            self.name,
+            self._input,
+            dynamic=self.dynamic,
+            provider_executed=self.provider_executed,
+            title=self.title,
+            provider=self.provider,
+        )
+
+    # Waiting
+
+    def announce_approval(self, *, gated: bool) -> None:
+        """Notes that it needs approval. ``gated``: a gate in front of the tool asks, not the tool while it runs."""
+        state = self._next("announce approval")
+        if state is not self.state:
+            self.approval_id = None  # of an older request, which is answered
+        self.state, self.gated = state, gated
+
+    def request_approval(self, approval_id: str) -> None:
+        state = self._next("request approval")
+        self._sink.tool_approval_request(approval_id, self.id)
+        self.state, self.approval_id, self.approved = state, approval_id, None
+
+    def answer_approval(self, *, approved: bool, write_response: bool) -> None:
+        """Takes the answer to the newest request. ``write_response``: the client knows the chunk for that (v7).
+
+        An approved call whose output the client gives waits for that from now on. Its input is sent once more, which
+        turns ``approval-responded`` back to ``input-available``: the approvals helper would otherwise send again and
+        again until there is an output.
+        """
+        self.state, self.approved = self._next("answer approval"), approved
+        if write_response and self.approval_id is not None:
+            self._sink.tool_approval_response(self.approval_id, approved=approved)
+        if approved and self.long_running:
+            self._send_input()
+            self.await_client()
+
+    def await_client(self) -> None:
+        """Waits for the output, which the client or a backend gives."""
+        self.state, self.long_running = self._next("await client"), True
+
+    def await_credential(self, *, lacking: bool = False) -> None:
+        """Waits until somebody has signed in, or has answered the node that acts in its place. ``lacking``: the tool
+        itself has said that it needs a credential."""
+        self.state = self._next("request credential")
+        self.lacks_credential = self.lacks_credential or lacking
+
+    def stop_waiting(self) -> None:
+        """Ends the wait for an answer, because the run was stopped."""
+        self.state = self._next("stop waiting")
+
+    # Results
+
+    def write_preliminary(self, output: Any) -> None:
+        """Writes an output that a later one replaces. ``output``: plain JSON."""
+        self._write_output(output, preliminary=True)
+
+    def accept_interim(self, output: Any) -> None:
+        """Keeps the preliminary output until a later response."""
+        self.state, self.interim = self._next("interim output"), output
+
+    def answer(self, output: Any) -> None:
+        """Writes its output. ``output``: plain JSON."""
+        state = self._next("answer")
+        self._write_output(output, preliminary=False)
+        self.state = state
+
+    def _write_output(self, output: Any, *, preliminary: bool) -> None:
+        self._sink.tool_output_available(
+            self.id,
+            output,
+            preliminary=preliminary,
+            dynamic=self.dynamic,
+            provider_executed=self.provider_executed,
+        )
+
+    def deny(self) -> None:
+        """Writes that the gate in front of the tool has refused it."""
+        state = self._next("answer")
+        self._sink.tool_output_denied(self.id)
+        self.state = state
+
+    def fail(self, error_text: str) -> None:
+        state = self._next("fail")
+        self._sink.tool_output_error(
+            self.id, error_text, dynamic=self.dynamic, provider_executed=self.provider_executed
+        )
+        self.state = state
+
+    # Calls that were not shown
+
+    def reveal(self) -> None:
+        """Begins it anew, as if nothing had come of it, so that it can be shown after all."""
+        self.state = self._next("reveal")
+        self._text = None
+        self._unsent.clear()
+
+    def end_silently(self) -> None:
+        """Ends it without a chunk."""
+        self.state = self._next("end silently")
+
+    def _next(self, event: CallEvent) -> CallState:
+        """The state that follows. Raises ``StreamProtocolError`` if this can't happen to the call now."""
+        state = TRANSITIONS[self.state].get(event)
+        if state is None or (event in _NOT_SHOWN and self.is_shown):
+            call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"
+            raise StreamProtocolError(f"The tool call {call} is {self.state.name}: it can't {event!r}")
+        return state

@@ -1,0 +1,70 @@
+import pytest
+
+from stream_protocol.stream import PartKind
+from stream_protocol.stream._speakers import Speaker, signature_metadata
+from stream_protocol.wire import ChunkSink
+
+
+@pytest.fixture
+def sink() -> ChunkSink:
+    return ChunkSink()
+
+
+@pytest.fixture
+def speaker(sink: ChunkSink) -> Speaker:
+    return Speaker(("agent", "par.agent", "root@1"), sink)
+
+
+def test_a_speaker_says_who_speaks() -> None:
+    assert Speaker(("a", None, ""), ChunkSink()).provider == {"adk": {"author": "a"}}
+    assert Speaker(("a", "par.a", ""), ChunkSink()).provider == {"adk": {"author": "a", "branch": "par.a"}}
+
+
+def test_an_open_part_makes_the_speaker_busy_until_it_is_closed(speaker: Speaker) -> None:
+    busy = [speaker.is_busy]
+    speaker.open(PartKind.TEXT, "0")
+    busy.append(speaker.is_busy)
+    speaker.close()
+    busy.append(speaker.is_busy)
+    assert busy == [False, True, False]
+
+
+def test_nothing_can_be_written_where_no_part_is_open(speaker: Speaker, sink: ChunkSink) -> None:
+    speaker.open(PartKind.TEXT, "0")
+    speaker.close()
+    with pytest.raises(AssertionError, match="no part is open for 'x'"):
+        speaker.write("x")
+    assert speaker.make_text is None
+    assert [chunk["type"] for chunk in sink.take()] == ["text-start", "text-end"]
+
+
+def test_closing_twice_ends_once(speaker: Speaker, sink: ChunkSink) -> None:
+    speaker.open(PartKind.REASONING, "0")
+    speaker.close()
+    speaker.close()
+    assert [chunk["type"] for chunk in sink.take()] == ["reasoning-start", "reasoning-end"]
+
+
+def test_the_end_of_a_response_forgets_what_was_streamed(speaker: Speaker) -> None:
+    speaker.open(PartKind.TEXT, "0")
+    speaker.streamed.add("x")
+    speaker.streamed_others["inline_data"] = 1
+    speaker.in_response = True
+    speaker.end_response()
+    assert (bool(speaker.streamed), speaker.streamed_others, speaker.in_response, speaker.is_busy) == (
+        False,
+        {},
+        False,
+        False,
+    )
+
+
+def test_a_signature_is_standard_base64_where_googles_provider_keeps_it() -> None:
+    assert signature_metadata(b"\xfb\xff") == {"google": {"thoughtSignature": "+/8="}}
+
+
+def test_a_signature_without_an_open_part_is_not_kept_for_the_next(speaker: Speaker, sink: ChunkSink) -> None:
+    speaker.sign(b"s")
+    speaker.open(PartKind.TEXT, "0")
+    speaker.close()
+    assert sink.take()[-1] == {"type": "text-end", "id": "0"}

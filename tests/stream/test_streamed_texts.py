@@ -1,0 +1,103 @@
+"""What is remembered of a stream: all of a short one; the end of a long one, and of its beginning a hash."""
+
+import tracemalloc
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+import pytest
+from google.adk.events import Event
+from google.genai.types import Part
+from hypothesis import given, strategies as st
+
+from stream_protocol import iter_chunks, iter_sse
+from stream_protocol.stream import PartKind, StreamedTexts, _streamed_texts
+from stream_protocol.stream._streamed_texts import BLOCK, MAX_KNOWN, ToldText
+from tests.batch import batch
+from tests.examples import examples
+from tests.stream.building import event, fragment, text, thought
+from tests.stream.running import joined, texts
+
+LONG = "".join(f"{number} and so on. " for number in range(MAX_KNOWN // 8))
+"""Twice as long as what is kept."""
+
+
+def streamed(told: str, size: int = 100) -> Iterator[Event]:
+    return (fragment(text(told[begin : begin + size])) for begin in range(0, len(told), size))
+
+
+def shown(events: Iterable[Event], kind: str = "text") -> list[str]:
+    return texts(joined(iter_chunks(events)), kind)
+
+
+@batch(
+    size=[100, 3 * MAX_KNOWN],
+    said={
+        "all of it": LONG,
+        "more": f"{LONG}The end.",
+        "less": LONG[:-BLOCK],
+        "without the white space at its end": LONG.rstrip(),
+        "its end": LONG[-BLOCK:],
+    },
+)
+def test_what_a_long_stream_has_told_is_not_shown_again(size: int, said: str) -> None:
+    assert shown([*streamed(LONG, size), event(text(said))]) == [LONG + said.partition(LONG)[2]]
+
+
+def test_what_a_planner_makes_of_a_long_stream_is_not_shown_again() -> None:
+    events = [*streamed(f"<plan>{LONG}</plan>It is 42."), event(thought(LONG), text("It is 42."), finish_reason="STOP")]
+    assert len(shown(events)) == 1
+    assert shown(events, "reasoning") == []
+
+
+def test_another_long_answer_is_shown() -> None:
+    other = f"No. {LONG}"
+    assert shown([*streamed(LONG), event(text(other))]) == [LONG, other]
+
+
+@batch(kinds={"text": [text], "text and thoughts in turn": [text, thought]})
+def test_an_open_stream_holds_no_more_after_many_deltas(
+    kinds: list[Callable[[str], Part]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_streamed_texts, "BLOCK", 128)
+    monkeypatch.setattr(_streamed_texts, "MAX_KNOWN", 256)
+    stream = iter_sse(fragment(kinds[number % len(kinds)](f" {number} and so on")) for number in range(600))
+    held = []
+    tracemalloc.start()
+    for _ in range(10):
+        deque(islice(stream, 60), 0)
+        held.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert max(held[5:]) < max(held[:5]) + 4096
+
+
+pieces = st.builds(lambda begin, size: LONG[begin : begin + size], st.integers(0, BLOCK), st.integers(1, 2 * BLOCK))
+
+
+@examples(40)
+@given(
+    st.lists(st.tuples(st.sampled_from(PartKind), pieces), max_size=20), st.integers(0, 4), st.text(" .", max_size=3)
+)
+def test_it_is_compared_as_if_all_of_it_were_known(told: list[tuple[PartKind, str]], less: int, more: str) -> None:
+    remembered = StreamedTexts()
+    for kind, piece in told:
+        remembered.begin(kind)
+        remembered.add(piece)
+    for kind in PartKind:
+        known, whole = remembered.of(kind), "".join(piece for one, piece in told if one is kind)
+        other = whole[: len(whole) - less] + more
+        assert known.length == len(whole)
+        assert known.begins(other) == other.startswith(whole)
+        assert known.holds(other) or other not in whole
+    assert remembered.all_known in (told, None)
+    assert bool(remembered) == bool(told)
+
+
+def test_a_text_begins_with_itself_and_with_nothing_else() -> None:
+    told = ToldText()
+    for begin in range(0, len(LONG), 1000):
+        told.add(LONG[begin : begin + 1000])
+    assert told.begins(LONG)
+    assert not told.begins(LONG[:-1])
+    assert not told.begins(f"x{LONG[1:]}")
+    assert not told.holds(f"x{LONG[1:]}")
