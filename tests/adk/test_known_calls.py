@@ -168,3 +168,28 @@ async def test_every_way_to_convert_takes_the_ids_of_earlier_messages() -> None:
 def test_a_text_is_no_collection_of_ids() -> None:
     with pytest.raises(StreamProtocolError, match="`taken_ids` must be a list of ids"):
         StreamProtocolConverter(taken_ids="0")
+
+
+MANY = range(40)
+
+
+def test_many_calls_that_wait_under_one_id_each_get_their_own_result_in_their_order() -> None:
+    calls = [event(call("f", {"x": number}, "0")) for number in MANY]
+    answers = [results(response("f", {"r": number}, "0")) for number in MANY]
+    assert list(outputs(run([*calls, *answers])).values()) == [{"r": number} for number in MANY]
+
+
+def test_of_many_calls_under_one_id_each_is_approved_that_was_quoted() -> None:
+    calls = event(*(call("pay", {"x": number}, "0") for number in MANY))
+    asked = [confirmation(f"C{number}", "0", "pay", {"x": number}) for number in reversed(MANY)]
+    requests = only(run([calls, *asked]), "tool-approval-request")
+    ids = ["0", *(f"0.{number + 1}" for number in MANY if number)]
+    assert [(one["toolCallId"], one["approvalId"]) for one in requests] == [
+        (ids[number], f"C{number}") for number in reversed(MANY)
+    ]
+
+
+def test_many_calls_without_an_id_get_the_results_that_have_one_in_their_order() -> None:
+    calls = [event(call("f", {"x": number})) for number in MANY]
+    answers = [results(response("f", {"r": number}, f"A{number}")) for number in MANY]
+    assert list(outputs(run([*calls, *answers])).values()) == [{"r": number} for number in MANY]
