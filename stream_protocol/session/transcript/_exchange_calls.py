@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from stream_protocol.adk import (
+    ABORTED,
     Call,
     CallKind,
     KnownCalls,
@@ -23,8 +24,6 @@ from stream_protocol.adk import (
 from stream_protocol.session.transcript._metadata import shown_event
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from google.adk.events import Event
 
     from stream_protocol.adk import CallIds, EventFacts, KnownCall, SpeakerKey
@@ -52,20 +51,19 @@ class StoredCall:
     responses: list[StoredResponse] = field(default_factory=list)
     """In their order; empty while it is pending."""
     has_placeholder: bool = False
+    earlier_responses: int = 0
+    """For an approval: how many responses the call that is to be approved had before."""
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody outside the agent is still to answer it."""
+        was_run = self.call.kind is CallKind.APPROVAL and self.known.responses > self.earlier_responses
+        return self.call.kind is not None and not self.responses and not was_run
 
     @property
     def page_id(self) -> str:
         """The id by which the page answers it: for an approval, that of ADK's question."""
         return self.call.id or "" if self.call.kind is CallKind.APPROVAL else self.known.id
-
-
-def stored_calls(stored: Sequence[EventFacts], hidden_events: frozenset[str], ids: CallIds) -> tuple[StoredCall, ...]:
-    """The calls of an exchange, in their order. Gives each that the page was shown its id from ``ids``."""
-    reader = CallReader(ids)
-    for said in stored:
-        is_hidden = said.id in hidden_events
-        reader.read(said if is_hidden else shown_facts(said), is_hidden=is_hidden)
-    return tuple(reader.calls)
 
 
 def shown_facts(said: EventFacts) -> EventFacts:
@@ -88,6 +86,23 @@ class CallReader:
         self._by_known: dict[KnownCall, StoredCall] = {}
         self._approvals: dict[str, StoredCall] = {}
         """By the id of ADK's question."""
+        self._unapproved: set[KnownCall] = set()
+        """Calls of which nothing says yet that they were approved or denied."""
+
+    @property
+    def any_awaited(self) -> bool:
+        """Whether somebody outside the agent is still to answer one of the calls."""
+        return any(call.is_awaited for call in self.calls)
+
+    def find_approved(self, said: EventFacts) -> bool:
+        """Whether the event, which is not read yet, is the first to show that a call was approved."""
+        is_abort = said.failure is not None and said.failure.code == ABORTED  # ADK closes the calls of a stopped run
+        if not self._unapproved or said.by_user or is_abort:
+            return False
+        ran = [result.id for result in said.results if result.id and result.waits_for is not CallKind.APPROVAL]
+        approved = {known for call_id in ran for known in self._known.by_id(call_id)} & self._unapproved
+        self._unapproved -= approved
+        return bool(approved)
 
     def read(self, said: EventFacts, *, is_hidden: bool = False) -> None:
         """Takes the next event, with the content that the page saw. ``is_hidden``: it saw nothing of it."""
@@ -120,9 +135,12 @@ class CallReader:
         else:
             known = self._known.new(call.id, speaker, shown=shown)
             self._known.complete(said.event, known, call.name, call.args)
-        made = StoredCall(event=said.event, index=self._index, call=call, known=known)
+        made = StoredCall(
+            event=said.event, index=self._index, call=call, known=known, earlier_responses=known.responses
+        )
         self.calls.append(made)
         if call.kind is CallKind.APPROVAL:
+            self._unapproved.add(known)
             self._approvals[call.id or ""] = made
         else:
             self._by_known[known] = made
@@ -135,6 +153,8 @@ class CallReader:
                 said.event, speaker, result.id, result.name, is_placeholder=waits
             )
             call = self._by_known.get(known) if known is not None else None
+        elif said.by_user:
+            self._unapproved.discard(call.known)
         if call is None:
             return
         if waits:

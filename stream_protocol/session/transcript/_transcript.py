@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.adk import NO_IDS, CallIds, is_user_event, is_user_message, read, readable_event
-from stream_protocol.session.transcript._exchange_calls import stored_calls
 from stream_protocol.session.transcript._external_calls import external_calls
 from stream_protocol.session.transcript._first_reading import FirstReading, PageOrder
 from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
@@ -115,10 +114,10 @@ class Transcript:
         order = PageOrder(omissions)
         standing = (placed for said in self._said for placed in order.place(said))
         self._hidden = omissions.hidden_events
-        self._reader = TranscriptReader(self._beginnings)
         self.call_ids: Final = call_ids.copy()
         """The ids under which the page knows the calls of all exchanges."""
-        self.exchanges: Final = tuple(_read(standing, self._reader, self._hidden, self.call_ids))
+        self._reader = TranscriptReader(self._beginnings, hidden_events=self._hidden, call_ids=self.call_ids)
+        self.exchanges: Final = tuple(_read(standing, self._reader, self._hidden))
         """The exchanges as the conversation stands: what a rewind took back is gone."""
 
     @property
@@ -156,7 +155,7 @@ class Transcript:
 
     @cached_property
     def _as_if_not_rewound(self) -> tuple[Exchange, ...]:
-        return tuple(_read(self._said, TranscriptReader(self._beginnings), self._hidden, CallIds()))
+        return tuple(_read(self._said, TranscriptReader(self._beginnings, hidden_events=self._hidden), self._hidden))
 
     def begins_invocation(self, exchange: Exchange) -> bool:
         """Whether nothing before this exchange is of its invocation: whether it can be rewound by itself."""
@@ -172,17 +171,17 @@ class _Draft:
     message_id: str
     said: list[EventFacts]
     starts: list[int]
+    calls: list[StoredCall]
+    earlier_ids: CallIds
 
 
-def _read(
-    conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: frozenset[str], ids: CallIds
-) -> Iterator[Exchange]:
-    """The exchanges of these events. Their calls get ids from ``ids``."""
+def _read(conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: frozenset[str]) -> Iterator[Exchange]:
+    """The exchanges of these events."""
     drafts: list[_Draft] = []
     for said in conversation:
         match reader.read(said):
             case Place.NEW_MESSAGE:
-                drafts.append(_Draft(reader.message_id, [said], [0]))
+                drafts.append(_Draft(reader.message_id, [said], [0], reader.calls.calls, reader.earlier_ids))
             case Place.NEW_RESPONSE:
                 drafts[-1].starts.append(len(drafts[-1].said))
                 drafts[-1].said.append(said)
@@ -191,12 +190,11 @@ def _read(
             case Place.HIDDEN if drafts:
                 drafts[-1].said.append(said)
     for draft in drafts:
-        earlier_ids = ids.copy()
         yield Exchange(
             message_id=draft.message_id,
             stored=tuple(said.event for said in draft.said),
             response_starts=tuple(draft.starts),
             hidden_events=hidden,
-            calls=stored_calls(draft.said, hidden, ids),
-            call_ids=earlier_ids,
+            calls=tuple(draft.calls),
+            call_ids=draft.earlier_ids,
         )

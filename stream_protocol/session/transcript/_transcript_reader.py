@@ -10,7 +10,8 @@ from collections import Counter
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.adk import ABORTED, CallKind, Compaction, LiveTurnEnd, Rewind, UserSpeechEnd, gated_call
+from stream_protocol.adk import NO_IDS, CallIds, Compaction, LiveTurnEnd, Rewind, UserSpeechEnd
+from stream_protocol.session.transcript._exchange_calls import CallReader, shown_facts
 from stream_protocol.session.transcript._metadata import hidden_events
 
 if TYPE_CHECKING:
@@ -45,19 +46,27 @@ class TranscriptReader:
     response: results, and events that are beside the conversation or name no invocation.
     """
 
-    def __init__(self, beginnings: frozenset[str] | None = None) -> None:
-        """``beginnings``: what a ``FirstReading`` found in the conversation; without it each invocation counts."""
+    def __init__(
+        self,
+        beginnings: frozenset[str] | None = None,
+        *,
+        hidden_events: frozenset[str] = frozenset(),
+        call_ids: CallIds | None = None,
+    ) -> None:
+        """``beginnings``: what a ``FirstReading`` found in the conversation; without it each invocation counts.
+        ``hidden_events``: the ids of the events that it found to be hidden. ``call_ids``: gives the page's ids.
+        """
         self._beginnings = beginnings
+        self._hidden_events = hidden_events
+        self._call_ids = call_ids if call_ids is not None else CallIds()
+        self.earlier_ids = NO_IDS
+        """The ids under which the page knows the calls of the messages before the newest one."""
+        self.calls = CallReader(self._call_ids)
+        """Reads the calls of the newest message."""
         self.message_id = ""
         """The id of the newest message; empty before the first one."""
         self._counts: Counter[str] = Counter()
         """Invocation id -> how many messages began in it."""
-        self._waiting_calls: dict[str, str] = {}
-        """Id of the response that answers a call -> id of that call. Of all calls so far, answered or not."""
-        self._calls_to_approve: set[str] = set()
-        """Ids of the calls of the newest message that wait for approval."""
-        self._unanswered: dict[str, str] = {}
-        """The part of ``_waiting_calls`` that is of the newest message, and waits still."""
         self._invocation: str | None = None
         """The invocation of the newest response."""
         self._begun = False
@@ -82,8 +91,8 @@ class TranscriptReader:
         self.message_id = self.next_message_id(invocation_id)
         self._counts[invocation_id] += 1
         self._begun = True
-        self._calls_to_approve.clear()
-        self._unanswered.clear()
+        self.earlier_ids = self._call_ids.copy()
+        self.calls = CallReader(self._call_ids)
 
     def end_response(self) -> None:
         """The newest response has ended. What the agent does next begins a message, unless it shows an approval."""
@@ -96,6 +105,7 @@ class TranscriptReader:
                 self._user_is_speaking = False  # an older ADK only says that the pieces are all
             return Place.OUTSIDE
         if said.id in hidden_events(said.event):
+            self._read_calls(said)
             return Place.HIDDEN
         place = self._find_place(said)
         if place is Place.NEW_MESSAGE:
@@ -105,21 +115,21 @@ class TranscriptReader:
         if place is not Place.SAME_RESPONSE or not self._invocation:
             self._invocation = said.invocation_id
             self._ended = False
-        self._note_calls(said)
+        self._read_calls(said)
         self._note_speech(said)
         self._has_user_events |= said.by_user
         self._after_user_event = said.by_user
         return place
 
     def _find_place(self, said: EventFacts) -> Place:
-        answers = self._take_answer(said)
+        shows_approval = self.calls.find_approved(said)
         if said.is_user_message:
             return Place.SAME_RESPONSE if self._user_is_speaking else Place.NEW_MESSAGE
         if not self._begun:
             return Place.NEW_MESSAGE if said.shows_something or self._is_turn(said) else Place.OUTSIDE
         if said.by_user and self._after_user_event:
             return Place.SAME_RESPONSE  # one request can hold several answers, in events of their own
-        if said.by_user or answers:
+        if said.by_user or shows_approval:
             return Place.NEW_RESPONSE
         return Place.NEW_MESSAGE if self._begins_run(said) else Place.SAME_RESPONSE
 
@@ -127,43 +137,17 @@ class TranscriptReader:
         """Whether the event is the first of a run, though nothing of the user's comes before it."""
         if self._ended:
             return said.shows_something or self._is_turn(said)
-        if self._has_user_events or self._unanswered or said.results:
+        if self._has_user_events or said.results or not said.invocation_id != self._invocation != "":
             return False
-        return said.invocation_id != self._invocation != "" and self._is_turn(said)
+        return self._is_turn(said) and not self.calls.any_awaited
 
     def _is_turn(self, said: EventFacts) -> bool:
         """Whether the event's invocation is not beside the conversation."""
         return bool(said.invocation_id) and (self._beginnings is None or said.invocation_id in self._beginnings)
 
-    def _take_answer(self, said: EventFacts) -> bool:
-        """Returns whether the event answers a call, or shows that one was approved. Ends the wait for its approval."""
-        results = [result for result in said.results if result.id]
-        if not results:
-            return False
-        given = {result.id for result in results if result.waits_for is None}
-        for answer_id, call_id in tuple(self._unanswered.items()):
-            if given & {answer_id, call_id}:
-                del self._unanswered[answer_id]
-        if said.by_user:
-            answered = {result.id for result in results} & self._waiting_calls.keys()
-            self._calls_to_approve -= {self._waiting_calls[answer_id] for answer_id in answered if answer_id}
-            return bool(answered)
-        if said.failure is not None and said.failure.code == ABORTED:  # ADK closes the calls of a stopped run
-            return False
-        ran = {result.id for result in results if result.id and result.waits_for is not CallKind.APPROVAL}
-        approved = ran & self._calls_to_approve
-        self._calls_to_approve -= approved
-        return bool(approved)
-
-    def _note_calls(self, said: EventFacts) -> None:
-        for call in () if said.is_fragment else said.calls:
-            if call.kind is None or not call.id:
-                continue
-            call_id = call.id
-            if call.kind is CallKind.APPROVAL:
-                call_id = gated_call(call.args).get("id") or call.id
-                self._calls_to_approve.add(call_id)
-            self._waiting_calls[call.id] = self._unanswered[call.id] = call_id
+    def _read_calls(self, said: EventFacts) -> None:
+        is_hidden = said.id in self._hidden_events
+        self.calls.read(said if is_hidden else shown_facts(said), is_hidden=is_hidden)
 
     def _note_speech(self, said: EventFacts) -> None:
         if said.is_user_message:
