@@ -88,8 +88,8 @@ class CallsUnderId:
         """Adds a call. Forgets calls that were answered long ago."""
         for old in [one for one in self._answered if self.numbers[one] < self._count - MAX_ANSWERED]:
             del self._answered[old], self.numbers[old]
-            if self._index is not None:
-                self._index.remove_empty(old, self.numbers)
+            assert self._index is not None
+            self._index.remove_empty(old, self.numbers)
         self.numbers[known] = self._count
         self._count += 1
 

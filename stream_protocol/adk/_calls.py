@@ -103,9 +103,9 @@ class KnownCalls:
             return rank.speaker != speaker, rank.responses, rank.approvals
 
         known = calls.first_equal(original.get("name", ""), original.get("args", {}), key) or calls.first(key)
-        if known is not None:
-            known.approvals += 1
-            self._changed.append((known, known.same_id))
+        assert known is not None
+        known.approvals += 1
+        self._changed.append((known, known.same_id))
         return known
 
     def resolve_response(

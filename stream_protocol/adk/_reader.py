@@ -187,7 +187,7 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 def _reports(event: "Event", fields: dict[str, Any]) -> Iterator[facts.Report]:
     actions = fields["actions"].__dict__
-    if (fields["error_code"] or fields["error_message"]) and (failure := read_failure(event)) is not None:
+    if (failure := read_failure(event)) is not None:
         yield failure
     if fields["output"] is not None:
         yield facts.Output(fields["output"])

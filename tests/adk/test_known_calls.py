@@ -193,3 +193,21 @@ def test_many_calls_without_an_id_get_the_results_that_have_one_in_their_order()
     calls = [event(call("f", {"x": number})) for number in MANY]
     answers = [results(response("f", {"r": number}, f"A{number}")) for number in MANY]
     assert list(outputs(run([*calls, *answers])).values()) == [{"r": number} for number in MANY]
+
+
+def test_what_is_long_answered_is_forgotten_also_while_its_event_goes_on() -> None:
+    calls = [event(call("f", {"x": 0}, "0"), **B), *(event(call("f", {"x": n}, "0"), **A) for n in range(1, 12))]
+    own = event(*(response("f", {"r": n}, "0") for n in range(1, 12)), call("f", {"x": 12}, "0"), **A)
+    others, last = results(response("f", {"r": 0}, "0"), **B), results(response("f", {"r": 12}, "0"), **A)
+    assert list(outputs(run([*calls, others, own, last])).values()) == [{"r": n} for n in range(13)]
+
+
+def deep(levels: int) -> Any:
+    return {"x": deep(levels - 1)} if levels else [1]
+
+
+@pytest.mark.parametrize("levels", [1, 40])
+def test_calls_with_deep_arguments_are_told_apart_by_them(levels: int) -> None:
+    first, second = event(call("f", deep(levels), "0")), event(call("f", {"x": 1}, "0"))
+    again = event(call("f", deep(levels), "0"))
+    assert list(inputs(run([first, second, again]))) == ["0", "0.2"]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from google.adk.events import EventActions
 from google.genai.types import Content, Part
 
 from stream_protocol.wire._value_size import MAX_VALUE_ITEMS, MAX_VALUE_LENGTH
@@ -32,19 +33,20 @@ def test_progress_of_a_tool_is_preliminary_output_and_then_comes_the_final_one()
     assert texts(chunks) == ["Two."]
 
 
-def test_progress_may_be_a_value_a_picture_or_state() -> None:
+def test_progress_may_be_a_value_a_picture_state_or_an_artifact() -> None:
     chunks = body(
         [
             SCAN,
             event(output={"n": 1}, **RUNNING),
             results(picture(), **RUNNING),
             event(state={"a": 1}, **RUNNING),
+            event(actions=EventActions(artifact_delta={"a.png": 0}), **RUNNING),
             SCANNED,
         ],
         send_state=True,
     )
     assert kinds(only(chunks, "tool-output", "file", "data-")) == [
-        *("tool-output-available", "file", "data-adk-state", "tool-output-available")
+        *("tool-output-available", "file", "data-adk-state", "data-adk-artifact", "tool-output-available")
     ]
 
 
