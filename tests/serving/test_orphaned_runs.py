@@ -631,17 +631,18 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
         assert "c1." not in await other.text("c1")
 
 
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "at another worker"])
 async def test_a_record_that_a_retry_has_taken_over_is_not_forgotten_for_the_request_before(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    elsewhere: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(_left_runs, "FORGETTING_SECONDS", 0.2)
     office = Office()
-    async with office.worker(launched=False) as worker:
+    async with office.worker(launched=False) as worker, office.worker(launched=False) as other:
         execute = worker.engine.execute
 
-        async def recorded_and_refused(record: RunRecord, *more: Any) -> None:
+        async def recorded_and_refused(record: RunRecord, _runner: Any, log_id: str, *_: Any) -> None:
             monkeypatch.setattr(worker.engine, "execute", execute)
-            office.kept.runs[record.id] = KeptRun(record, "", "r1", {"r1": "running"})
+            office.kept.runs[record.id] = KeptRun(record, "", log_id, {log_id: "running"})
             worker.engine.error = ConnectionError("away")
             raise worker.engine.error
 
@@ -650,11 +651,29 @@ async def test_a_record_that_a_retry_has_taken_over_is_not_forgotten_for_the_req
             _ = await worker.say("c1")
         assert refused.value.status == 503
         await until(lambda: "until the engine has forgotten it" in caplog.text)
+        reading = asyncio.create_task(other.say("c1")) if elsewhere else None
         worker.engine.error = None
-        reading = await worker.say("c1")
+        reading = reading or asyncio.create_task(worker.say("c1"))
+        response = await reading
         await office.asked_for("c1", 1)
-        await asyncio.sleep(0.4)  # nobody tells that nothing is forgotten
+        await asyncio.sleep(0.6)  # nobody tells that nothing is forgotten
         assert office.kept.runs
         office.gate("c1").set()
-        assert (await reading)[-1]["type"] == "finish"
+        assert (await response)[-1]["type"] == "finish"
         await office.forgotten()
+
+
+async def test_a_record_of_a_refused_request_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office()
+    async with office.worker(launched=False) as worker:
+        engine = worker.engine
+
+        async def recorded_and_refused(record: RunRecord, _runner: Any, log_id: str, *_: Any) -> None:
+            office.kept.runs[record.id] = KeptRun(record, "", log_id, {log_id: "running"})
+            raise ConnectionError("away")
+
+        monkeypatch.setattr(engine, "execute", recorded_and_refused)
+        with pytest.raises(ChatRequestError):
+            _ = await worker.say("c1")
+        await office.forgotten()
+        assert office.asked["c1"] == 0

@@ -67,7 +67,7 @@ ENGINE_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 2.0
 """Between two looks for runs that were left."""
 
-FORGETTING_SECONDS, MAX_FORGETTING_SECONDS = 1.0, 5.0
+FORGETTING_SECONDS, MAX_FORGETTING_SECONDS = 0.2, 5.0
 """Between two attempts to forget a run, while the engine cannot: at first, and at most."""
 
 WAIT_SECONDS: Final = 0.2
@@ -81,6 +81,10 @@ SUSPECT_SECONDS: Final = 30.0
 
 MAX_FAILURES: Final = 5
 """Attempts of this worker to recover a run. Attempts that fail because a store is away do not count."""
+
+
+class _ChatTakenError(Exception):
+    """Another run holds the chat."""
 
 
 @dataclass
@@ -357,7 +361,7 @@ class LeftRuns:
             elif here.is_kept or run.log.closed:
                 await asyncio.shield(self._forget(record, has_ended=True))
             else:  # the request is refused, and the engine may have the record all the same
-                self._start(self._forget(record, unless_here=True))
+                self._start(self._forget_refused(here))
 
     def _here_in(self, key: ChatKey) -> list[_Here]:
         return [here for here in self._here.values() if (here.record.user_id, here.record.chat_id) == key]
@@ -376,16 +380,35 @@ class LeftRuns:
         if not run.was_left:
             await self._forget(record)
 
-    async def _forget(self, record: RunRecord, *, has_ended: bool = False, unless_here: bool = False) -> None:
-        """Forgets a run that has ended. Tries until it succeeds, and the chat waits: its page was told the end, so no
-        worker may find the run. Gives up only when this worker is closed.
+    async def _forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
+        """Forgets a run that has ended. The chat waits for that: its page was told the end, so no worker may find the
+        run."""
+        await self._until_done(record, partial(self._engine.cancel, record, has_ended=has_ended))
 
-        ``unless_here``: gives up also if this worker executes the run: the refused request was sent again.
-        """
+    async def _forget_refused(self, here: _Here) -> None:
+        """Forgets the record of a request that was refused, unless the request was sent again and is answered now."""
+        await self._until_done(here.record, partial(self._try_to_forget_refused, here))
+
+    async def _try_to_forget_refused(self, here: _Here) -> None:
+        record = here.record
+        key = (record.user_id, record.chat_id)
+        with ExitStack() as claim:  # nobody begins to recover the run meanwhile
+            run = await self._runs.claim_free(key, record.digest, self._limits)
+            if run is None:
+                raise _ChatTakenError
+            claim.callback(self._runs.release, run)
+            for orphan in await self._engine.unfinished(key):
+                if orphan.record.id == record.id and orphan.log_id == here.log_id:  # nobody has recovered it since
+                    await self._engine.cancel(record)
+
+    async def _until_done(self, record: RunRecord, forget: Callable[[], Awaitable[None]]) -> None:
+        """Tries to forget a run until that succeeds. Gives up only when this worker is closed."""
         pause = FORGETTING_SECONDS
-        while not self._closed.is_set() and not (unless_here and record.id in self._here):
+        while not self._closed.is_set():
             try:
-                await self._engine.cancel(record, has_ended=has_ended)
+                await forget()
+            except (_ChatTakenError, ChatRequestError):
+                pass  # the run log is away, which is logged, or this worker is about to end
             except Exception as error:  # noqa: BLE001 - whatever it is, the run is not forgotten
                 if record.id not in self._unforgotten:
                     self._unforgotten.add(record.id)
