@@ -48,11 +48,11 @@ from stream_protocol.serving.chats import (
     WITHOUT_EVENTS,
     ChatChanges,
     ChatListPage,
+    Completion,
     ListedChat,
     artifact_urls,
     change_chat,
     checked_changes,
-    complete_session,
     create_session,
     delete_session,
     find_session,
@@ -142,6 +142,9 @@ SESSION_STORE, ENGINE = "session_store", "engine"
 
 RECOVERIES: Final = 3
 """How often a request has the orphaned runs of its chat recovered before it is refused: a recovery may fail."""
+
+COMPLETING_SECONDS, MAX_COMPLETING_SECONDS = 0.5, 4.0
+"""Between two attempts to store the end of a run, while the session store is away: at first, and at most."""
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
@@ -923,19 +926,30 @@ class ChatService:
             await self._left_runs.execute_again(run, job, orphan, sessions, self._run_agent, refusal)
 
     async def _complete_session(self, run: Run, job: Job) -> None:
-        """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease."""
+        """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease.
+
+        While the store is away, the chat waits: nobody else knows what is missing. Only ``aclose`` ends that.
+        """
         if run.outcome is None or (run.outcome == "finish" and run.output.is_stored):
             return
-        agent, holds_lease = job.runner.agent.name, run.holds_lease
-        storing = complete_session(
-            self.runner, job.session, run.output, run.outcome, agent=agent, holds_lease=holds_lease
+        agent = job.runner.agent.name
+        completion = Completion(
+            self.runner, job.session, run.output, run.outcome, agent=agent, holds_lease=run.holds_lease
         )
-        try:
-            await in_time(self._hook_timeout, storing)
-        except HookTimeoutError as error:
-            logger.error("What a run has shown was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
-        except Exception:  # the chat must become free, whatever its store does
-            logger.exception("What a run has shown could not be stored.")
+        pause = COMPLETING_SECONDS
+        while True:
+            try:
+                return await in_time(self._hook_timeout, completion.store())
+            except HookTimeoutError as error:
+                return logger.error("What a run has shown was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
+            except Exception as error:  # the chat must become free, whatever its store does
+                if not is_unreachable(error) or self._runs.is_closed:
+                    return logger.exception("What a run has shown could not be stored.")
+                if pause == COMPLETING_SECONDS:
+                    logger.error("A run keeps its chat until the session store has what it has shown.")  # noqa: TRY400 - the next line has the reason
+                    log_error(logger, error)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, MAX_COMPLETING_SECONDS)
 
     async def _notify(self, run: Run, job: Job) -> None:
         if self._on_finish is not None and run.log.closed:

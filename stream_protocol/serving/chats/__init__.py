@@ -19,7 +19,7 @@ from stream_protocol.serving.chats._chat_list import (
 )
 from stream_protocol.serving.chats._observed_sessions import ObservedSessions
 from stream_protocol.serving.chats._sessions import (
-    complete_session,
+    Completion,
     create_session,
     delete_session,
     find_session,
@@ -35,13 +35,13 @@ __all__ = [
     "WITHOUT_EVENTS",
     "ChatChanges",
     "ChatListPage",
+    "Completion",
     "ListedChat",
     "ObservedSessions",
     "artifact_content",
     "artifact_urls",
     "change_chat",
     "checked_changes",
-    "complete_session",
     "create_session",
     "delete_session",
     "find_session",
