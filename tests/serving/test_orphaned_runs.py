@@ -20,12 +20,13 @@ from stream_protocol.serving.engine import OrphanedRun, RunRecord, _isolation, _
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
 from stream_protocol.serving.runs import _run
+from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
-from stream_protocol.wire import ChatRequestError, parse_chat_request
+from stream_protocol.wire import ChatRequestError, encode_sse, parse_chat_request
 from stream_protocol.wire.client import parse_sse
 from tests.serving.keeping_engine import KeepingEngine, Kept, KeptRun
 from tests.serving.support import HANG, answered, chat, said, soon
-from tests.serving.watched import WatchedService
+from tests.serving.watched import WatchedLog, WatchedService
 
 USER = "ann"
 
@@ -677,3 +678,70 @@ async def test_a_record_of_a_refused_request_is_forgotten(monkeypatch: pytest.Mo
             _ = await worker.say("c1")
         await office.forgotten()
         assert office.asked["c1"] == 0
+
+
+async def test_a_store_that_is_away_for_some_chats_does_not_keep_others_from_being_recovered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    office, away = Office(), [f"away{number}" for number in range(5)]
+    await crash_with(office, 1, *away, "fine")
+    for chat_id in (*away, "fine"):
+        office.gate(chat_id).set()
+    find = office.sessions.get_session
+
+    async def get_session(*, session_id: str, **key: Any) -> Session | None:
+        if session_id in away:
+            raise ConnectionError("away")
+        return await find(session_id=session_id, **key)
+
+    monkeypatch.setattr(office.sessions, "get_session", get_session)
+    async with office.worker() as worker:
+        await until(lambda: len(office.kept.runs) == len(away))
+        assert "fine." in await worker.text("fine")
+        monkeypatch.setattr(office.sessions, "get_session", find)
+        await office.forgotten()
+        assert "away0." in await worker.text("away0")
+
+
+async def test_a_run_that_is_given_up_is_fenced_before_it_is_ended() -> None:
+    office = Office()
+    await crash_with(office, 3, "bad")
+    (session,) = [*office.sessions.sessions["root"][USER].values()]
+    before = len(session.events)
+    async with office.worker(launched=False) as worker:
+        office.sessions.error = ConnectionError("away")
+        await worker.service.launch()
+        await asyncio.sleep(0.1)  # nobody tells that it is left
+        assert office.kept.runs
+        office.sessions.error = None
+        await office.forgotten()
+        (session,) = [*office.sessions.sessions["root"][USER].values()]
+        added = session.events[before:]
+        assert [(event.author, event.content) for event in added[:1]] == [("user", None)]
+        assert [EventMetadata.of(event).outcome for event in added] == [None, "error"]
+
+
+async def test_a_run_that_was_stopped_is_ended_and_not_executed_again() -> None:
+    """Its worker had lost the lease before the engine had forgotten the run."""
+    office = Office()
+    await crash_with(office, 1, "c1")
+    shown: list[Any] = [
+        {"type": "start", "messageId": "a1"},
+        {"type": "start-step"},
+        {"type": "text-start", "id": "t1"},
+        {"type": "text-delta", "id": "t1", "delta": "Hel"},
+        {"type": "abort"},
+    ]
+
+    class Log(WatchedLog):
+        async def written(self, chat: str, run_id: str) -> list[bytes]:
+            return [encode_sse(chunk) for chunk in shown]
+
+    async with office.worker(launched=False) as worker:
+        worker.service.runs.__class__ = Log
+        chunks = await (await worker.say("c1"))
+        await office.forgotten()
+        assert "".join(chunk.get("delta", "") for chunk in chunks) == "Hel"
+        assert chunks[-1]["type"] == "abort"
+        assert await worker.text("c1") == "Hel"
+    assert office.asked["c1"] == 1

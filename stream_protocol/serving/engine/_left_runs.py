@@ -19,7 +19,7 @@ from stream_protocol.serving._time_limit import HookTimeoutError
 from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._records import record_of
-from stream_protocol.serving.engine._shown import shown_and_not_said
+from stream_protocol.serving.engine._shown import shown_and_not_said, was_stopped
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
@@ -277,7 +277,10 @@ class LeftRuns:
         here = _Here(orphan.record, run.id)
         refuse = partial(self._refuse, run, job, orphan, sessions, work)
         again = partial(self._execute_again, run, job, orphan, sessions, work, here)
-        if orphan.is_given_up:
+        log = await self._runs.written((orphan.record.user_id, orphan.record.chat_id), orphan.log_id)
+        if was_stopped(log):
+            await self._executed(run, here, self._end_stopped(run, job, orphan, sessions, work, log))
+        elif orphan.is_given_up:
             await self._executed(run, here, refuse(CRASHES_TEXT, "crashes"))
         elif reason := orphan.record.refusal or refusal:
             await self._executed(run, here, refuse(reason, "refused"))
@@ -335,15 +338,36 @@ class LeftRuns:
     ) -> None:
         """Ends a run that is not executed again. Its page gets what is stored of the message, and then the error."""
         record = orphan.record
-        if reason == "crashes":
-            given_up = "Run %s of chat %s is given up: %d workers have crashed while they executed it."
-            logger.error(given_up, record.id, record.chat_id, orphan.crashes)
-        else:
-            logger.error("Run %s of chat %s is ended in place of being recovered: %s", record.id, record.chat_id, text)
-        count_failed_recovery(reason)
+        if await self._fence(run, record, sessions):
+            if reason == "crashes":
+                given_up = "Run %s of chat %s is given up: %d workers have crashed while they executed it."
+                logger.error(given_up, record.id, record.chat_id, orphan.crashes)
+            else:
+                ended = "Run %s of chat %s is ended in place of being recovered: %s"
+                logger.error(ended, record.id, record.chat_id, text)
+            count_failed_recovery(reason)
+            log = await self._runs.written((record.user_id, record.chat_id), orphan.log_id)
+            await work(run, job, _ending(job, log, run, sessions, RunLimitError(text)))
+
+    async def _end_stopped(
+        self, run: Run, job: Job, orphan: OrphanedRun, sessions: ResumedSessions, work: Work, log: Sequence[bytes]
+    ) -> None:
+        """Ends a run that was stopped, and whose worker could neither forget it nor store its end."""
+        if await self._fence(run, orphan.record, sessions):
+            logger.info("Run %s of chat %s was stopped. It is ended.", orphan.record.id, orphan.record.chat_id)
+            await work(run, job, _ending(job, log, run, sessions, None))
+
+    async def _fence(self, run: Run, record: RunRecord, sessions: ResumedSessions) -> bool:
+        """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away."""
         run.can_be_taken_up = False
-        log = await self._runs.written((record.user_id, record.chat_id), orphan.log_id)
-        await work(run, job, _raising(job, log, run, sessions, RunLimitError(text)))
+        try:
+            await sessions.fence()
+        except Exception as error:  # noqa: BLE001 - whatever the store raises
+            self._note_failure(record, error)
+            if _is_away(error):
+                run.leave()
+                return False
+        return True
 
     async def _executed(self, run: Run, here: _Here, execution: Coroutine[None, None, None]) -> None:
         """Waits for the execution. A run that is stopped is over at once, whatever becomes of this worker."""
@@ -465,13 +489,19 @@ class LeftRuns:
         self._forget_others(orphan.record.id for orphan in found)
         orphans = {(orphan.record.user_id, orphan.record.chat_id): orphan for orphan in found}
         free = await self._runs.without_run(list(orphans)) if orphans else set()
-        # A suspect goes first: while it is alone, no other run can be blamed for what it does.
-        for key in sorted(free, key=lambda key: not orphans[key].is_suspect):
+        for key in sorted((key for key in orphans if key in free), key=lambda key: self._order(orphans[key])):
             if self._isolation.holds_back:
                 return
             if self._may_recover(orphans[key]):
                 await self._claim(orphans[key])
                 await asyncio.sleep(0)  # its task begins
+
+    def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
+        """The place of a run among those that are recovered. One whose store was away comes last: it ends the look.
+
+        A suspect goes first: while it is alone, no other run can be blamed for what it does.
+        """
+        return orphan.record.id in self._failures, not orphan.is_suspect
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
         """Return False for a suspect that is left to a worker that executes no run, for a while."""
@@ -501,9 +531,9 @@ class LeftRuns:
                     try:
                         await self._recover(run, now, claim)
                     except Exception as error:
+                        self._note_failure(record, error)
                         if _is_away(error):
-                            raise
-                        self._note_failure(record, error)  # the others are recovered all the same
+                            raise  # it may be away for all others, too
 
     async def _recover(self, run: Run, orphan: OrphanedRun, claim: ExitStack) -> bool:
         """Recovers a run whose chat is claimed. Returns ``False`` if there is nothing to go on with."""
@@ -559,10 +589,10 @@ async def _with_shown(
             yield event
 
 
-async def _raising(
-    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, error: Exception
+async def _ending(
+    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, error: Exception | None
 ) -> AsyncGenerator[Event]:
-    """Yield the events of a run that is not executed again, then raise the error.
+    """Yield the events of a run that is not executed again, then raise the error; ``None``: stop the run.
 
     The first event names the invocation. The stored events follow, then the half text that is not stored yet.
     """
@@ -576,4 +606,6 @@ async def _raising(
     if half is not None:
         await sessions.append_shown(half)
         yield half
-    raise error
+    if error is not None:
+        raise error
+    run.stop()
