@@ -937,19 +937,24 @@ class ChatService:
             self.runner, job.session, run.output, run.outcome, agent=agent, holds_lease=run.holds_lease
         )
         pause = COMPLETING_SECONDS
-        while True:
-            try:
-                return await in_time(self._hook_timeout, completion.store())
-            except HookTimeoutError as error:
-                return logger.error("What a run has shown was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
-            except Exception as error:  # the chat must become free, whatever its store does
-                if not is_unreachable(error) or self._runs.is_closed:
-                    return logger.exception("What a run has shown could not be stored.")
-                if pause == COMPLETING_SECONDS:
-                    logger.error("A run keeps its chat until the session store has what it has shown.")  # noqa: TRY400 - the next line has the reason
-                    log_error(logger, error)
+        while not await self._is_completed(completion, is_told=pause > COMPLETING_SECONDS):
             await asyncio.sleep(pause)
             pause = min(pause * 2, MAX_COMPLETING_SECONDS)
+
+    async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
+        """Stores the end of a run. Returns ``False`` if the store is away. ``is_told``: that is logged already."""
+        try:
+            await in_time(self._hook_timeout, completion.store())
+        except HookTimeoutError as error:
+            logger.error("What a run has shown was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
+        except Exception as error:
+            if is_unreachable(error) and not self._runs.is_closed:
+                if not is_told:
+                    logger.error("A run keeps its chat until the session store has what it has shown.")  # noqa: TRY400 - the next line has the reason
+                    log_error(logger, error)
+                return False
+            logger.exception("What a run has shown could not be stored.")  # the chat must become free all the same
+        return True
 
     async def _notify(self, run: Run, job: Job) -> None:
         if self._on_finish is not None and run.log.closed:
