@@ -234,7 +234,12 @@ class Checker:
             if tab.shown is None or not mine or mine[-1].ends_in is None or not tab.shown["messages"]:
                 continue
             last = mine[-1]
-            later = any(each.is_post and each.page != tab.name and each.begun > last.begun for each in self._readings)
+            later = any(
+                each.is_post
+                and each.page != tab.name
+                and (each.begun > last.begun or (each.answered or inf) > (last.answered or last.begun))
+                for each in self._readings
+            )
             message = tab.shown["messages"][-1]
             stored = kept.get(message["id"])
             if later or message["role"] != "assistant" or self._visitor.deletions:
