@@ -98,12 +98,16 @@ class RunOutput:
         """The ids of the complete events that the page was shown, in order."""
         self.failed_calls: Collection[str] = ()
         """The page's ids of the calls that ended without a result because their tools raised."""
-        self._shown_earlier: set[str] = set()
-        """The ids of the events that earlier executions of the run have stored."""
+        self._shown_earlier: dict[str, Event] = {}
+        """By their ids, the events that earlier executions of the run have stored."""
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
         """Counts events that earlier executions of the run have stored as shown: their pages have them."""
-        self._shown_earlier.update(event.id for event in stored)
+        self._shown_earlier.update({event.id: event for event in stored})
+
+    def not_shown_again(self) -> list[Event]:
+        """Those of the earlier executions' events that the page of this execution was not shown."""
+        return [event for event in self._shown_earlier.values() if event.id not in self._shown]
 
     def add(self, event: Event) -> None:
         """Takes an event of the run that the page was shown."""

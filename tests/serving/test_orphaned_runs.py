@@ -745,3 +745,35 @@ async def test_a_run_that_was_stopped_is_ended_and_not_executed_again() -> None:
         assert chunks[-1]["type"] == "abort"
         assert await worker.text("c1") == "Hel"
     assert office.asked["c1"] == 1
+
+
+async def test_a_page_that_comes_back_sees_what_is_stored_before_the_run_is_stopped() -> None:
+    office, begins = Office(), asyncio.Event()
+    begins.set()
+
+    async def note() -> str:
+        """Notes it."""
+        return "noted"
+
+    def respond(request: LlmRequest) -> Turn:
+        office.asked["c1"] += 1
+        is_answered = any(part.function_response for each in request.contents for part in each.parts or [])
+        return ["Done ", Wait(office.gate("c1")), "c1."] if is_answered else [Wait(begins), "Well. ", Call("note", {})]
+
+    def agent() -> LlmAgent:
+        return LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[note])
+
+    async with office.worker(launched=False, agent=agent()) as worker:
+        _ = await worker.say("c1")
+        await office.asked_for("c1", 2)
+        worker.crash()
+    begins.clear()
+    async with office.worker(launched=False, agent=agent()) as worker:
+        reading = await worker.say("c1")
+        await office.asked_for("c1", 3)
+        await worker.service.stop("c1", user_id=USER)
+        kinds = [chunk["type"] for chunk in await reading]
+        assert kinds[-1] == "abort"
+        assert {"text-delta", "tool-output-available"} <= {*kinds}
+        await worker.service.runs.free()
+        assert await worker.text("c1") == "Well. "
