@@ -569,24 +569,29 @@ def _log_absence(text: str, error: Exception) -> None:
 async def _with_shown(
     events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
 ) -> AsyncGenerator[Event]:
-    """Yield the events, and the half texts of models whose workers have died.
+    """Yield the events, and the half texts of models whose workers have died, in the order in which they are stored.
 
-    A half text that is stored comes where it is stored. The last one is not stored yet: it is stored, and comes before
-    the first new event.
+    A half text that is stored comes where it is stored. The last one is not stored yet: it is stored before the first
+    new fragment, or after the first new complete event, which ADK has stored.
     """
     told = False
     async with aclosing(events):
         async for event in events:
+            for earlier in sessions.take_halves(rest=execution.is_live and bool(event.partial)):
+                yield earlier
+            if not event.partial:
+                yield event
             for earlier in sessions.take_halves(rest=execution.is_live):
                 yield earlier
-            if execution.is_live and not told:
+            if execution.is_live and not told and not is_user_event(event):
                 told = True
                 said = [*run.log.events()]
                 half = shown_and_not_said(log, said, author=event.author, invocation_id=event.invocation_id)
                 if half is not None:
                     await sessions.append_shown(half)
                     yield half
-            yield event
+            if event.partial:
+                yield event
 
 
 async def _ending(
