@@ -402,7 +402,7 @@ class ChatService:
             while not isinstance(claimed := await claim(), Run):
                 if isinstance(claimed, RunReader):
                     return claimed
-                turn = await self._plan_beside(key, request, digest, overrides, attempt)
+                turn = await self._plan_beside(key, claimed, request, digest, overrides, attempt)
                 if isinstance(turn, NothingToRun) and (turn.repeats == "words" or turn.is_superseded):
                     return await self._stored_response(key, turn, request, overrides)
                 await waiting.take()
@@ -667,7 +667,13 @@ class ChatService:
         await self._run_log.aclose()
 
     async def _plan_beside(
-        self, key: ChatKey, request: ChatRequest, digest: str, overrides: RunOverrides, attempt: Attempt
+        self,
+        key: ChatKey,
+        other: RunInfo,
+        request: ChatRequest,
+        digest: str,
+        overrides: RunOverrides,
+        attempt: Attempt,
     ) -> PlannedTurn:
         """Returns what the request asks for, while another run holds its chat.
 
@@ -675,9 +681,13 @@ class ChatService:
         """
         if self._on_busy == "reject":
             raise busy_refusal()
-        planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=True)
-        turn = (await self._in_time(planning)).turn
-        if isinstance(turn, NothingToRun) and turn.repeats == "answers" and not turn.is_superseded:
+        planning = partial(self._plan_turn, key, request, digest, overrides, attempt, chat_was_busy=True)
+        turn = (await self._in_time(planning())).turn
+        if other.phase == "claimed" and _repeats_newest_answers(turn):
+            # It may be the run of later words, which are not stored yet: then what followed from the answers is.
+            await self._runs.wait_until_accepted(key, other.run_id)
+            turn = (await self._in_time(planning())).turn
+        if _repeats_newest_answers(turn):
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         return turn
 
@@ -1014,6 +1024,11 @@ def _accept(run: Run, attempt: Attempt, answers: Sequence[CallAnswer]) -> None:
         attempt.accept(answers)
         if not attempt.decisions:
             run.open()
+
+
+def _repeats_newest_answers(turn: PlannedTurn) -> bool:
+    """Whether the request repeats answers after which nothing else was said."""
+    return isinstance(turn, NothingToRun) and turn.repeats == "answers" and not turn.is_superseded
 
 
 def _not_stored(run: Run, execution: asyncio.Task[None]) -> BaseException:

@@ -777,3 +777,35 @@ async def test_a_page_that_comes_back_sees_what_is_stored_before_the_run_is_stop
         assert {"text-delta", "tool-output-available"} <= {*kinds}
         await worker.service.runs.free()
         assert await worker.text("c1") == "Well. "
+
+
+async def test_a_retry_of_an_answer_waits_for_later_words_that_are_not_stored_yet() -> None:
+    office = Office()
+
+    def respond(request: LlmRequest) -> Turn:
+        if request.contents[-1].parts and request.contents[-1].parts[-1].function_response:
+            return ["Thanks."]
+        return [Call("where", {})] if len(request.contents) == 1 else ["Well."]
+
+    where = client_tool("where", "Where the user is.")
+    agent = LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[where])
+    async with office.worker(launched=False, agent=agent) as worker:
+        await (await worker.say("c1"))
+        messages = await worker.service.history("c1", user_id=USER)
+        assert messages is not None
+        (call_id,) = [str(part.get("toolCallId")) for part in messages[-1]["parts"] if part["type"] == "tool-where"]
+        answer = answer_to(call_id, messages[-1]["id"])
+        first = await read(await worker.service.respond(answer, user_id=USER))
+        await worker.service.runs.free()
+        office.sessions.stores.clear()
+        asking = asyncio.create_task(worker.say("c1", "and to", "u2"))
+        await until(lambda: worker.service.runs.running == 1)
+        again = asyncio.create_task(worker.service.respond(answer, user_id=USER))
+        await asyncio.sleep(0.05)
+        assert not again.done()
+        office.sessions.stores.set()
+        texts = [
+            [chunk.get("delta") for chunk in chunks if "delta" in chunk] for chunks in (first, await read(await again))
+        ]
+        assert texts == [["Thanks."], ["Thanks."]]
+        await (await asking)
