@@ -106,8 +106,10 @@ class RunOutput:
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
-        """Those of the earlier executions' events that the page of this execution was not shown."""
-        return [event for event in self._shown_earlier.values() if event.id not in self._shown]
+        """Those of the earlier executions' events that the page of this execution was not shown, but for the user's:
+        the page has them, and some agents announce them under other ids."""
+        earlier = self._shown_earlier.values()
+        return [event for event in earlier if event.id not in self._shown and not is_user_event(event)]
 
     def add(self, event: Event) -> None:
         """Takes an event of the run that the page was shown."""
