@@ -16,7 +16,7 @@ from google.adk.models import LlmRequest
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving import MemoryRunLog, client_tool
-from stream_protocol.serving.engine import OrphanedRun, RunRecord, _isolation, _left_runs
+from stream_protocol.serving.engine import ExecutionState, OrphanedRun, RunRecord, _isolation, _left_runs
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
 from stream_protocol.serving.runs import _run
@@ -444,23 +444,23 @@ async def test_a_stop_is_answered_when_no_record_of_the_run_can_come_any_more(el
 
 
 async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> None:
-    office, discards, may_discard = Office(), asyncio.Event(), asyncio.Event()
+    office, marks, may_mark = Office(), asyncio.Event(), asyncio.Event()
     await crash_with(office, 1, "c1")
     async with office.worker(launched=False) as worker:
-        discard = worker.engine.cancel
+        note = worker.engine.mark
 
-        async def cancel(record: RunRecord, *, has_ended: bool = False) -> None:
-            discards.set()
-            await may_discard.wait()
-            await discard(record, has_ended=has_ended)
+        async def mark(record: RunRecord, log_id: str, state: ExecutionState) -> None:
+            marks.set()
+            await may_mark.wait()
+            await note(record, log_id, state)
 
-        worker.engine.cancel = cancel  # type: ignore[method-assign]
+        worker.engine.mark = mark  # type: ignore[method-assign]
         await worker.service.drain()  # it recovers nothing itself
         stopping = asyncio.create_task(worker.service.stop("c1", user_id=USER))
-        await soon(discards)
+        await soon(marks)
         async with office.worker() as other:
             await office.asked_for("c1", 2)
-            may_discard.set()
+            may_mark.set()
             await stopping
             await other.service.runs.free()
             assert not office.kept.runs
@@ -611,18 +611,18 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
     office = Office()
     await crash_with(office, 1, "c1")
     async with office.worker(launched=False) as stopper, office.worker(launched=False) as other:
-        unfinished, cancel, asked = stopper.engine.unfinished, stopper.engine.cancel, asyncio.Event()
+        unfinished, mark, asked = stopper.engine.unfinished, stopper.engine.mark, asyncio.Event()
 
         async def unfinished_of_chat(chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
             return await unfinished(chat) if chat else []  # so that the stopper recovers nothing
 
-        async def cancel_after_the_recovery(record: RunRecord, *, has_ended: bool = False) -> None:
+        async def mark_after_the_recovery(record: RunRecord, log_id: str, state: ExecutionState) -> None:
             asked.set()
             await office.asked_for("c1", 2)
-            await cancel(record, has_ended=has_ended)
+            await mark(record, log_id, state)
 
         monkeypatch.setattr(stopper.engine, "unfinished", unfinished_of_chat)
-        monkeypatch.setattr(stopper.engine, "cancel", cancel_after_the_recovery)
+        monkeypatch.setattr(stopper.engine, "mark", mark_after_the_recovery)
         stopping = asyncio.create_task(stopper.service.stop("c1", user_id=USER))
         await soon(asked)
         await other.service.launch()
@@ -809,3 +809,39 @@ async def test_a_retry_of_an_answer_waits_for_later_words_that_are_not_stored_ye
         ]
         assert texts == [["Thanks."], ["Thanks."]]
         await (await asking)
+
+
+async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_crashes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_run, "STOP_TIMEOUT", 1.0)
+    office, digs = Office(), asyncio.Event()
+
+    async def dig() -> str:
+        """Digs for ever."""
+        digs.set()
+        await asyncio.Event().wait()
+        return "dug"
+
+    def agent() -> LlmAgent:
+        return LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", Call("dig", {})]]), tools=[dig])
+
+    async with office.worker(launched=False, agent=agent()) as worker:
+        reading = await worker.say("c1")
+        await soon(digs)
+        await worker.service.stop("c1", user_id=USER)
+        assert (await reading)[-1]["type"] == "abort"
+        (kept,) = office.kept.runs.values()
+        assert [*kept.executions.values()] == ["stopped"]
+        draining = asyncio.create_task(worker.service.drain())
+        await asyncio.sleep(0.05)
+        draining.cancel()
+        worker.crash()
+        office.log = MemoryRunLog()
+        async with office.worker(agent=agent()) as other:
+            await office.forgotten()
+            await other.service.runs.free()
+            messages = await other.service.history("c1", user_id=USER)
+            assert messages is not None
+            errors = [part.get("errorText") for part in messages[-1]["parts"] if part["type"] == "tool-dig"]
+            assert errors == ["The run was stopped before the tool finished."]

@@ -95,6 +95,8 @@ class _Here:
     log_id: str
     is_kept: bool = False
     """True once the engine knows of this execution."""
+    is_stopped: bool = False
+    """True once the engine is told that the run was stopped. Nothing else is noted of this execution then."""
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when this worker has ended or left the run."""
 
@@ -128,6 +130,8 @@ class LeftRuns:
         """The records' ids of runs whose chats are not in this session store."""
         self._failures = Counter[str]()
         """By the records' ids: how often a recovery has failed here."""
+        self._postponed = set[str]()
+        """The records' ids of runs whose store was away at a recovery."""
         self._suspects: dict[str, float] = {}
         """By the records' ids: when a suspect was seen here first."""
         self._background: set[asyncio.Task[None]] = set()
@@ -188,11 +192,14 @@ class LeftRuns:
         """Ends the runs that were left in the chat, which is claimed."""
         for each in self._here_in(key):
             await self._engine.cancel(each.record)
-        await self._discard(key, await self.of_chat(key))
+        if (orphans := await self.of_chat(key)) and await self._has_chat(key):
+            for orphan in orphans:
+                await self._engine.cancel(orphan.record)
 
     async def stop(self, key: ChatKey, stop: Callable[[], Awaitable[bool]]) -> bool:
-        """Stops what runs in the chat, by ``stop``, and ends the runs that were left there. Returns whether there was
-        anything. No worker recovers any of it then, whatever becomes of this one and of that which runs it."""
+        """Stops what runs in the chat, by ``stop``, and the runs that were left there. Returns whether there was
+        anything. No worker executes any of it again then, whatever becomes of this one and of that which runs it: one
+        that recovers a run only stores its end."""
         beginning = await self._runs.not_accepted_yet(key)
         here, reading = self._here_in(key), asyncio.create_task(self.of_chat(key))
         try:
@@ -203,14 +210,17 @@ class LeftRuns:
         finally:
             reading.cancel()
         for each in here:
-            await self._engine.cancel(each.record)
+            each.is_stopped = True
+            await self._engine.mark(each.record, each.log_id, "stopped")
         if beginning is not None:  # its record may have been written since
             await self._runs.wait_until_accepted(key, beginning)
             left = [*left, *(orphan for orphan in await self.of_chat(key) if orphan.record.id == beginning)]
-        if discarded := await self._discard(key, left):
-            # Another worker may have begun to recover one of them before it was discarded.
+        if is_ours := bool(left) and await self._has_chat(key):
+            for orphan in left:
+                await self._engine.mark(orphan.record, orphan.log_id, "stopped")
+            # Another worker may have begun to recover one of them before that.
             await self._runs.stop_if_answering(key, {orphan.record.digest for orphan in left})
-        return discarded or stopped or bool(here)
+        return is_ours or stopped or bool(here)
 
     async def wait_until_stored(self, key: ChatKey, session: Session, seconds: float) -> bool:
         """Waits up to so many seconds if the chat has a run that was left before the session had what it answers.
@@ -254,8 +264,8 @@ class LeftRuns:
             here.is_kept = run.can_be_taken_up = True
             if self._draining:  # `drain` came before the record
                 self._start(self._mark(here, "left"))
-            if run.abort_signal.is_set():  # the stop came before the record, and found nothing to forget
-                await self._forget(record)
+            if run.abort_signal.is_set():  # the stop came before the record, and found nothing to mark
+                await self._mark_stopped(here)
             held_job = job if record.refusal else job.with_runner(execution.runner)
             await work(run, held_job, held_job.events(run.abort_signal, run.request))
 
@@ -278,7 +288,7 @@ class LeftRuns:
         refuse = partial(self._refuse, run, job, orphan, sessions, work)
         again = partial(self._execute_again, run, job, orphan, sessions, work, here)
         log = await self._runs.written((orphan.record.user_id, orphan.record.chat_id), orphan.log_id)
-        if was_stopped(log):
+        if orphan.was_stopped or was_stopped(log):
             await self._executed(run, here, self._end_stopped(run, job, orphan, sessions, work, log))
         elif orphan.is_given_up:
             await self._executed(run, here, refuse(CRASHES_TEXT, "crashes"))
@@ -370,14 +380,14 @@ class LeftRuns:
         return True
 
     async def _executed(self, run: Run, here: _Here, execution: Coroutine[None, None, None]) -> None:
-        """Waits for the execution. A run that is stopped is over at once, whatever becomes of this worker."""
+        """Waits for the execution. A run that is stopped is not executed again, whatever becomes of this worker."""
         record = here.record
         self._here[record.id] = here
-        forgetting = asyncio.create_task(self._forget_when_stopped(run, record))
+        marking = asyncio.create_task(self._mark_when_stopped(run, here))
         try:
             await execution
         finally:
-            forgetting.cancel()
+            marking.cancel()
             del self._here[record.id]
             here.is_over.set()
             if run.was_left:
@@ -390,19 +400,14 @@ class LeftRuns:
     def _here_in(self, key: ChatKey) -> list[_Here]:
         return [here for here in self._here.values() if (here.record.user_id, here.record.chat_id) == key]
 
-    async def _discard(self, key: ChatKey, orphans: Sequence[OrphanedRun]) -> bool:
-        """Forgets these runs of a chat, if they are this deployment's: if its session store has the chat. Returns
-        whether there were any."""
-        if not orphans or not await self._has_chat(key):
-            return False
-        for orphan in orphans:
-            await self._engine.cancel(orphan.record)
-        return True
-
-    async def _forget_when_stopped(self, run: Run, record: RunRecord) -> None:
+    async def _mark_when_stopped(self, run: Run, here: _Here) -> None:
         await run.abort_signal.wait()
         if not run.was_left:
-            await self._forget(record)
+            await self._mark_stopped(here)
+
+    async def _mark_stopped(self, here: _Here) -> None:
+        here.is_stopped = True
+        await self._until_done(here.record, partial(self._engine.mark, here.record, here.log_id, "stopped"))
 
     async def _forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Forgets a run that has ended. The chat waits for that: its page was told the end, so no worker may find the
@@ -425,12 +430,13 @@ class LeftRuns:
                 if orphan.record.id == record.id and orphan.log_id == here.log_id:  # nobody has recovered it since
                     await self._engine.cancel(record)
 
-    async def _until_done(self, record: RunRecord, forget: Callable[[], Awaitable[None]]) -> None:
-        """Tries to forget a run until that succeeds. Gives up only when this worker is closed."""
+    async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[None]]) -> None:
+        """Tells the engine that a run has ended or was stopped, until that succeeds. Gives up only when this worker is
+        closed."""
         pause = FORGETTING_SECONDS
         while not self._closed.is_set():
             try:
-                await forget()
+                await tell()
             except (_ChatTakenError, ChatRequestError):
                 pass  # the run log is away, which is logged, or this worker is about to end
             except Exception as error:  # noqa: BLE001 - whatever it is, the run is not forgotten
@@ -446,7 +452,7 @@ class LeftRuns:
             pause = min(pause * 2, MAX_FORGETTING_SECONDS)
 
     async def _mark(self, here: _Here, state: ExecutionState) -> None:
-        if not here.is_kept or self._closed.is_set():
+        if not here.is_kept or here.is_stopped or self._closed.is_set():
             return
         try:
             await self._engine.mark(here.record, here.log_id, state)
@@ -455,7 +461,7 @@ class LeftRuns:
 
     async def _let_others_in(self, here: _Here) -> None:
         """Notes that a suspect is not alone any more: if this worker crashes now, that proves nothing."""
-        while not self._draining:
+        while not self._draining and not here.is_stopped:
             with suppress(Exception):  # the engine is away, so no other run can begin
                 await self._engine.mark(here.record, here.log_id, "running")
                 return
@@ -501,7 +507,7 @@ class LeftRuns:
 
         A suspect goes first: while it is alone, no other run can be blamed for what it does.
         """
-        return orphan.record.id in self._failures, not orphan.is_suspect
+        return orphan.record.id in self._postponed, not orphan.is_suspect
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
         """Return False for a suspect that is left to a worker that executes no run, for a while."""
@@ -513,6 +519,7 @@ class LeftRuns:
     def _forget_others(self, found: Iterable[str]) -> None:
         """Forgets what is noted of runs that have ended."""
         left = {*found}
+        self._postponed &= left
         for noted in (self._suspects, self._failures):
             for record_id in noted.keys() - left:
                 del noted[record_id]
@@ -531,9 +538,10 @@ class LeftRuns:
                     try:
                         await self._recover(run, now, claim)
                     except Exception as error:
-                        self._note_failure(record, error)
                         if _is_away(error):
+                            self._postponed.add(record.id)
                             raise  # it may be away for all others, too
+                        self._note_failure(record, error)
 
     async def _recover(self, run: Run, orphan: OrphanedRun, claim: ExitStack) -> bool:
         """Recovers a run whose chat is claimed. Returns ``False`` if there is nothing to go on with."""
