@@ -10,7 +10,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from stream_protocol.session.schemas import Budget, TooMuchWorkError, first_misfit
+from stream_protocol.session._schema_checks import first_misfit
+from stream_protocol.session._schema_costs import Budget, TooCostlyError
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def check_input(args: Mapping[str, Any], answer: Any, budget: Budget) -> None:
         return
     try:
         misfit = first_misfit(schema, answer, budget)
-    except TooMuchWorkError:
+    except TooCostlyError:
         raise ChatRequestError(
             "The answer is too large to be checked. Send a shorter one.", status=UNPROCESSABLE
         ) from None

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from stream_protocol.convert import is_relayed
 from stream_protocol.convert.calls import RESULT, CallKind, is_confirmed
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED, check_input, complete_credential
+from stream_protocol.session._schema_costs import Budget
 from stream_protocol.session._storable_events import MAX_STORED_DEPTH, is_too_deep
-from stream_protocol.session.schemas import Budget
 from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
 
 if TYPE_CHECKING:
