@@ -180,7 +180,7 @@ def _checked_response(
         case CallKind.APPROVAL if call.answer_id in payloads:
             return {**answer.response, "payload": payloads[call.answer_id]}
         case CallKind.INPUT if "error" not in answer.response:
-            check_input(call.args, answer.output, budget)
+            check_input(call.args, answer.output, answer.response, budget)
         case CallKind.CREDENTIAL:
             return complete_credential(call.args, answer.output)
     return answer.response
