@@ -93,11 +93,11 @@ demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.
 test: setup  ## every test; make test ARGS="-k name" for some
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "$(LIGHT)" -n 4 $(BY_FILE))
 
-fleet: setup  ## real servers with Redis, PostgreSQL and nginx, killed and frozen; FLEET_SECONDS=600: for longer
-	$(BIN)/python -m pytest -m fleet -n 4 $(BY_FILE) $(ARGS)
+fleet: setup  ## engines and real servers with Redis, PostgreSQL and nginx, killed and frozen; FLEET_SECONDS=600: for longer
+	$(BIN)/python -m pytest -m fleet -n 6 $(BY_FILE) $(ARGS)
 
 kills: setup  ## workers killed at any moment before real clients that come back; SEEDS="7 8": other conversations than the fixed ones
-	KILLS_SEEDS="$(or $(SEEDS),$(SEED))" $(BIN)/python -m pytest -m kills -n 2 $(ARGS)
+	KILLS_SEEDS="$(or $(SEEDS),$(SEED))" $(BIN)/python -m pytest -m kills -n 3 $(ARGS)
 
 soak: setup  ## thousands of chats before two workers: what they leave behind; MINUTES=10
 	@mkdir -p build

@@ -46,7 +46,7 @@ def _names() -> dict[str, Any]:
     """Returns the names in annotations, also those that are imported only for type checkers."""
     names: dict[str, Any] = {**vars(typing), **vars(collections.abc)}
     for package in walk_packages(stream_protocol.__path__, "stream_protocol."):
-        if ".cli" not in package.name and not package.name.endswith(("__main__", "pytest_plugin")):
+        if ".cli" not in package.name and not package.name.endswith("__main__"):
             names.update(vars(import_module(package.name)))
     others = (google.adk.events.Event, google.adk.sessions.Session, google.adk.runners.Runner)
     services = (google.adk.sessions.BaseSessionService, RunConfig, BaseNode, CallbackContext, Path)

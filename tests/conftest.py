@@ -34,7 +34,6 @@ FIXTURES = TESTS.parent / "frontend-fixtures"
 FIRST = (
     "browser/test_demo_page.py",
     "conformance/test_real_client.py",
-    "durable/test_taking_up.py",
     "durable/test_every_event.py",
     "fleet/test_durable.py",
     "fleet/test_durable_trouble.py",

@@ -46,8 +46,9 @@ def wheel(built: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def test_the_wheel_installs_one_package_and_nothing_else_at_top_level(wheel: set[str]) -> None:
-    assert {name.split("/")[0] for name in wheel} == {"stream_protocol", f"adk_ui_stream-{VERSION}.dist-info"}
+def test_the_wheel_installs_one_package_its_plugin_and_nothing_else_at_top_level(wheel: set[str]) -> None:
+    metadata = f"adk_ui_stream-{VERSION}.dist-info"
+    assert {name.split("/")[0] for name in wheel} == {"stream_protocol", "adk_ui_stream_pytest.py", metadata}
 
 
 def test_the_wheel_holds_the_page_and_the_mark_of_a_typed_package(wheel: set[str]) -> None:
@@ -71,7 +72,7 @@ def test_what_a_package_index_shows_leads_to_no_file_of_the_repository(built: Pa
 
 def test_the_wheel_holds_every_module_of_the_package(wheel: set[str]) -> None:
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "stream_protocol").rglob("*.py")}
-    assert modules == {name for name in wheel if name.endswith(".py")}
+    assert modules | {"adk_ui_stream_pytest.py"} == {name for name in wheel if name.endswith(".py")}
 
 
 def test_the_public_names_are_those_that_were_promised() -> None:

@@ -47,11 +47,11 @@ from stream_protocol.serving.chats import (
     WITHOUT_EVENTS,
     ChatChanges,
     ChatListPage,
+    Completion,
     ListedChat,
     artifact_urls,
     change_chat,
     checked_changes,
-    complete_session,
     create_session,
     delete_session,
     find_session,
@@ -142,6 +142,9 @@ SESSION_STORE, ENGINE = "session_store", "engine"
 
 RECOVERIES: Final = 3
 """How often a request has the orphaned runs of its chat recovered before it is refused: a recovery may fail."""
+
+COMPLETING_SECONDS, MAX_COMPLETING_SECONDS = 0.5, 4.0
+"""Between two attempts to store the end of a run, while the session store is away: at first, and at most."""
 
 SHUTDOWN_SECONDS: Final = 10.0
 """How long ``aclose`` waits for stopped runs: longer than a stopped run may take before it is cancelled."""
@@ -399,7 +402,7 @@ class ChatService:
             while not isinstance(claimed := await claim(), Run):
                 if isinstance(claimed, RunReader):
                     return claimed
-                turn = await self._plan_beside(key, request, digest, overrides, attempt)
+                turn = await self._plan_beside(key, claimed, request, digest, overrides, attempt)
                 if isinstance(turn, NothingToRun) and (turn.repeats == "words" or turn.is_superseded):
                     return await self._stored_response(key, turn, request, overrides)
                 await waiting.take()
@@ -664,7 +667,13 @@ class ChatService:
         await self._run_log.aclose()
 
     async def _plan_beside(
-        self, key: ChatKey, request: ChatRequest, digest: str, overrides: RunOverrides, attempt: Attempt
+        self,
+        key: ChatKey,
+        other: RunInfo,
+        request: ChatRequest,
+        digest: str,
+        overrides: RunOverrides,
+        attempt: Attempt,
     ) -> PlannedTurn:
         """Returns what the request asks for, while another run holds its chat.
 
@@ -672,9 +681,13 @@ class ChatService:
         """
         if self._on_busy == "reject":
             raise busy_refusal()
-        planning = self._plan_turn(key, request, digest, overrides, attempt, chat_was_busy=True)
-        turn = (await self._in_time(planning)).turn
-        if isinstance(turn, NothingToRun) and turn.repeats == "answers" and not turn.is_superseded:
+        planning = partial(self._plan_turn, key, request, digest, overrides, attempt, chat_was_busy=True)
+        turn = (await self._in_time(planning())).turn
+        if other.phase == "claimed" and _repeats_newest_answers(turn):
+            # It may be the run of later words, which are not stored yet: then what followed from the answers is.
+            await self._runs.wait_until_accepted(key, other.run_id)
+            turn = (await self._in_time(planning())).turn
+        if _repeats_newest_answers(turn):
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         return turn
 
@@ -923,19 +936,35 @@ class ChatService:
             await self._left_runs.execute_again(run, job, orphan, sessions, self._run_agent, refusal)
 
     async def _complete_session(self, run: Run, job: Job) -> None:
-        """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease."""
+        """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease.
+
+        While the store is away, the chat waits: nobody else knows what is missing. Only ``aclose`` ends that.
+        """
         if run.outcome is None or (run.outcome == "finish" and run.output.is_stored):
             return
-        agent, holds_lease = job.runner.agent.name, run.holds_lease
-        storing = complete_session(
-            self.runner, job.session, run.output, run.outcome, agent=agent, holds_lease=holds_lease
+        agent = job.runner.agent.name
+        completion = Completion(
+            self.runner, job.session, run.output, run.outcome, agent=agent, holds_lease=run.holds_lease
         )
+        pause = COMPLETING_SECONDS
+        while not await self._is_completed(completion, is_told=pause > COMPLETING_SECONDS):
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, MAX_COMPLETING_SECONDS)
+
+    async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
+        """Stores the end of a run. Returns ``False`` if the store is away. ``is_told``: that is logged already."""
         try:
-            await in_time(self._hook_timeout, storing)
+            await in_time(self._hook_timeout, completion.store())
         except HookTimeoutError as error:
             logger.error("What a run has shown was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
-        except Exception:  # the chat must become free, whatever its store does
-            logger.exception("What a run has shown could not be stored.")
+        except Exception as error:
+            if is_unreachable(error) and not self._runs.is_closed:
+                if not is_told:
+                    logger.error("A run keeps its chat until the session store has what it has shown.")  # noqa: TRY400 - the next line has the reason
+                    log_error(logger, error)
+                return False
+            logger.exception("What a run has shown could not be stored.")  # the chat must become free all the same
+        return True
 
     async def _notify(self, run: Run, job: Job) -> None:
         if self._on_finish is not None and run.log.closed:
@@ -995,6 +1024,11 @@ def _accept(run: Run, attempt: Attempt, answers: Sequence[CallAnswer]) -> None:
         attempt.accept(answers)
         if not attempt.decisions:
             run.open()
+
+
+def _repeats_newest_answers(turn: PlannedTurn) -> bool:
+    """Whether the request repeats answers after which nothing else was said."""
+    return isinstance(turn, NothingToRun) and turn.repeats == "answers" and not turn.is_superseded
 
 
 def _not_stored(run: Run, execution: asyncio.Task[None]) -> BaseException:

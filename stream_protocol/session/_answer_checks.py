@@ -1,7 +1,7 @@
 """Answers to ``adk_request_input`` and ``adk_request_credential``, checked before ADK gets them.
 
-ADK checks neither. An input that does not fit fails the run, so it is checked against the schema that is stored with
-its request. A credential must come as the whole auth config, so it is put into the stored config.
+An input that does not fit fails the run, so it is checked before, against the schema that is stored with its request.
+A credential must come as the whole auth config, so it is put into the stored config.
 """
 
 from __future__ import annotations
@@ -10,7 +10,12 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from stream_protocol.session.schemas import Budget, TooMuchWorkError, first_misfit
+from google.adk.workflow._errors import WorkflowDataError
+from google.adk.workflow.utils import _rehydration_utils
+from pydantic import ValidationError
+
+from stream_protocol.session._schema_checks import first_misfit
+from stream_protocol.session._schema_costs import Budget, TooCostlyError
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -41,9 +46,15 @@ _CREDENTIAL_KEYS: Final[Mapping[str, frozenset[str]]] = {
 """Type of the auth scheme -> the keys of the credential that a page may give. Every value is a string."""
 
 
-def check_input(args: Mapping[str, Any], answer: Any, budget: Budget) -> None:
-    """Checks the answer to an input request. ``args``: the arguments of the request, with the schema if there is one.
+# ADK has no public names for these. One that has them no longer is not asked.
+_unwrapped_by_adk: Final = getattr(_rehydration_utils, "_unwrap_response", dict)
+_read_by_adk: Final = getattr(_rehydration_utils, "_validate_resume_response", lambda answer, _schema: answer)
 
+
+def check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, Any], budget: Budget) -> None:
+    """Checks the answer to an input request, by its schema and by ADK's reading of it.
+
+    ``args``: the arguments of the request, with the schema if there is one. ``response``: the answer as ADK gets it.
     ``budget``: what the answers of the request may take together. Raises ``ChatRequestError`` (422), which names the
     first field that does not fit.
     """
@@ -52,13 +63,33 @@ def check_input(args: Mapping[str, Any], answer: Any, budget: Budget) -> None:
         return
     try:
         misfit = first_misfit(schema, answer, budget)
-    except TooMuchWorkError:
+    except TooCostlyError:
         raise ChatRequestError(
             "The answer is too large to be checked. Send a shorter one.", status=UNPROCESSABLE
         ) from None
+    if misfit is None:
+        misfit = _misfit_of_adk(schema, response)
     if misfit is not None:
         where = f"the field {'.'.join(misfit)[:MAX_NAMED]} does not fit" if misfit else "it is of another kind"
         raise ChatRequestError(f"The answer is not what was asked for: {where}.", status=UNPROCESSABLE)
+
+
+def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The path of the first field that would fail the run: ADK makes a model of pydantic of some schemas.
+
+    Such a model takes no integer of more than 64 bits, and no field of some names.
+    """
+    try:
+        _read_by_adk(_unwrapped_by_adk(response), schema)
+    except WorkflowDataError as error:
+        cause = error.__cause__
+        return tuple(map(str, cause.errors()[0]["loc"])) if isinstance(cause, ValidationError) else ()
+    except Exception:  # noqa: BLE001 - ADK cannot make a model of this schema
+        raise ChatRequestError(
+            "The question cannot be answered: ADK cannot read its schema. Send a message instead.",
+            status=UNPROCESSABLE,
+        ) from None
+    return None
 
 
 def complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from stream_protocol.session._files import SavedFile
 from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history_cut import first_cut_off
 from stream_protocol.session._response_ends import ended_by_itself
+from stream_protocol.session._schema_costs import Budget
 from stream_protocol.session._submitted_answers import (
     CONFLICT,
     REJECTED,
@@ -40,7 +41,6 @@ from stream_protocol.session._user_message import (
     texts,
     texts_and_files,
 )
-from stream_protocol.session.schemas import Budget
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.wire import ChatRequestError
 

@@ -92,12 +92,18 @@ class RunOutput:
         """The ids of the complete events that the page was shown, in order."""
         self.failed_calls: Collection[str] = ()
         """The page's ids of the calls that ended without a result because their tools raised."""
-        self._shown_earlier: set[str] = set()
-        """The ids of the events that earlier executions of the run have stored."""
+        self._shown_earlier: dict[str, Event] = {}
+        """By their ids, the events that earlier executions of the run have stored."""
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
         """Counts events that earlier executions of the run have stored as shown: their pages have them."""
-        self._shown_earlier.update(event.id for event in stored)
+        self._shown_earlier.update({event.id: event for event in stored})
+
+    def not_shown_again(self) -> list[Event]:
+        """Those of the earlier executions' events that the page of this execution was not shown, but for the user's:
+        the page has them, and some agents announce them under other ids."""
+        earlier = self._shown_earlier.values()
+        return [event for event in earlier if event.id not in self._shown and not is_user_event(event)]
 
     def add(self, event: Event) -> None:
         """Takes an event of the run that the page was shown."""

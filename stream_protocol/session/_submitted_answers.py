@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.adk import RESULT, CallKind, is_confirmed, is_relayed
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED, check_input, complete_credential
+from stream_protocol.session._schema_costs import Budget
 from stream_protocol.session._storable_events import MAX_STORED_DEPTH, is_too_deep
-from stream_protocol.session.schemas import Budget
 from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _checked_response(
         case CallKind.APPROVAL if call.answer_id in payloads:
             return {**answer.response, "payload": payloads[call.answer_id]}
         case CallKind.INPUT if "error" not in answer.response:
-            check_input(call.args, answer.output, budget)
+            check_input(call.args, answer.output, answer.response, budget)
         case CallKind.CREDENTIAL:
             return complete_credential(call.args, answer.output)
     return answer.response

@@ -2,5 +2,3 @@
 
 from stream_protocol.typescript._agent_tools import ToolsError
 from stream_protocol.typescript._chat_types import chat_types, declared_parts
-
-__all__ = ["ToolsError", "chat_types", "declared_parts"]

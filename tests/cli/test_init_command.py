@@ -180,7 +180,7 @@ def test_the_project_passes_its_test_and_records_and_serves_as_its_readme_says(
     project = folder / "shop"
     start = commands(project / "README.md", "pip install")
     assert start[-2:] == ["pytest", "adk-ui-stream serve shop --open --reload"]
-    with started("pytest", "-p", "stream_protocol.pytest_plugin", "-q", cwd=project) as process:
+    with started("pytest", "-p", "adk_ui_stream_pytest", "-q", cwd=project) as process:
         output = process.read()
         assert process.wait() == 0, output
     assert re.search(r"^2 passed", output, re.MULTILINE), output
@@ -192,7 +192,7 @@ def test_the_project_passes_its_test_and_records_and_serves_as_its_readme_says(
         assert process.wait() == 0, process.log.read_text()
     expected = (project / "tests" / "recordings" / "shopping.expected.jsonl").read_bytes()
     arguments = shlex.split(update)[1:]
-    with started("pytest", "-p", "stream_protocol.pytest_plugin", "-q", *arguments, cwd=project) as process:
+    with started("pytest", "-p", "adk_ui_stream_pytest", "-q", *arguments, cwd=project) as process:
         output = process.read()
         assert process.wait() == 0, output
     assert (project / "tests" / "recordings" / "shopping.expected.jsonl").read_bytes() == expected

@@ -6,6 +6,14 @@ import pytest
 from tests.tools import missing
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each test here starts engines, which takes seconds: `make fleet` has them."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker("fleet")
+
+
 @pytest.fixture(autouse=True)
 def _engine() -> None:
     """DBOS, which must be there."""

@@ -159,7 +159,7 @@ async def test_a_run_whose_record_cannot_be_planned_is_ended_with_a_sentence(
         assert chunks[-1] == {"type": "error", "errorText": UNPLANNABLE_TEXT}
         await ended(service)
         assert await stored(service) == SHOWN
-        assert await events_of(service) - before == 1  # the result of the open call, which says how the run ended
+        assert await events_of(service) - before == 2  # the fence, and the result of the open call
     (told,) = [record for record in caplog.records if "in place of being recovered" in record.message]
     assert told.levelname == "ERROR"
     with kept_in(world) as database:

@@ -267,9 +267,6 @@ AGENTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
 }
 
 
-QUICK: Final = {"an approval", "callbacks", "a tool to sign in to", "an id that is used again"}
-"""The agents with whom the next server has most to recognise. `make fleet` has the others."""
-
 AT_ONCE: Final = {"agents at once"}
 """Where one agent stores an event the tool of another may be under way. It is idempotent, so it runs a second time."""
 
@@ -345,9 +342,7 @@ def without_ids(event: Event) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.fleet) for kind in AGENTS]
-)
+@pytest.mark.parametrize("kind", AGENTS)
 async def test_the_next_server_goes_on_as_if_nothing_had_been(
     kind: str, tmp_path: Path, engine_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

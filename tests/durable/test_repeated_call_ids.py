@@ -22,8 +22,6 @@ from tests.durable.world import USER, World, begin, ended, history
 from tests.serving.chat_client import Page
 from tests.serving.support import HANG, soon
 
-pytestmark = pytest.mark.fleet  # each test starts several engines
-
 WHOLE: Final = RunConfig(streaming_mode=StreamingMode.NONE)
 """Of a streamed answer ADK itself drops a call whose id another call of it has."""
 

@@ -146,13 +146,8 @@ def without_ids(messages: list[Any]) -> list[Any]:
 
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
-@pytest.mark.parametrize(
-    "saves", [True, pytest.param(False, marks=pytest.mark.fleet)], ids=["artifact", "in the event"]
-)
-@pytest.mark.parametrize(
-    "kind",
-    ["answered again", pytest.param("sent", marks=pytest.mark.fleet), pytest.param("edited", marks=pytest.mark.fleet)],
-)
+@pytest.mark.parametrize("saves", [True, False], ids=["artifact", "in the event"])
+@pytest.mark.parametrize("kind", ["answered again", "sent", "edited"])
 async def test_the_next_server_answers_a_message_with_its_file(
     kind: str, saves: bool, tmp_path: Path, engine_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

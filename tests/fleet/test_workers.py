@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -94,10 +95,16 @@ def served(folder: Path, *options: str, run_log: str | None = None) -> Iterator[
                 process.kill()
 
 
+def wait_until_gone(pid: int) -> None:
+    while Path(f"/proc/{pid}").exists():
+        time.sleep(0.01)
+
+
 async def test_a_worker_that_dies_is_replaced_while_the_other_answers(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         first, second = await server.workers(2)
         os.kill(first, signal.SIGKILL)
+        await asyncio.to_thread(wait_until_gone, first)  # until then it may still be given connections, which break
         assert await server.worker() != first
         now = await server.workers(2)
         assert first not in now

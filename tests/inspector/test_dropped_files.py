@@ -30,7 +30,7 @@ TEXT: list[Any] = [
     {"type": "text-delta", "id": "0", "delta": "Hi"},
     {"type": "text-end", "id": "0"},
 ]
-PLUGIN = ("-p", "stream_protocol.pytest_plugin", "-p", "no:cacheprovider")
+PLUGIN = ("-p", "adk_ui_stream_pytest", "-p", "no:cacheprovider")
 FINISH = {"type": "finish"}
 
 pytestmark = pytest.mark.usefixtures("converted_here")

@@ -9,7 +9,7 @@ from typing import Any, Final
 from stream_protocol.serving._service import INTERRUPTED_TEXT
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
-from tests.kills.house import AFTERMATH, GIVEN_UP, House, moment
+from tests.kills.house import AFTERMATH, GIVEN_UP, SLOW_STARTS, House, moment
 from tests.kills.kinds import KINDS, SAME_ID, unlike
 from tests.kills.visitor import TERMINALS, Reading, Said, Visitor
 
@@ -167,11 +167,30 @@ class Checker:
             answer = answers[0] if answers and answers[0]["role"] == "assistant" else {"parts": []}
             is_given_up = self._house.is_given_up(self._visitor.id)
             is_ended = any(each.ends_in in {"error", "abort"} for each in self._readings)
-            whole = not said.disturbed and not is_ended and not is_given_up
+            whole = not said.disturbed and not is_ended and not is_given_up and not self._is_overtaken(said)
             found = unlike(KINDS[said.kind], said.key, answer, whole=whole)
             if found is not None:
                 errors = [part.get("errorText") for part in answer["parts"] if "errorText" in part]
                 yield f"answer: {said.words!r}: {found} {errors}"
+
+    def _is_overtaken(self, said: Said) -> bool:
+        """Whether words that were sent before these were accepted after them: they have ended this answer."""
+        accepted = {
+            each.words: min(
+                (
+                    post.answered or inf
+                    for post in self._readings
+                    if post.is_post and post.status == 200 and self._says(post, each)
+                ),
+                default=inf,
+            )
+            for each in self._visitor.said
+        }
+        return any(
+            post.is_post and post.begun < accepted[said.words] < accepted[other.words] < inf and self._says(post, other)
+            for other in self._visitor.said
+            for post in self._readings
+        )
 
     def _says(self, reading: Reading, said: Said) -> bool:
         message = reading.said["message"]
@@ -234,7 +253,12 @@ class Checker:
             if tab.shown is None or not mine or mine[-1].ends_in is None or not tab.shown["messages"]:
                 continue
             last = mine[-1]
-            later = any(each.is_post and each.page != tab.name and each.begun > last.begun for each in self._readings)
+            later = any(
+                each.is_post
+                and each.page != tab.name
+                and (each.begun > last.begun or (each.answered or inf) > (last.answered or last.begun))
+                for each in self._readings
+            )
             message = tab.shown["messages"][-1]
             stored = kept.get(message["id"])
             if later or message["role"] != "assistant" or self._visitor.deletions:
@@ -313,6 +337,8 @@ def errors_logged(house: House) -> Iterator[str]:
         at = moment(record)
         is_of_crashes = GIVEN_UP in record["message"] or record["message"] == CRASHES_TEXT
         if is_of_crashes and house.is_given_up(record["chat_id"]):
+            continue
+        if record["message"].startswith("adk-ui-stream: ") and any(each in record["message"] for each in SLOW_STARTS):
             continue
         explained = any(
             trouble.harm != "kill"

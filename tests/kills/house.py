@@ -50,6 +50,9 @@ MORE: Final = (
 GIVEN_UP: Final = "is given up"
 """What a worker logs of a run that has crashed too many workers."""
 
+SLOW_STARTS: Final = ("it does not answer", "NOTIFY does not arrive")
+"""What a worker says that ends at its start since a store has answered too late, as one does on a busy machine."""
+
 AFTERMATH: Final = 2 * LEASE + LOOK + 2.0
 """Seconds for which a fault that is over may still be felt."""
 
@@ -139,6 +142,8 @@ class House:
             for each in self.workers:
                 if each.died:  # it was started while the store was not there
                     each.revive()
+        elif fault.harm == "kill":
+            await self._supervise(self.workers[worker])
 
     def left_over(self) -> list[str]:
         """The workflows that the engine has. A worker that was killed while it ended a run may leave calls of that run,
@@ -202,6 +207,11 @@ class House:
         self.workers[worker].kill()
         await asyncio.sleep(seconds)
         self.workers[worker].revive()
+
+    async def _supervise(self, worker: KillWorker) -> None:
+        """Starts it again if it ends at its start, as who runs servers does: see ``SLOW_STARTS``."""
+        while not await asyncio.to_thread(worker.comes_up):
+            worker.revive()
 
     async def _pause(self, worker: int, seconds: float) -> None:
         """Pauses the process of a worker. Another fault may kill it meanwhile, and start another one."""

@@ -113,6 +113,7 @@ def unlike(kind: Kind, key: str, message: Any, *, whole: bool) -> str | None:
         done = [part for part in expected if part not in left]
         if not all(part in rest for part in done):
             return f"out of order: {found}, expected {expected}"
-    if any(part.get("output") == {"error": UNFINISHED_TEXT} for part in message["parts"]):
+    unfinished = (UNFINISHED_TEXT, {"error": UNFINISHED_TEXT})
+    if any(part.get("errorText", part.get("output")) in unfinished for part in message["parts"]):
         left = [part for part in left if part not in OF_TOOLS]
     return f"not whole: {found}, expected {expected}" if whole and left else None

@@ -138,7 +138,8 @@ def _visit(rng: Random, kinds: Sequence[str], workers: int) -> Visit:
 
 def _faults(rng: Random, world: World, workers: int, chats: Sequence[Chat]) -> tuple[Fault, ...]:
     found: list[Fault] = []
-    for _ in range(rng.choice([1, 2, 2])):
+    # A server that is alone has all runs: more kills than these, and most of its runs are given up.
+    for _ in range(rng.choice([1, 2, 2] if workers == 1 else [2, 3, 3])):
         chat = rng.randrange(len(chats))
         visit = rng.randrange(len(chats[chat].visits))
         # From before the first byte on, to some time after the end.
@@ -167,7 +168,7 @@ def printed(value: Any, indent: str = "") -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-FIXED: Final = (13, 73, 141, 383, 389, 722, 728, 1304, 2011, 2107)
+FIXED: Final = (1, 11, 13, 115, 168, 329, 331, 383, 389, 728)
 """Between them they have every world, agent, kind of conversation, deed and fault."""
 
 

@@ -19,7 +19,7 @@ import pytest
 from tests.durable.test_every_event import AGENTS
 from tests.fleet.browser import pages_of
 from tests.kills.checker import Checker, errors_logged
-from tests.kills.house import House, housed
+from tests.kills.house import GIVEN_UP, House, housed
 from tests.kills.kinds import KINDS
 from tests.kills.schedule import DEEDS, FIXED, ROOTS, WORLDS, Fault, Harm, Schedule, drawn, printed, seeds
 from tests.kills.visitor import Visitor
@@ -126,6 +126,7 @@ def record(schedule: Schedule, house: House, found: Sequence[str], report: str) 
             "world": schedule.world,
             "root": schedule.root,
             "kills": kills,
+            "given up": sum(GIVEN_UP in each["message"] for each in house.logged()),
             "faults": [trouble.harm for trouble in house.troubles],
             "found": [*found],
             "report": report if found else "",

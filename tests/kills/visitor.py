@@ -17,6 +17,9 @@ from tests.processes import HANG
 
 LOOK_SECONDS: Final = 0.2
 
+ACCEPTED: Final = 202
+"""The status of a stop that is obeyed."""
+
 TERMINALS: Final = frozenset({"finish", "abort", "error"})
 
 FILE: Final = {"type": "file", "mediaType": "image/png", "filename": "seen.png", "url": "data:image/png;base64,aGk="}
@@ -299,7 +302,9 @@ class Visitor:
             accepted = await self.was_accepted(tab)
             if accepted is None or accepted:
                 way = next(ways)
-                can_repeat = accepted is not None and visit.deed not in {"edit", "delete"}
+                # A user who has stopped an answer does not ask for it again, which would be answered anew.
+                is_stopped = any(stop.said is said and stop.status == ACCEPTED for stop in self.stops)
+                can_repeat = accepted is not None and visit.deed not in {"edit", "delete"} and not is_stopped
                 tab = await (
                     self.open(tab.worker, of=tab) if way == "repeat" and can_repeat else self.reload(tab.worker)
                 )

@@ -179,7 +179,7 @@ async def test_a_store_that_fails_leaves_the_chat_free(caplog: pytest.LogCapture
     class Failing(InMemorySessionService):
         async def append_event(self, session: Session, event: Event) -> Event:
             if "sealed" in (event.custom_metadata or {}).get(KEY, {}):  # an event of ours
-                raise OSError("disk full")
+                raise RuntimeError("broken")
             return await super().append_event(session, event)
 
     chat = Chat(Call("explode"), "Better.", session_service=Failing())
@@ -188,6 +188,34 @@ async def test_a_store_that_fails_leaves_the_chat_free(caplog: pytest.LogCapture
     assert response.status_code == 200
     assert "That a tool failed could not be stored." in caplog.messages
     assert "What a run has shown could not be stored." in caplog.messages
+
+
+async def test_a_store_that_is_away_gets_the_end_of_a_run_when_it_is_back(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("stream_protocol.serving._service.COMPLETING_SECONDS", 0.01)
+
+    class Away(InMemorySessionService):
+        """Stores no event of ours at first. Then it stores one, and its answer is lost."""
+
+        attempts = 0
+
+        async def append_event(self, session: Session, event: Event) -> Event:
+            if "sealed" not in (event.custom_metadata or {}).get(KEY, {}):
+                return await super().append_event(session, event)
+            self.attempts += 1
+            if self.attempts == 2:
+                await super().append_event(session, event)
+            raise ConnectionError("away")
+
+    chat = Chat(["Well. ", Wait(3600)], "Better.", session_service=Away())
+    await chat.stop_after("text-delta")
+    await chat.service.runs.free()
+    (half,) = await chat.appended()
+    assert half.content is not None
+    assert [part.text for part in half.content.parts or ()] == ["Well. "]
+    told = [each for each in caplog.messages if each.startswith("A run keeps its chat until the session store")]
+    assert len(told) == 1
 
 
 async def ask(tool_context: ToolContext) -> str:

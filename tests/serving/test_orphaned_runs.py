@@ -16,16 +16,17 @@ from google.adk.models import LlmRequest
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving import MemoryRunLog, client_tool
-from stream_protocol.serving.engine import OrphanedRun, RunRecord, _isolation, _left_runs
+from stream_protocol.serving.engine import ExecutionState, OrphanedRun, RunRecord, _isolation, _left_runs
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
 from stream_protocol.serving.runs import _run
+from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
-from stream_protocol.wire import ChatRequestError, parse_chat_request
+from stream_protocol.wire import ChatRequestError, encode_sse, parse_chat_request
 from stream_protocol.wire.client import parse_sse
 from tests.serving.keeping_engine import KeepingEngine, Kept, KeptRun
 from tests.serving.support import HANG, answered, chat, said, soon
-from tests.serving.watched import WatchedService
+from tests.serving.watched import WatchedLog, WatchedService
 
 USER = "ann"
 
@@ -443,23 +444,23 @@ async def test_a_stop_is_answered_when_no_record_of_the_run_can_come_any_more(el
 
 
 async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> None:
-    office, discards, may_discard = Office(), asyncio.Event(), asyncio.Event()
+    office, marks, may_mark = Office(), asyncio.Event(), asyncio.Event()
     await crash_with(office, 1, "c1")
     async with office.worker(launched=False) as worker:
-        discard = worker.engine.cancel
+        note = worker.engine.mark
 
-        async def cancel(record: RunRecord, *, has_ended: bool = False) -> None:
-            discards.set()
-            await may_discard.wait()
-            await discard(record, has_ended=has_ended)
+        async def mark(record: RunRecord, log_id: str, state: ExecutionState) -> None:
+            marks.set()
+            await may_mark.wait()
+            await note(record, log_id, state)
 
-        worker.engine.cancel = cancel  # type: ignore[method-assign]
+        worker.engine.mark = mark  # type: ignore[method-assign]
         await worker.service.drain()  # it recovers nothing itself
         stopping = asyncio.create_task(worker.service.stop("c1", user_id=USER))
-        await soon(discards)
+        await soon(marks)
         async with office.worker() as other:
             await office.asked_for("c1", 2)
-            may_discard.set()
+            may_mark.set()
             await stopping
             await other.service.runs.free()
             assert not office.kept.runs
@@ -610,18 +611,18 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
     office = Office()
     await crash_with(office, 1, "c1")
     async with office.worker(launched=False) as stopper, office.worker(launched=False) as other:
-        unfinished, cancel, asked = stopper.engine.unfinished, stopper.engine.cancel, asyncio.Event()
+        unfinished, mark, asked = stopper.engine.unfinished, stopper.engine.mark, asyncio.Event()
 
         async def unfinished_of_chat(chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
             return await unfinished(chat) if chat else []  # so that the stopper recovers nothing
 
-        async def cancel_after_the_recovery(record: RunRecord, *, has_ended: bool = False) -> None:
+        async def mark_after_the_recovery(record: RunRecord, log_id: str, state: ExecutionState) -> None:
             asked.set()
             await office.asked_for("c1", 2)
-            await cancel(record, has_ended=has_ended)
+            await mark(record, log_id, state)
 
         monkeypatch.setattr(stopper.engine, "unfinished", unfinished_of_chat)
-        monkeypatch.setattr(stopper.engine, "cancel", cancel_after_the_recovery)
+        monkeypatch.setattr(stopper.engine, "mark", mark_after_the_recovery)
         stopping = asyncio.create_task(stopper.service.stop("c1", user_id=USER))
         await soon(asked)
         await other.service.launch()
@@ -631,17 +632,18 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
         assert "c1." not in await other.text("c1")
 
 
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "at another worker"])
 async def test_a_record_that_a_retry_has_taken_over_is_not_forgotten_for_the_request_before(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    elsewhere: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(_left_runs, "FORGETTING_SECONDS", 0.2)
     office = Office()
-    async with office.worker(launched=False) as worker:
+    async with office.worker(launched=False) as worker, office.worker(launched=False) as other:
         execute = worker.engine.execute
 
-        async def recorded_and_refused(record: RunRecord, *more: Any) -> None:
+        async def recorded_and_refused(record: RunRecord, _runner: Any, log_id: str, *_: Any) -> None:
             monkeypatch.setattr(worker.engine, "execute", execute)
-            office.kept.runs[record.id] = KeptRun(record, "", "r1", {"r1": "running"})
+            office.kept.runs[record.id] = KeptRun(record, "", log_id, {log_id: "running"})
             worker.engine.error = ConnectionError("away")
             raise worker.engine.error
 
@@ -650,11 +652,196 @@ async def test_a_record_that_a_retry_has_taken_over_is_not_forgotten_for_the_req
             _ = await worker.say("c1")
         assert refused.value.status == 503
         await until(lambda: "until the engine has forgotten it" in caplog.text)
+        reading = asyncio.create_task(other.say("c1")) if elsewhere else None
         worker.engine.error = None
-        reading = await worker.say("c1")
+        reading = reading or asyncio.create_task(worker.say("c1"))
+        response = await reading
         await office.asked_for("c1", 1)
-        await asyncio.sleep(0.4)  # nobody tells that nothing is forgotten
+        await asyncio.sleep(0.6)  # nobody tells that nothing is forgotten
         assert office.kept.runs
         office.gate("c1").set()
-        assert (await reading)[-1]["type"] == "finish"
+        assert (await response)[-1]["type"] == "finish"
         await office.forgotten()
+
+
+async def test_a_record_of_a_refused_request_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office()
+    async with office.worker(launched=False) as worker:
+        engine = worker.engine
+
+        async def recorded_and_refused(record: RunRecord, _runner: Any, log_id: str, *_: Any) -> None:
+            office.kept.runs[record.id] = KeptRun(record, "", log_id, {log_id: "running"})
+            raise ConnectionError("away")
+
+        monkeypatch.setattr(engine, "execute", recorded_and_refused)
+        with pytest.raises(ChatRequestError):
+            _ = await worker.say("c1")
+        await office.forgotten()
+        assert office.asked["c1"] == 0
+
+
+async def test_a_store_that_is_away_for_some_chats_does_not_keep_others_from_being_recovered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    office, away = Office(), [f"away{number}" for number in range(5)]
+    await crash_with(office, 1, *away, "fine")
+    for chat_id in (*away, "fine"):
+        office.gate(chat_id).set()
+    find = office.sessions.get_session
+
+    async def get_session(*, session_id: str, **key: Any) -> Session | None:
+        if session_id in away:
+            raise ConnectionError("away")
+        return await find(session_id=session_id, **key)
+
+    monkeypatch.setattr(office.sessions, "get_session", get_session)
+    async with office.worker() as worker:
+        await until(lambda: len(office.kept.runs) == len(away))
+        assert "fine." in await worker.text("fine")
+        monkeypatch.setattr(office.sessions, "get_session", find)
+        await office.forgotten()
+        assert "away0." in await worker.text("away0")
+
+
+async def test_a_run_that_is_given_up_is_fenced_before_it_is_ended() -> None:
+    office = Office()
+    await crash_with(office, 3, "bad")
+    (session,) = [*office.sessions.sessions["root"][USER].values()]
+    before = len(session.events)
+    async with office.worker(launched=False) as worker:
+        office.sessions.error = ConnectionError("away")
+        await worker.service.launch()
+        await asyncio.sleep(0.1)  # nobody tells that it is left
+        assert office.kept.runs
+        office.sessions.error = None
+        await office.forgotten()
+        (session,) = [*office.sessions.sessions["root"][USER].values()]
+        added = session.events[before:]
+        assert [(event.author, event.content) for event in added[:1]] == [("user", None)]
+        assert [EventMetadata.of(event).outcome for event in added] == [None, "error"]
+
+
+async def test_a_run_that_was_stopped_is_ended_and_not_executed_again() -> None:
+    """Its worker had lost the lease before the engine had forgotten the run."""
+    office = Office()
+    await crash_with(office, 1, "c1")
+    shown: list[Any] = [
+        {"type": "start", "messageId": "a1"},
+        {"type": "start-step"},
+        {"type": "text-start", "id": "t1"},
+        {"type": "text-delta", "id": "t1", "delta": "Hel"},
+        {"type": "abort"},
+    ]
+
+    class Log(WatchedLog):
+        async def written(self, chat: str, run_id: str) -> list[bytes]:
+            return [encode_sse(chunk) for chunk in shown]
+
+    async with office.worker(launched=False) as worker:
+        worker.service.runs.__class__ = Log
+        chunks = await (await worker.say("c1"))
+        await office.forgotten()
+        assert "".join(chunk.get("delta", "") for chunk in chunks) == "Hel"
+        assert chunks[-1]["type"] == "abort"
+        assert await worker.text("c1") == "Hel"
+    assert office.asked["c1"] == 1
+
+
+async def test_a_page_that_comes_back_sees_what_is_stored_before_the_run_is_stopped() -> None:
+    office, begins = Office(), asyncio.Event()
+    begins.set()
+
+    async def note() -> str:
+        """Notes it."""
+        return "noted"
+
+    def respond(request: LlmRequest) -> Turn:
+        office.asked["c1"] += 1
+        is_answered = any(part.function_response for each in request.contents for part in each.parts or [])
+        return ["Done ", Wait(office.gate("c1")), "c1."] if is_answered else [Wait(begins), "Well. ", Call("note", {})]
+
+    def agent() -> LlmAgent:
+        return LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[note])
+
+    async with office.worker(launched=False, agent=agent()) as worker:
+        _ = await worker.say("c1")
+        await office.asked_for("c1", 2)
+        worker.crash()
+    begins.clear()
+    async with office.worker(launched=False, agent=agent()) as worker:
+        reading = await worker.say("c1")
+        await office.asked_for("c1", 3)
+        await worker.service.stop("c1", user_id=USER)
+        kinds = [chunk["type"] for chunk in await reading]
+        assert kinds[-1] == "abort"
+        assert {"text-delta", "tool-output-available"} <= {*kinds}
+        await worker.service.runs.free()
+        assert await worker.text("c1") == "Well. "
+
+
+async def test_a_retry_of_an_answer_waits_for_later_words_that_are_not_stored_yet() -> None:
+    office = Office()
+
+    def respond(request: LlmRequest) -> Turn:
+        if request.contents[-1].parts and request.contents[-1].parts[-1].function_response:
+            return ["Thanks."]
+        return [Call("where", {})] if len(request.contents) == 1 else ["Well."]
+
+    where = client_tool("where", "Where the user is.")
+    agent = LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[where])
+    async with office.worker(launched=False, agent=agent) as worker:
+        await (await worker.say("c1"))
+        messages = await worker.service.history("c1", user_id=USER)
+        assert messages is not None
+        (call_id,) = [str(part.get("toolCallId")) for part in messages[-1]["parts"] if part["type"] == "tool-where"]
+        answer = answer_to(call_id, messages[-1]["id"])
+        first = await read(await worker.service.respond(answer, user_id=USER))
+        await worker.service.runs.free()
+        office.sessions.stores.clear()
+        asking = asyncio.create_task(worker.say("c1", "and to", "u2"))
+        await until(lambda: worker.service.runs.running == 1)
+        again = asyncio.create_task(worker.service.respond(answer, user_id=USER))
+        await asyncio.sleep(0.05)
+        assert not again.done()
+        office.sessions.stores.set()
+        texts = [
+            [chunk.get("delta") for chunk in chunks if "delta" in chunk] for chunks in (first, await read(await again))
+        ]
+        assert texts == [["Thanks."], ["Thanks."]]
+        await (await asking)
+
+
+async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_crashes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_run, "STOP_TIMEOUT", 1.0)
+    office, digs = Office(), asyncio.Event()
+
+    async def dig() -> str:
+        """Digs for ever."""
+        digs.set()
+        await asyncio.Event().wait()
+        return "dug"
+
+    def agent() -> LlmAgent:
+        return LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", Call("dig", {})]]), tools=[dig])
+
+    async with office.worker(launched=False, agent=agent()) as worker:
+        reading = await worker.say("c1")
+        await soon(digs)
+        await worker.service.stop("c1", user_id=USER)
+        assert (await reading)[-1]["type"] == "abort"
+        (kept,) = office.kept.runs.values()
+        assert [*kept.executions.values()] == ["stopped"]
+        draining = asyncio.create_task(worker.service.drain())
+        await asyncio.sleep(0.05)
+        draining.cancel()
+        worker.crash()
+        office.log = MemoryRunLog()
+        async with office.worker(agent=agent()) as other:
+            await office.forgotten()
+            await other.service.runs.free()
+            messages = await other.service.history("c1", user_id=USER)
+            assert messages is not None
+            errors = [part.get("errorText") for part in messages[-1]["parts"] if part["type"] == "tool-dig"]
+            assert errors == ["The run was stopped before the tool finished."]

@@ -1,15 +1,22 @@
 """The session of a run that is executed again, and the half texts of models whose workers have died."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import orjson
+import pytest
 from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, InMemorySessionService, Session
 from google.genai import types
 
+from stream_protocol.serving import LogBounds
 from stream_protocol.serving.engine import RunRecord
+from stream_protocol.serving.engine._left_runs import _with_shown
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
 from stream_protocol.serving.engine._shown import is_half, shown_and_not_said
+from stream_protocol.serving.runs import Run, RunLimits
+from stream_protocol.session import RunOutput
 
 RUN = "invocation-1"
 
@@ -132,3 +139,35 @@ async def test_a_tool_finds_all_that_its_own_service_has() -> None:
     await service.create_session(app_name="app", user_id="ann", session_id="c2", state={"user:name": "Ann"})
     assert await sessions.get_user_state(app_name="app", user_id="ann") == {"name": "Ann"}
     assert sessions.sessions is service.sessions  # only this class has it
+
+
+@pytest.mark.parametrize("is_fragment", [True, False], ids=["fragment", "complete event"])
+async def test_a_half_text_is_shown_where_it_is_stored(is_fragment: bool) -> None:
+    service, sessions = await resumed()
+
+    async def events() -> AsyncGenerator[Event]:
+        event = says("Left.", "left")
+        event.partial = is_fragment
+        await sessions.append_event(sessions.found, event)
+        yield event
+
+    @dataclass
+    class Live:
+        runner: Any = None
+        log_id: str | None = "r0"
+        is_live: bool = True
+
+    run = Run(RunLimits(), LogBounds())
+    found = [event async for event in _with_shown(events(), told("I am right"), run, Live(), sessions)]
+    shown = [part.text for event in found for part in (event.content and event.content.parts) or []]
+    stored = texts(await session_of(service, "c1"))[1:]
+    assert {*shown} == {"I am right", "Left."}
+    assert stored == [text for text in shown if text == "I am right" or not is_fragment]
+
+
+def test_what_is_not_shown_again_is_of_agents() -> None:
+    again, missing = says("Well."), says("Done.")
+    output = RunOutput()
+    output.add_earlier([says("hi", "user"), again, Event(author="user"), missing])
+    output.add(again)
+    assert output.not_shown_again() == [missing]

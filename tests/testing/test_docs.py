@@ -39,6 +39,6 @@ def test_the_code_of_the_page_runs(pytester: pytest.Pytester, monkeypatch: pytes
     folder = pytester.mkdir("recordings")
     (folder / "weather.jsonl").write_text(RECORDING, encoding="utf-8")
     for options in (["--update-recordings"], []):
-        with started("pytest", "-p", "stream_protocol.pytest_plugin", *options, cwd=pytester.path) as process:
+        with started("pytest", "-p", "adk_ui_stream_pytest", *options, cwd=pytester.path) as process:
             assert re.search(r"= 3 passed\b", process.read())
             assert process.wait() == 0

@@ -15,7 +15,7 @@ from stream_protocol.testing import RecordingFinder, StreamMatcher
 from tests.documents import block
 
 ROOT = Path(__file__).parents[2]
-PLUGIN = "stream_protocol.pytest_plugin"
+PLUGIN = "adk_ui_stream_pytest"
 UPDATE = "--update-recordings"
 
 MATCHES = """
@@ -270,7 +270,7 @@ def test_the_plugin_loads_nothing_but_itself() -> None:
     )
     command = [sys.executable, "-c", f"import json; {code}"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=60)
-    assert sorted(json.loads(done.stdout)) == ["stream_protocol", "stream_protocol._lazy_front", PLUGIN]
+    assert sorted(json.loads(done.stdout)) == [PLUGIN]
 
 
 def test_a_project_without_recordings_notices_nothing(project: pytest.Pytester) -> None:

@@ -18,25 +18,3 @@ from stream_protocol.recording.read._records import (
     TurnRecord,
     UnreadableError,
 )
-
-__all__ = [
-    "EXPECTED",
-    "HEADER_KEY",
-    "PIECE",
-    "VERSION",
-    "ChunkRecord",
-    "EndRecord",
-    "EventRecord",
-    "Form",
-    "RecordingError",
-    "TurnRecord",
-    "UnreadableError",
-    "copy_of_stream",
-    "detect_form",
-    "event_lines",
-    "is_expectation",
-    "read_records",
-    "rereadable",
-    "text_lines",
-    "text_of",
-]

@@ -6,20 +6,3 @@ from stream_protocol.recording.write._recorder import ChatRecorder, FileRecorder
 from stream_protocol.recording.write._recording_lines import end_line, header_line, turn_line, value_line
 from stream_protocol.recording.write._redaction import Redact, redact_chunk, redact_event, redact_request
 from stream_protocol.recording.write._text_redaction import redact_texts
-
-__all__ = [
-    "ChatRecorder",
-    "FileRecorder",
-    "Redact",
-    "end_line",
-    "event_json",
-    "header_line",
-    "record",
-    "redact_chunk",
-    "redact_event",
-    "redact_request",
-    "redact_texts",
-    "request_body",
-    "turn_line",
-    "value_line",
-]

@@ -25,32 +25,3 @@ from stream_protocol.serving.adk_runner._session_uris import is_in_memory, witho
 from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
 from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
 from stream_protocol.serving.adk_runner._writable import check_writable
-
-__all__ = [
-    "DelegatingSessions",
-    "MemorySessionService",
-    "RunPlugin",
-    "SessionServiceError",
-    "Target",
-    "TargetError",
-    "ThreadedReads",
-    "agent_names",
-    "agent_tree",
-    "announces_user_message",
-    "as_runner",
-    "check_writable",
-    "default_run_config",
-    "delegation_tools",
-    "is_in_memory",
-    "load_session_service",
-    "load_target",
-    "make_private_file",
-    "model_names",
-    "resumed_agent",
-    "runner_for",
-    "target_version",
-    "used_models",
-    "with_cheap_telemetry",
-    "with_plugin",
-    "without_password",
-]

@@ -19,7 +19,7 @@ from stream_protocol.serving.chats._chat_list import (
 )
 from stream_protocol.serving.chats._observed_sessions import ObservedSessions
 from stream_protocol.serving.chats._sessions import (
-    complete_session,
+    Completion,
     create_session,
     delete_session,
     find_session,
@@ -27,30 +27,3 @@ from stream_protocol.serving.chats._sessions import (
     restore_session,
     rewind_session,
 )
-
-__all__ = [
-    "MAX_PAGE_SIZE",
-    "PAGE_SIZE",
-    "UNKNOWN_TYPE",
-    "WITHOUT_EVENTS",
-    "ChatChanges",
-    "ChatListPage",
-    "ListedChat",
-    "ObservedSessions",
-    "artifact_content",
-    "artifact_urls",
-    "change_chat",
-    "checked_changes",
-    "complete_session",
-    "create_session",
-    "delete_session",
-    "find_session",
-    "list_chats",
-    "load_artifact",
-    "load_saved_files",
-    "parse_changes",
-    "repair_session",
-    "restore_session",
-    "rewind_session",
-    "title_delta",
-]

@@ -17,7 +17,7 @@ from stream_protocol.session import Transcript, completing_events, restore_clien
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from google.adk.runners import Runner
     from google.adk.sessions import Session
@@ -92,33 +92,54 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
     return {key: {} for key in keys if state.get(key, {}) is None}
 
 
-async def complete_session(
-    runner: Runner,
-    before: Session,
-    output: RunOutput,
-    outcome: Ending,
-    *,
-    agent: str,
-    holds_lease: Callable[[], Awaitable[bool]],
-) -> None:
-    """Stores what a run has shown to the page and ADK has not stored, and that it was interrupted if it was.
+class Completion:
+    """What a run has shown to the page and ADK has not stored, and that the run was interrupted if it was.
 
     ``before``: the session when the run began. ``agent``: the name of its root agent.
     ``holds_lease``: tells whether the run still has the chat. It is asked after the session was read: what another
     worker stores from then on makes this session outdated, and the store refuses what is appended to it.
     """
-    session = await find_session(runner, before.user_id, before.id)
-    if session is None or not await holds_lease():
-        return
-    now = time.time()
 
-    def missing() -> list[Event]:
-        transcript = Transcript(session.events)
-        before_run = len(before.events)
-        return [*completing_events(transcript, output, outcome, events_before_run=before_run, agent=agent, now=now)]
+    def __init__(
+        self,
+        runner: Runner,
+        before: Session,
+        output: RunOutput,
+        outcome: Ending,
+        *,
+        agent: str,
+        holds_lease: Callable[[], Awaitable[bool]],
+    ) -> None:
+        self._runner = runner
+        self._before = before
+        self._output = output
+        self._outcome: Ending = outcome
+        self._agent = agent
+        self._holds_lease = holds_lease
+        self._events: list[Event] | None = None
+        """The events to store. They are made once, so that a second attempt knows what the first one has stored."""
 
-    for event in await long_work(missing, events=session.events):
-        await runner.session_service.append_event(session, event)
+    async def store(self) -> None:
+        """Stores it. Can be called again after a failure: nothing is stored twice."""
+        session = await find_session(self._runner, self._before.user_id, self._before.id)
+        if session is None or not await self._holds_lease():
+            return
+        if self._events is None:
+            self._events = await long_work(lambda: self._missing(session.events), events=session.events)
+        stored = {event.id for event in session.events}
+        for event in self._events:
+            if event.id not in stored:
+                await self._runner.session_service.append_event(session, event)
+
+    def _missing(self, events: Sequence[Event]) -> list[Event]:
+        return completing_events(
+            Transcript(events),
+            self._output,
+            self._outcome,
+            events_before_run=len(self._before.events),
+            agent=self._agent,
+            now=time.time(),
+        )
 
 
 async def restore_session(

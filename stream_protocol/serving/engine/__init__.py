@@ -14,20 +14,3 @@ from stream_protocol.serving.engine._engine import (
 from stream_protocol.serving.engine._left_runs import UNRECOVERABLE_TEXT, LeftRuns, Recovery
 from stream_protocol.serving.engine._records import planned_again
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
-
-__all__ = [
-    "UNRECOVERABLE_TEXT",
-    "Deployment",
-    "Engine",
-    "Execution",
-    "ExecutionState",
-    "LeftRuns",
-    "NotRecordedError",
-    "OrphanedRun",
-    "OtherVersionError",
-    "Recovery",
-    "ResumedSessions",
-    "RunRecord",
-    "deployment_of",
-    "planned_again",
-]

@@ -17,9 +17,10 @@ CRASHES_OF_SUSPECT: Final = 2
 MAX_CRASHES: Final = 6
 """A run is given up after so many crashes, even if it was never alone on its worker."""
 
-ExecutionState: TypeAlias = Literal["running", "alone", "left"]
+ExecutionState: TypeAlias = Literal["running", "alone", "left", "stopped"]
 """``running``: a worker executes the run, or has crashed while it did. ``alone``: the same, and that worker executed no
-other run. ``left``: the worker has left the run to others in order, or was only paused. It has not crashed."""
+other run. ``left``: the worker has left the run to others in order, or was only paused. It has not crashed.
+``stopped``: the user has stopped the run, and its end may not be stored yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +92,11 @@ class OrphanedRun:
     def crashes(self) -> int:
         """Number of workers that crashed while they executed the run. It counts the newest one, which may be alive."""
         return sum(state != "left" for state in self.executions.values())
+
+    @property
+    def was_stopped(self) -> bool:
+        """True if the run is only to be ended: its user has stopped it."""
+        return "stopped" in self.executions.values()
 
     @property
     def is_suspect(self) -> bool:

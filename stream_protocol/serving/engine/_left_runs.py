@@ -19,7 +19,7 @@ from stream_protocol.serving._time_limit import HookTimeoutError
 from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._records import record_of
-from stream_protocol.serving.engine._shown import shown_and_not_said
+from stream_protocol.serving.engine._shown import shown_and_not_said, was_stopped
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
@@ -68,7 +68,7 @@ ENGINE_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 2.0
 """Between two looks for runs that were left."""
 
-FORGETTING_SECONDS, MAX_FORGETTING_SECONDS = 1.0, 5.0
+FORGETTING_SECONDS, MAX_FORGETTING_SECONDS = 0.2, 5.0
 """Between two attempts to forget a run, while the engine cannot: at first, and at most."""
 
 WAIT_SECONDS: Final = 0.2
@@ -84,6 +84,10 @@ MAX_FAILURES: Final = 5
 """Attempts of this worker to recover a run. Attempts that fail because a store is away do not count."""
 
 
+class _ChatTakenError(Exception):
+    """Another run holds the chat."""
+
+
 @dataclass
 class _Here:
     """A run that this worker executes."""
@@ -92,6 +96,8 @@ class _Here:
     log_id: str
     is_kept: bool = False
     """True once the engine knows of this execution."""
+    is_stopped: bool = False
+    """True once the engine is told that the run was stopped. Nothing else is noted of this execution then."""
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when this worker has ended or left the run."""
 
@@ -125,6 +131,8 @@ class LeftRuns:
         """The records' ids of runs whose chats are not in this session store."""
         self._failures = Counter[str]()
         """By the records' ids: how often a recovery has failed here."""
+        self._postponed = set[str]()
+        """The records' ids of runs whose store was away at a recovery."""
         self._suspects: dict[str, float] = {}
         """By the records' ids: when a suspect was seen here first."""
         self._background: set[asyncio.Task[None]] = set()
@@ -185,11 +193,14 @@ class LeftRuns:
         """Ends the runs that were left in the chat, which is claimed."""
         for each in self._here_in(key):
             await self._engine.cancel(each.record)
-        await self._discard(key, await self.of_chat(key))
+        if (orphans := await self.of_chat(key)) and await self._has_chat(key):
+            for orphan in orphans:
+                await self._engine.cancel(orphan.record)
 
     async def stop(self, key: ChatKey, stop: Callable[[], Awaitable[bool]]) -> bool:
-        """Stops what runs in the chat, by ``stop``, and ends the runs that were left there. Returns whether there was
-        anything. No worker recovers any of it then, whatever becomes of this one and of that which runs it."""
+        """Stops what runs in the chat, by ``stop``, and the runs that were left there. Returns whether there was
+        anything. No worker executes any of it again then, whatever becomes of this one and of that which runs it: one
+        that recovers a run only stores its end."""
         beginning = await self._runs.not_accepted_yet(key)
         here, reading = self._here_in(key), asyncio.create_task(self.of_chat(key))
         try:
@@ -200,14 +211,17 @@ class LeftRuns:
         finally:
             reading.cancel()
         for each in here:
-            await self._engine.cancel(each.record)
+            each.is_stopped = True
+            await self._engine.mark(each.record, each.log_id, "stopped")
         if beginning is not None:  # its record may have been written since
             await self._runs.wait_until_accepted(key, beginning)
             left = [*left, *(orphan for orphan in await self.of_chat(key) if orphan.record.id == beginning)]
-        if discarded := await self._discard(key, left):
-            # Another worker may have begun to recover one of them before it was discarded.
+        if is_ours := bool(left) and await self._has_chat(key):
+            for orphan in left:
+                await self._engine.mark(orphan.record, orphan.log_id, "stopped")
+            # Another worker may have begun to recover one of them before that.
             await self._runs.stop_if_answering(key, {orphan.record.digest for orphan in left})
-        return discarded or stopped or bool(here)
+        return is_ours or stopped or bool(here)
 
     async def wait_until_stored(self, key: ChatKey, session: Session, seconds: float) -> bool:
         """Waits up to so many seconds if the chat has a run that was left before the session had what it answers.
@@ -251,8 +265,8 @@ class LeftRuns:
             here.is_kept = run.can_be_taken_up = True
             if self._draining:  # `drain` came before the record
                 self._start(self._mark(here, "left"))
-            if run.abort_signal.is_set():  # the stop came before the record, and found nothing to forget
-                await self._forget(record)
+            if run.abort_signal.is_set():  # the stop came before the record, and found nothing to mark
+                await self._mark_stopped(here)
             held_job = job if record.refusal else job.with_runner(execution.runner)
             await work(run, held_job, held_job.events(run.abort_signal, run.request))
 
@@ -274,7 +288,10 @@ class LeftRuns:
         here = _Here(orphan.record, run.id)
         refuse = partial(self._refuse, run, job, orphan, sessions, work)
         again = partial(self._execute_again, run, job, orphan, sessions, work, here)
-        if orphan.is_given_up:
+        log = await self._runs.written((orphan.record.user_id, orphan.record.chat_id), orphan.log_id)
+        if orphan.was_stopped or was_stopped(log):
+            await self._executed(run, here, self._end_stopped(run, job, orphan, sessions, work, log))
+        elif orphan.is_given_up:
             await self._executed(run, here, refuse(CRASHES_TEXT, "crashes"))
         elif reason := orphan.record.refusal or refusal:
             await self._executed(run, here, refuse(reason, "refused"))
@@ -332,25 +349,46 @@ class LeftRuns:
     ) -> None:
         """Ends a run that is not executed again. Its page gets what is stored of the message, and then the error."""
         record = orphan.record
-        if reason == "crashes":
-            given_up = "Run %s of chat %s is given up: %d workers have crashed while they executed it."
-            logger.error(given_up, record.id, record.chat_id, orphan.crashes)
-        else:
-            logger.error("Run %s of chat %s is ended in place of being recovered: %s", record.id, record.chat_id, text)
-        count_failed_recovery(reason)
+        if await self._fence(run, record, sessions):
+            if reason == "crashes":
+                given_up = "Run %s of chat %s is given up: %d workers have crashed while they executed it."
+                logger.error(given_up, record.id, record.chat_id, orphan.crashes)
+            else:
+                ended = "Run %s of chat %s is ended in place of being recovered: %s"
+                logger.error(ended, record.id, record.chat_id, text)
+            count_failed_recovery(reason)
+            log = await self._runs.written((record.user_id, record.chat_id), orphan.log_id)
+            await work(run, job, _ending(job, log, run, sessions, RunLimitError(text)))
+
+    async def _end_stopped(
+        self, run: Run, job: Job, orphan: OrphanedRun, sessions: ResumedSessions, work: Work, log: Sequence[bytes]
+    ) -> None:
+        """Ends a run that was stopped, and whose worker could neither forget it nor store its end."""
+        if await self._fence(run, orphan.record, sessions):
+            logger.info("Run %s of chat %s was stopped. It is ended.", orphan.record.id, orphan.record.chat_id)
+            await work(run, job, _ending(job, log, run, sessions, None))
+
+    async def _fence(self, run: Run, record: RunRecord, sessions: ResumedSessions) -> bool:
+        """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away."""
         run.can_be_taken_up = False
-        log = await self._runs.written((record.user_id, record.chat_id), orphan.log_id)
-        await work(run, job, _raising(job, log, run, sessions, RunLimitError(text)))
+        try:
+            await sessions.fence()
+        except Exception as error:  # noqa: BLE001 - whatever the store raises
+            self._note_failure(record, error)
+            if _is_away(error):
+                run.leave()
+                return False
+        return True
 
     async def _executed(self, run: Run, here: _Here, execution: Coroutine[None, None, None]) -> None:
-        """Waits for the execution. A run that is stopped is over at once, whatever becomes of this worker."""
+        """Waits for the execution. A run that is stopped is not executed again, whatever becomes of this worker."""
         record = here.record
         self._here[record.id] = here
-        forgetting = asyncio.create_task(self._forget_when_stopped(run, record))
+        marking = asyncio.create_task(self._mark_when_stopped(run, here))
         try:
             await execution
         finally:
-            forgetting.cancel()
+            marking.cancel()
             del self._here[record.id]
             here.is_over.set()
             if run.was_left:
@@ -358,35 +396,50 @@ class LeftRuns:
             elif here.is_kept or run.log.closed:
                 await asyncio.shield(self._forget(record, has_ended=True))
             else:  # the request is refused, and the engine may have the record all the same
-                self._start(self._forget(record, unless_here=True))
+                self._start(self._forget_refused(here))
 
     def _here_in(self, key: ChatKey) -> list[_Here]:
         return [here for here in self._here.values() if (here.record.user_id, here.record.chat_id) == key]
 
-    async def _discard(self, key: ChatKey, orphans: Sequence[OrphanedRun]) -> bool:
-        """Forgets these runs of a chat, if they are this deployment's: if its session store has the chat. Returns
-        whether there were any."""
-        if not orphans or not await self._has_chat(key):
-            return False
-        for orphan in orphans:
-            await self._engine.cancel(orphan.record)
-        return True
-
-    async def _forget_when_stopped(self, run: Run, record: RunRecord) -> None:
+    async def _mark_when_stopped(self, run: Run, here: _Here) -> None:
         await run.abort_signal.wait()
         if not run.was_left:
-            await self._forget(record)
+            await self._mark_stopped(here)
 
-    async def _forget(self, record: RunRecord, *, has_ended: bool = False, unless_here: bool = False) -> None:
-        """Forgets a run that has ended. Tries until it succeeds, and the chat waits: its page was told the end, so no
-        worker may find the run. Gives up only when this worker is closed.
+    async def _mark_stopped(self, here: _Here) -> None:
+        here.is_stopped = True
+        await self._until_done(here.record, partial(self._engine.mark, here.record, here.log_id, "stopped"))
 
-        ``unless_here``: gives up also if this worker executes the run: the refused request was sent again.
-        """
+    async def _forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
+        """Forgets a run that has ended. The chat waits for that: its page was told the end, so no worker may find the
+        run."""
+        await self._until_done(record, partial(self._engine.cancel, record, has_ended=has_ended))
+
+    async def _forget_refused(self, here: _Here) -> None:
+        """Forgets the record of a request that was refused, unless the request was sent again and is answered now."""
+        await self._until_done(here.record, partial(self._try_to_forget_refused, here))
+
+    async def _try_to_forget_refused(self, here: _Here) -> None:
+        record = here.record
+        key = (record.user_id, record.chat_id)
+        with ExitStack() as claim:  # nobody begins to recover the run meanwhile
+            run = await self._runs.claim_free(key, record.digest, self._limits)
+            if run is None:
+                raise _ChatTakenError
+            claim.callback(self._runs.release, run)
+            for orphan in await self._engine.unfinished(key):
+                if orphan.record.id == record.id and orphan.log_id == here.log_id:  # nobody has recovered it since
+                    await self._engine.cancel(record)
+
+    async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[None]]) -> None:
+        """Tells the engine that a run has ended or was stopped, until that succeeds. Gives up only when this worker is
+        closed."""
         pause = FORGETTING_SECONDS
-        while not self._closed.is_set() and not (unless_here and record.id in self._here):
+        while not self._closed.is_set():
             try:
-                await self._engine.cancel(record, has_ended=has_ended)
+                await tell()
+            except (_ChatTakenError, ChatRequestError):
+                pass  # the run log is away, which is logged, or this worker is about to end
             except Exception as error:  # noqa: BLE001 - whatever it is, the run is not forgotten
                 if record.id not in self._unforgotten:
                     self._unforgotten.add(record.id)
@@ -400,7 +453,7 @@ class LeftRuns:
             pause = min(pause * 2, MAX_FORGETTING_SECONDS)
 
     async def _mark(self, here: _Here, state: ExecutionState) -> None:
-        if not here.is_kept or self._closed.is_set():
+        if not here.is_kept or here.is_stopped or self._closed.is_set():
             return
         try:
             await self._engine.mark(here.record, here.log_id, state)
@@ -409,7 +462,7 @@ class LeftRuns:
 
     async def _let_others_in(self, here: _Here) -> None:
         """Notes that a suspect is not alone any more: if this worker crashes now, that proves nothing."""
-        while not self._draining:
+        while not self._draining and not here.is_stopped:
             with suppress(Exception):  # the engine is away, so no other run can begin
                 await self._engine.mark(here.record, here.log_id, "running")
                 return
@@ -443,13 +496,19 @@ class LeftRuns:
         self._forget_others(orphan.record.id for orphan in found)
         orphans = {(orphan.record.user_id, orphan.record.chat_id): orphan for orphan in found}
         free = await self._runs.without_run(list(orphans)) if orphans else set()
-        # A suspect goes first: while it is alone, no other run can be blamed for what it does.
-        for key in sorted(free, key=lambda key: not orphans[key].is_suspect):
+        for key in sorted((key for key in orphans if key in free), key=lambda key: self._order(orphans[key])):
             if self._isolation.holds_back:
                 return
             if self._may_recover(orphans[key]):
                 await self._claim(orphans[key])
                 await asyncio.sleep(0)  # its task begins
+
+    def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
+        """The place of a run among those that are recovered. One whose store was away comes last: it ends the look.
+
+        A suspect goes first: while it is alone, no other run can be blamed for what it does.
+        """
+        return orphan.record.id in self._postponed, not orphan.is_suspect
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
         """Return False for a suspect that is left to a worker that executes no run, for a while."""
@@ -461,6 +520,7 @@ class LeftRuns:
     def _forget_others(self, found: Iterable[str]) -> None:
         """Forgets what is noted of runs that have ended."""
         left = {*found}
+        self._postponed &= left
         for noted in (self._suspects, self._failures):
             for record_id in noted.keys() - left:
                 del noted[record_id]
@@ -480,8 +540,9 @@ class LeftRuns:
                         await self._recover(run, now, claim)
                     except Exception as error:
                         if _is_away(error):
-                            raise
-                        self._note_failure(record, error)  # the others are recovered all the same
+                            self._postponed.add(record.id)
+                            raise  # it may be away for all others, too
+                        self._note_failure(record, error)
 
     async def _recover(self, run: Run, orphan: OrphanedRun, claim: ExitStack) -> bool:
         """Recovers a run whose chat is claimed. Returns ``False`` if there is nothing to go on with."""
@@ -517,30 +578,35 @@ def _log_absence(text: str, error: Exception) -> None:
 async def _with_shown(
     events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
 ) -> AsyncGenerator[Event]:
-    """Yield the events, and the half texts of models whose workers have died.
+    """Yield the events, and the half texts of models whose workers have died, in the order in which they are stored.
 
-    A half text that is stored comes where it is stored. The last one is not stored yet: it is stored, and comes before
-    the first new event.
+    A half text that is stored comes where it is stored. The last one is not stored yet: it is stored before the first
+    new fragment, or after the first new complete event, which ADK has stored.
     """
     told = False
     async with aclosing(events):
         async for event in events:
+            for earlier in sessions.take_halves(rest=execution.is_live and bool(event.partial)):
+                yield earlier
+            if not event.partial:
+                yield event
             for earlier in sessions.take_halves(rest=execution.is_live):
                 yield earlier
-            if execution.is_live and not told:
+            if execution.is_live and not told and not is_user_event(event):
                 told = True
                 said = [*run.log.events()]
                 half = shown_and_not_said(log, said, author=event.author, invocation_id=event.invocation_id)
                 if half is not None:
                     await sessions.append_shown(half)
                     yield half
-            yield event
+            if event.partial:
+                yield event
 
 
-async def _raising(
-    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, error: Exception
+async def _ending(
+    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, error: Exception | None
 ) -> AsyncGenerator[Event]:
-    """Yield the events of a run that is not executed again, then raise the error.
+    """Yield the events of a run that is not executed again, then raise the error; ``None``: stop the run.
 
     The first event names the invocation. The stored events follow, then the half text that is not stored yet.
     """
@@ -554,4 +620,6 @@ async def _raising(
     if half is not None:
         await sessions.append_shown(half)
         yield half
-    raise error
+    if error is not None:
+        raise error
+    run.stop()

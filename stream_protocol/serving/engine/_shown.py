@@ -29,6 +29,11 @@ def shown_and_not_said(log: Sequence[bytes], said: Sequence[bytes], *, author: s
     return event
 
 
+def was_stopped(log: Sequence[bytes]) -> bool:
+    """Return True if the log of a dead worker ends as that of a run which was stopped."""
+    return any(chunk["type"] == "abort" for chunk in parse_sse(log))
+
+
 def is_half(event: Event) -> bool:
     """Whether it is such an event."""
     return EventMetadata.of(event).unfinished

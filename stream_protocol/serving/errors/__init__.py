@@ -6,19 +6,3 @@ from stream_protocol.serving.errors._origin import is_of_session_store, own_line
 from stream_protocol.serving.errors._sentences import explain_error, located_text
 from stream_protocol.serving.errors._store_errors import is_unreachable
 from stream_protocol.serving.errors._text import MAX_PROBLEMS, error_text, one_line, problem_text, said
-
-__all__ = [
-    "MAX_PROBLEMS",
-    "Quoting",
-    "error_text",
-    "explain_error",
-    "is_of_session_store",
-    "is_unreachable",
-    "located_text",
-    "log_error",
-    "log_to_terminal",
-    "one_line",
-    "own_line",
-    "problem_text",
-    "said",
-]

@@ -16,25 +16,3 @@ from stream_protocol.serving.runs._late_response import late_response, refusal_a
 from stream_protocol.serving.runs._loop_guard import with_error, without_loop
 from stream_protocol.serving.runs._run import RUN_TIMEOUT, LeaseLostError, Run, RunLimits
 from stream_protocol.serving.runs._worker_check import warn_of_other_workers
-
-__all__ = [
-    "DELETION",
-    "RUN_TIMEOUT",
-    "STOPPING_WAIT",
-    "ActiveRuns",
-    "ChatKey",
-    "Job",
-    "LeaseLostError",
-    "Run",
-    "RunLimits",
-    "busy_refusal",
-    "chat_key",
-    "closing_refusal",
-    "late_response",
-    "refusal_as_events",
-    "stopped_refusal",
-    "unreachable_refusal",
-    "warn_of_other_workers",
-    "with_error",
-    "without_loop",
-]

@@ -300,6 +300,11 @@ class ActiveRuns:
         """Whether this worker has a run, or a request of its own holds a chat."""
         return bool(self._runs)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
+
     def close(self) -> None:
         """Stops all runs of this worker, but leaves those to another worker that it can take up; later claims are
         refused."""

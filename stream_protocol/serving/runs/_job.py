@@ -125,7 +125,7 @@ class Job:
         has its id before the model says anything. A message is stored even if the run was stopped before it began. Of
         answers only the denials are: the others would run nothing, so their calls stay open.
         """
-        # A copy: `messages_before_response` and `complete_session` need the session as it was before the run.
+        # A copy: `messages_before_response` and `Completion` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)

@@ -128,6 +128,7 @@ class Run:
         """The task that does all of the run's work, once it has begun."""
         self.opened = asyncio.Event()
         """Set when the request is accepted: what it says is stored."""
+        self._earlier_is_shown = False
         self._given_up = False
         self._left = False
         self._task: asyncio.Task[object] | None = None
@@ -237,6 +238,7 @@ class Run:
 
     def stop(self) -> None:
         """Ends the response with ``abort``, unless it has ended, and asks ADK to end the run."""
+        self._show_earlier()
         self._end(lambda response: response.abort())
         self._stop_agent()
 
@@ -298,6 +300,17 @@ class Run:
         elif self._limits.max_chunks is not None and self.log.count > self._limits.max_chunks:
             self._stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
 
+    def _show_earlier(self) -> None:
+        """Shows what earlier executions have stored and this one has not come to: the history has it.
+
+        A run that has not begun yet has no response that could show it.
+        """
+        if self._earlier_is_shown or self._left or self._response_factory is _empty_response:
+            return
+        self._earlier_is_shown = True
+        for event in self.output.not_shown_again():
+            self._feed(event)
+
     def _expire(self) -> None:
         self._stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
@@ -305,6 +318,7 @@ class Run:
         """``text``: what the page is told. ``reason``: what the operator is told."""
         logger.warning("A run was stopped. %s", reason)
         error = self.observer.error = RunLimitError(text)
+        self._show_earlier()
         self._end(lambda response: fail_response(response, error, stopped=True))
         self._stop_agent()
 
@@ -322,6 +336,7 @@ class Run:
     def _end_failed(self, error: BaseException) -> None:
         """Makes a failure of the agent, or of an app's hook, the response's one error."""
         self._note_failure(error)
+        self._show_earlier()
         self._end(partial(_fail, _as_limit(error)))
 
     def _note_failure(self, error: BaseException) -> None:

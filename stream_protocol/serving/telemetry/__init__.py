@@ -19,27 +19,3 @@ from stream_protocol.serving.telemetry._loop_lag import LoopLag
 from stream_protocol.serving.telemetry._recording import somebody_records
 from stream_protocol.serving.telemetry._requests import ObservedRoute
 from stream_protocol.serving.telemetry._runs import RunObserver, observed_resume, traceparent
-
-__all__ = [
-    "ID_NAMES",
-    "ChatIdFilter",
-    "LoopLag",
-    "ObservedRoute",
-    "RunObserver",
-    "active_readers",
-    "add_run",
-    "count_cut_reader",
-    "count_failed_recovery",
-    "count_refusal",
-    "current_chat",
-    "export_as_environment_says",
-    "export_for_prometheus",
-    "flush_exports",
-    "interrupts",
-    "lease_losses",
-    "note_chat",
-    "observed_resume",
-    "recoveries",
-    "somebody_records",
-    "traceparent",
-]

@@ -15,23 +15,3 @@ from stream_protocol.wire.client._sse_reader import (
 )
 from stream_protocol.wire.client._strict_keys import unknown_keys
 from stream_protocol.wire.client._tool_parts import step_start
-
-__all__ = [
-    "Line",
-    "MessageReducer",
-    "OverlongLineError",
-    "Refusal",
-    "SseEvent",
-    "auto_send_helper",
-    "close_stream",
-    "closing_events",
-    "is_sent_again",
-    "message_to_chunks",
-    "parse_sse",
-    "reduce_chunks",
-    "refusal",
-    "split_lines",
-    "sse_events",
-    "step_start",
-    "unknown_keys",
-]
