@@ -38,6 +38,7 @@ class KillPage extends Page {
   /** The page's balancer: the next server if one is not there, and the same again a while later if none is ready. */
   fetch = async (url, init = {}) => {
     const { pathname } = new URL(url);
+    const isStream = pathname === '/api/chat' || pathname.endsWith('/stream');
     const body = this.again ?? init.body ?? null;
     this.again = null;
     if (init.method === 'POST' && pathname === '/api/chat') this.posts.push(body);
@@ -54,21 +55,22 @@ class KillPage extends Page {
           continue;
         }
         this.readings.push(Object.assign(reading, { ended: now(), cut: String(error.cause ?? error) }));
-        if (pathname !== '/api/chat' && !pathname.endsWith('/stream')) {
-          await pause(50);
-          continue; // a user does that again: reloads, stops, deletes
-        }
-        throw error;
+        if (isStream) throw error;
+        await pause(50);
+        continue; // a user does that again: reloads, stops, deletes
       }
       Object.assign(reading, { answered: now(), status: answer.status });
       this.readings.push(reading);
-      if (answer.status === 503) {
+      const { status, headers } = answer;
+      if (isStream && status !== 503) return new Response(this.read(answer.body, reading), { status, headers });
+      try {
         reading.text = await answer.text();
-        reading.ended = now();
-        await pause(300);
-        continue;
+      } catch (error) {
+        reading.cut = String(error.cause ?? error);
       }
-      return new Response(this.read(answer.body, reading), { status: answer.status, headers: answer.headers });
+      reading.ended = now();
+      if (status !== 503 && reading.cut === null) return new Response(reading.text || null, { status, headers });
+      await pause(status === 503 ? 300 : 50); // a user does again what was cut off
     }
   };
 

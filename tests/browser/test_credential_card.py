@@ -11,7 +11,7 @@ from tests.chromium import opened_tab
 from tests.demo_page import say
 from tests.processes import serving
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 
 AGENT = """
 from google.adk.agents import LlmAgent

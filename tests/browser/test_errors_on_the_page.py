@@ -9,7 +9,7 @@ from stream_protocol.testing import Call, ScriptedLlm
 from tests.demo_page import answers
 from tests.served import served
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 
 
 def get_weather(city: str) -> str:

@@ -16,7 +16,7 @@ from tests.chromium import launched, opened_tab
 from tests.demo_page import answers
 from tests.served import serving
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 
 WORDS: Final = """
 ![chart](http://elsewhere.test/1.png?q=secret) ![](//elsewhere.test/2.png) [![in](https://elsewhere.test/3.png)](/)

@@ -13,7 +13,7 @@ from tests.demo_page import answers, expect_status
 from tests.processes import ROOT, serving
 from tests.replay_server.fixture_recordings import write_recordings
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 
 RECORDINGS: Final = ("streamed_arguments_nested", "approval_after_stream")
 

@@ -185,9 +185,9 @@ async def service_of(store: str, folder: Path) -> AsyncIterator[BaseSessionServi
     ("store", "mode"),
     [
         ("memory", StreamingMode.NONE),
-        ("memory", StreamingMode.SSE),
         ("sqlite", StreamingMode.SSE),
-        ("sqlalchemy", StreamingMode.NONE),
+        pytest.param("memory", StreamingMode.SSE, marks=pytest.mark.samples),
+        pytest.param("sqlalchemy", StreamingMode.NONE, marks=pytest.mark.samples),
     ],
 )
 @batch(mix=MIXES)
