@@ -35,7 +35,7 @@ FRONTENDS := $(patsubst %/package-lock.json,%,$(wildcard \
 	$(addsuffix /package-lock.json,$(addprefix examples/,assistant-ui frontend-tests nextjs react svelte vue) \
 	tests/frontends/create-next-app tests/frontends/ai-v*/*)))
 NODE_VERSION := $(shell node --version 2>/dev/null)
-MEET_ADK := $(addprefix tests/,convert session serving recording check replay_server conformance testing typescript cli)
+MEET_ADK := $(addprefix tests/,adk stream session serving recording check replay_server conformance testing typescript cli)
 # The search for secrets in texts and numbers takes half a minute, and is the same on all versions of ADK.
 MEET_ADK += $(addprefix --ignore=tests/recording/test_,numbers.py search_work.py text_redaction.py)
 # As tests/conftest.py orders them: not the files with most tests first.
