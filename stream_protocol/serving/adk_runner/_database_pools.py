@@ -30,9 +30,9 @@ PING_SECONDS: Final = 1.0
 REFUSED_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """The pauses between attempts to connect to a server that is full or starts, in seconds."""
 
-NOTIFY_SECONDS: Final = 10.0
-"""How long a message may take from one connection to another: long enough for a machine that is busy. A server that
-starts waits for it once."""
+NOTIFY_SECONDS: Final = 6.0
+"""How long a message may take from one connection to another: long enough for a machine that is busy, and shorter than
+the probe of the whole store, which else says only that nothing answers. A server that starts waits for it once."""
 
 MIXED_UP: Final = ("42P05", "26000")
 """The codes of a prepared statement that is there already, or is not there."""
