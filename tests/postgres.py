@@ -66,11 +66,16 @@ class Postgres:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """It takes connections and says nothing, neither there nor in those that were open."""
-        self._signal(signal.SIGSTOP)
+        server = int((self._folder / "cluster" / "postmaster.pid").read_text().split()[0])
+        os.kill(server, signal.SIGSTOP)  # first: then it begins no more processes, and those that end stay as zombies
+        children = _children(server)
+        for child in children:
+            os.kill(child, signal.SIGSTOP)
         try:
             yield
         finally:
-            self._signal(signal.SIGCONT)
+            for process in (*children, server):  # last: until then each of the others is there
+                os.kill(process, signal.SIGCONT)
 
     def log(self) -> str:
         """What it has logged."""
@@ -78,13 +83,6 @@ class Postgres:
 
     def _control(self, *what: str) -> None:
         _run([self.binaries / "pg_ctl", f"--pgdata={self._folder / 'cluster'}", "--wait", *what], self._folder)
-
-    def _signal(self, number: signal.Signals) -> None:
-        server = (self._folder / "cluster" / "postmaster.pid").read_text().split()[0]
-        os.kill(int(server), number)  # first: then it begins no more processes
-        found = subprocess.run(["pgrep", "--parent", server], check=True, capture_output=True, text=True, timeout=HANG)
-        for process in found.stdout.split():
-            os.kill(int(process), number)
 
 
 @contextmanager
@@ -131,3 +129,10 @@ def postgres_binaries() -> Path | None:
     folders = [Path(found).resolve().parent] if (found := shutil.which("pg_ctl")) else []
     folders += sorted(DEBIAN_BINARIES.glob("*/bin"), reverse=True)
     return next((folder for folder in folders if (folder / "initdb").is_file()), None)
+
+
+def _children(process: int) -> list[int]:
+    found = subprocess.run(
+        ["pgrep", "--parent", f"{process}"], check=True, capture_output=True, text=True, timeout=HANG
+    )
+    return [int(child) for child in found.stdout.split()]
