@@ -57,6 +57,9 @@ WITH_LITELLM = (
 )
 """The files outside of `samples` that import litellm, which takes three seconds: one worker gets them all."""
 
+TEST_BY_TEST = ("tests/fleet/test_durable.py", "tests/durable/test_every_event.py")
+"""The files whose tests take minutes together: any worker gets the next one."""
+
 UNCOUNTED = {
     "attacks",
     "browser",
@@ -94,10 +97,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class WholeFiles(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """Hands out whole files, and as one those that share what is slow to make."""
+    """Hands out whole files, and as one those that share what is slow to make. The longest come in parts."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
+        if file in TEST_BY_TEST:
+            return nodeid
         return "litellm" if file in WITH_LITELLM else file
 
 
