@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from stream_protocol.serving.run_logs._event_buffer import LogBounds, check_bounds
-from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
+from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenError, RunInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,8 @@ class MemoryRunLog:
         self.bounds = bounds or LogBounds()
         self.recovers = False
         self._leases: dict[str, _MemoryLease] = {}
+        self._stops: dict[str, tuple[str, float]] = {}
+        """By chat: the id of its newest stop, and until when it is kept. The oldest comes first."""
 
     async def claim(self, chat: str, request: str, owner: Owner) -> _MemoryLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
@@ -58,11 +61,25 @@ class MemoryRunLog:
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Asks the run of this chat to stop; ``run_id``: only this run. Returns whether there was one."""
+        if run_id is None:
+            self._note_stop(chat)
         lease = self._leases.get(chat)
         if lease is None or run_id not in (None, lease.run_id):
             return False
         lease.owner.stop()
         return True
+
+    async def newest_stop(self, chat: str) -> str:
+        """Returns the id of the newest stop of this chat; empty if there was none within an hour."""
+        stop_id, until = self._stops.get(chat, ("", 0.0))
+        return stop_id if time.monotonic() < until else ""
+
+    def _note_stop(self, chat: str) -> None:
+        now = time.monotonic()
+        self._stops.pop(chat, None)
+        self._stops[chat] = uuid4().hex, now + STOP_SECONDS
+        while (oldest := next(iter(self._stops))) and self._stops[oldest][1] < now:
+            del self._stops[oldest]
 
     async def ping(self) -> None:
         """Does nothing: the memory is there."""

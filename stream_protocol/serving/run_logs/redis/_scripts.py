@@ -8,6 +8,7 @@ lease is gone sees whether a newer run has taken the chat.
 ``log``: a stream. The id of an entry is the number of events up to its end.
 ``head``: a hash with that number, and with the joined events that were trimmed from the stream.
 ``readers``: a sorted set of the other workers that read the run, each with the time until which that counts.
+``stopped``: the id of the chat's newest stop. No script needs it.
 
 A full Redis (``maxmemory``) refuses a script at its first command that needs memory, but not at later ones. So a script
 that must work there begins with a write that needs none.
