@@ -296,9 +296,9 @@ class Run:
         except Exception as error:  # noqa: BLE001 - whatever a hook of the app raises
             self._end_failed(error)
         if self.log.full:
-            self._stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")
+            self.stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")
         elif self._limits.max_chunks is not None and self.log.count > self._limits.max_chunks:
-            self._stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
+            self.stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
 
     def _show_earlier(self) -> None:
         """Shows what earlier executions have stored and this one has not come to: the history has it.
@@ -312,10 +312,10 @@ class Run:
             self._feed(event)
 
     def _expire(self) -> None:
-        self._stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
+        self.stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
-    def _stop_at_limit(self, text: str, reason: str) -> None:
-        """``text``: what the page is told. ``reason``: what the operator is told."""
+    def stop_at_limit(self, text: str, reason: str) -> None:
+        """Ends the run because it came to a limit. ``text``: for the page. ``reason``: for the operator."""
         logger.warning("A run was stopped. %s", reason)
         error = self.observer.error = RunLimitError(text)
         self._show_earlier()
