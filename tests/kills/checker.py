@@ -19,6 +19,10 @@ ONCE: Final = frozenset({"book", "pay", "draw"})
 WAITING: Final = frozenset({"input-available", "approval-requested"})
 """The states of a call that waits for its answer."""
 
+RUN_LOGGER: Final = "stream_protocol.serving.runs._run"
+LEFT: Final = "The session store is away: the run is left"
+"""The logger of a run that fails, and what it says of one that does not."""
+
 LONG: Final = 28.0
 """Seconds that nobody may wait for an answer: a little less than a page waits for a run to be taken up."""
 
@@ -169,12 +173,21 @@ class Checker:
             answers = self._stored[index + 1 :]
             answer = answers[0] if answers and answers[0]["role"] == "assistant" else {"parts": []}
             is_given_up = self._house.is_given_up(self._visitor.id)
-            is_ended = any(each.ends_in in {"error", "abort"} for each in self._readings)
+            is_ended = any(each.ends_in in {"error", "abort"} for each in self._readings) or self._has_failed()
             whole = not said.disturbed and not is_ended and not is_given_up and not self._is_overtaken(said)
             found = unlike(KINDS[said.kind], said.key, answer, whole=whole)
             if found is not None:
                 errors = [part.get("errorText") for part in answer["parts"] if "errorText" in part]
                 yield f"answer: {said.words!r}: {found} {errors}"
+
+    def _has_failed(self) -> bool:
+        """Whether a run of the chat ended in an error, which its page may not have seen: it had left."""
+        told = [
+            record["message"]
+            for record in self._house.logged()
+            if record.get("chat_id") == self._visitor.id and record.get("logger") == RUN_LOGGER
+        ]
+        return bool(told) and not any(message.startswith(LEFT) for message in told)
 
     def _is_overtaken(self, said: Said) -> bool:
         """Whether words that were sent before these were accepted after them: they have ended this answer."""
