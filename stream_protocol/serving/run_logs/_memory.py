@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from stream_protocol.serving.run_logs._event_buffer import LogBounds, check_bounds
-from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenError, RunInfo
+from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, Phase
+
+MAX_STOPS: Final = 1_000
+"""The most stops that are kept, each of another chat: any client may stop chats in which nothing runs."""
 
 
 class MemoryRunLog:
@@ -31,8 +33,8 @@ class MemoryRunLog:
         self.bounds = bounds or LogBounds()
         self.recovers = False
         self._leases: dict[str, _MemoryLease] = {}
-        self._stops: dict[str, tuple[str, float]] = {}
-        """By chat: the id of its newest stop, and until when it is kept. The oldest comes first."""
+        self._stops: dict[str, str] = {}
+        """By chat: the id of its newest stop. The oldest comes first."""
 
     async def claim(self, chat: str, request: str, owner: Owner) -> _MemoryLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
@@ -70,16 +72,14 @@ class MemoryRunLog:
         return True
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the newest stop of this chat; empty if there was none within an hour."""
-        stop_id, until = self._stops.get(chat, ("", 0.0))
-        return stop_id if time.monotonic() < until else ""
+        """Returns the id of the newest stop of this chat; empty if there was none lately."""
+        return self._stops.get(chat, "")
 
     def _note_stop(self, chat: str) -> None:
-        now = time.monotonic()
         self._stops.pop(chat, None)
-        self._stops[chat] = uuid4().hex, now + STOP_SECONDS
-        while (oldest := next(iter(self._stops))) and self._stops[oldest][1] < now:
-            del self._stops[oldest]
+        self._stops[chat] = uuid4().hex
+        if len(self._stops) > MAX_STOPS:
+            del self._stops[next(iter(self._stops))]
 
     async def ping(self) -> None:
         """Does nothing: the memory is there."""

@@ -18,8 +18,8 @@ Phase: TypeAlias = Literal["claimed", "open", "closed"]
 """``claimed``: the run holds the lease, but its request may still be refused. ``open``: the response is being written.
 ``closed``: the response has ended; the run may still be ending and being stored."""
 
-STOP_SECONDS: Final = 3600.0
-"""Seconds for which a log keeps the newest stop of a chat: a request may wait so long for a run that does not end."""
+STOP_SECONDS: Final = 60
+"""Seconds for which a log keeps the newest stop of a chat: until the run has ended, or those that wait are refused."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +134,7 @@ class RunLog(Protocol):
         """
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the newest stop of this chat, at any worker; empty if there was none within an hour.
+        """Returns the id of the newest stop of this chat, at any worker; empty if there was none within a minute.
 
         A request that waits for the chat compares it with the one before: the stop was meant for that request, too.
         """

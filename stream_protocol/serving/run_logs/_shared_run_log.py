@@ -139,7 +139,7 @@ class SharedRunLog:
         return stopped is not None
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the newest stop of this chat, at any worker; empty if there was none within an hour."""
+        """Returns the id of the newest stop of this chat, at any worker; empty if there was none within a minute."""
         return await self._store.newest_stop(chat)
 
     async def aclose(self) -> None:

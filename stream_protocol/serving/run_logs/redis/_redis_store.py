@@ -252,7 +252,7 @@ class RedisStore:
 
     async def note_stop(self, chat: str, stop_id: str) -> None:
         """Keeps the id of the newest stop."""
-        await self._call("SET", self._keys(chat).stopped, stop_id, "EX", int(STOP_SECONDS))
+        await self._call("SET", self._keys(chat).stopped, stop_id, "EX", STOP_SECONDS)
 
     async def newest_stop(self, chat: str) -> str:
         """The id of the newest stop."""
