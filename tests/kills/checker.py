@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from stream_protocol.serving._service import INTERRUPTED_TEXT
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
+from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
 from tests.kills.house import AFTERMATH, GIVEN_UP, SLOW_STARTS, House, moment
 from tests.kills.kinds import KINDS, SAME_ID, unlike
@@ -77,6 +78,7 @@ class Checker:
             excused = (
                 self._misses_a_store(reading.begun, reading.ended or reading.begun)
                 or (errors == [INTERRUPTED_TEXT] and self._was_superseded(reading))
+                or (errors == [NOTHING_NEW_TEXT] and (self._was_superseded(reading) or self._was_stopped(reading)))
                 or (errors == [CRASHES_TEXT] and self._house.is_given_up(self._visitor.id))
             )
             if reading.ends_in == "error" and not excused:
