@@ -419,6 +419,7 @@ class ChatService:
                 was_busy = True
             waiting.free()
             held.callback(self._runs.release, claimed)
+            claimed.continued = _continued(request)
             if await self._runs.newest_stop(key) not in ("", newest_stop):
                 claimed.stop()  # the user has stopped the chat while the request waited: what it says is stored
             if self._left_runs is not None:
@@ -903,6 +904,7 @@ class ChatService:
         refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
         if isinstance(turn, NothingToRun) or (refusal is not None and not sessions.has_input):
             return "over"  # nothing of the request is stored, so it was not accepted: it may begin anew
+        run.continued = _continued(request)
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = copy(self.runner)
         runner.session_service = sessions
@@ -1027,6 +1029,11 @@ def _accept(run: Run, attempt: Attempt, answers: Sequence[CallAnswer]) -> None:
         attempt.accept(answers)
         if not attempt.decisions:
             run.open()
+
+
+def _continued(request: ChatRequest) -> UIMessage | None:
+    """The message that the response to this request continues, as the client sent it."""
+    return request.target if request.target["role"] == "assistant" else None
 
 
 def _repeats_newest_answers(turn: PlannedTurn) -> bool:
