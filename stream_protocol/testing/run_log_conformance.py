@@ -215,6 +215,17 @@ class RunLogConformance:
         lease.release()
         await freed(workers[1])
 
+    async def test_nobody_reads_the_response_of_a_request_that_is_not_accepted(self, workers: Workers) -> None:
+        owner = FakeOwner(EventBuffer(workers[0].bounds))
+        lease = await workers[0].claim(CHAT, "request", owner)
+        owner.finish()
+        await asyncio.sleep(BUSY)  # the store has the log
+        assert {(await running(worker)).phase for worker in workers} == {"claimed"}
+        lease.open()
+        for worker in workers:
+            await _phase(worker, "closed")
+        lease.release()
+
     async def test_every_reader_gets_everything_from_the_beginning(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
         owner.say("Good ", "morn")

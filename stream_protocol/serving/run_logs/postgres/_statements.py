@@ -144,7 +144,7 @@ WITH given AS (
 ), closed AS (
     UPDATE adk_ui_stream_leases AS lease SET phase = 'closed' FROM held
     WHERE (lease.chat, lease.run, lease.token) = (held.chat, held.run, held.token) AND held.ending <> ''
-        AND held.stored = held.after
+        AND held.stored = held.after AND lease.phase = 'open'
 ), told AS (
     SELECT pg_notify($9 || reader.worker, 'more ' || reader.run)
     FROM added JOIN adk_ui_stream_readers AS reader USING (run) WHERE reader.until > clock_timestamp()
@@ -153,7 +153,8 @@ SELECT run, CASE WHEN stored = after THEN count ELSE stored END AS stored, (SELE
 FROM held
 """
 """Appends entries to the logs of several runs. Returns how many events each log has then; no row for a run that does
-not hold the lease. Appends nothing unless the log has the expected number of events. Tells those who read."""
+not hold the lease. Appends nothing unless the log has the expected number of events. Tells those who read. The run of a
+request that is not accepted stays claimed, though its log has an end: nobody else may read that."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms

@@ -83,14 +83,15 @@ redis.call('HSET', KEYS[3], 'count', ARGV[4])
 if ARGV[7] ~= '' then
     redis.call('HSET', KEYS[3], 'end', 1)
     redis.call('XADD', KEYS[2], ARGV[4] .. '-1', 'end', ARGV[7])
-    redis.call('HSET', KEYS[1], 'phase', 'closed')
+    if redis.call('HGET', KEYS[1], 'phase') == 'open' then redis.call('HSET', KEYS[1], 'phase', 'closed') end
 end
 redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
 """Appends events to a run's log. Returns how many events the log has then, or -1 if the run does not hold the lease.
-Appends nothing unless the log has the expected number of events, so it is safe to repeat."""
+Appends nothing unless the log has the expected number of events, so it is safe to repeat. The run of a request that is
+not accepted stays claimed, though its log has an end: nobody else may read that."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
